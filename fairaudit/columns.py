@@ -1,0 +1,262 @@
+"""One column of an audit: its name, its kind and its values, however the caller held them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.errors import InputError
+
+__all__ = ["Column", "Kind", "columns_from", "parse_kind", "split_kinds"]
+
+MAX_OUTCOME_CLASSES = 20
+
+
+class Kind(str, Enum):
+    """What a column means; it decides distances, cells and which copies are valid."""
+
+    BINARY = "binary"
+    CATEGORICAL = "categorical"
+    INTEGER = "integer"
+    CONTINUOUS = "continuous"
+
+    @property
+    def is_categorical(self) -> bool:
+        return self in (Kind.BINARY, Kind.CATEGORICAL)
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A named column without missing values.
+
+    Attributes
+    ----------
+    name : str
+    kind : Kind
+    codes : int array
+        Position of each value in `levels`.
+    levels : array
+        The distinct values, sorted.
+    numeric : float array or None
+        The values as numbers; None when they are text.
+    """
+
+    name: str
+    kind: Kind
+    codes: NDArray[np.intp] = field(repr=False)
+    levels: NDArray[Any] = field(repr=False)
+    numeric: NDArray[np.float64] | None = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def describe(self) -> str:
+        """``race: categorical, 4 levels (a, b, c, d)`` or ``age: continuous, 18 to 90``."""
+        if self.kind.is_categorical:
+            shown = ", ".join(str(level) for level in self.levels[:6])
+            more = ", …" if len(self.levels) > 6 else ""
+            return f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown}{more})"
+        return f"{self.name}: {self.kind}, {self.levels[0]:g} to {self.levels[-1]:g}"
+
+    def take(self, rows: NDArray[Any]) -> Column:
+        """The column at `rows` (indices or mask); levels that no longer occur are dropped."""
+        return column_of(
+            self.name,
+            self.levels[self.codes[rows]] if self.numeric is None else self.numeric[rows],
+            kind=self.kind,
+        )
+
+
+def parse_kind(text: str, name: str) -> Kind:
+    try:
+        return Kind(text)
+    except ValueError:
+        known = ", ".join(kind.value for kind in Kind)
+        raise InputError(
+            f"The kind of column {name!r} must be one of {known}. Got {text!r} instead."
+        ) from None
+
+
+def split_kinds(spec: str) -> tuple[str, Kind | None]:
+    """``"age:continuous"`` → ``("age", Kind.CONTINUOUS)``; ``"age"`` → ``("age", None)``."""
+    name, colon, kind = spec.rpartition(":")
+    if colon and name and kind in {k.value for k in Kind}:
+        return name, Kind(kind)
+    return spec, None
+
+
+def columns_from(
+    data: Any,
+    *,
+    argument: str,
+    kinds: Mapping[str, str] | None = None,
+    outcome: bool = False,
+) -> tuple[Column, ...]:
+    """Columns from a frame or series (pandas, polars, Arrow), a mapping, an array or a list.
+
+    Parameters
+    ----------
+    data
+        What the caller passed. `Column` objects pass through unchanged.
+    argument
+        Name of the caller's argument, for messages and for unnamed columns.
+    kinds
+        Overrides of the inferred kinds, by column name.
+    outcome
+        Infer as an outcome (an integer with few values is a class) and not as an attribute.
+    """
+    named = _named_values(data, argument)
+    if not named:
+        raise InputError(f"The {argument!r} argument has no columns. Pass at least one.")
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"Column {twice!r} occurs twice in {argument!r}. Rename or drop one.")
+    chosen = {name: parse_kind(str(kind), name) for name, kind in (kinds or {}).items()}
+    return tuple(
+        values
+        if isinstance(values, Column)
+        else column_of(name, values, kind=chosen.get(name), outcome=outcome)
+        for name, values in named
+    )
+
+
+def _named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
+    if isinstance(data, Column):
+        return [(data.name, data)]
+    if isinstance(data, (tuple, list)) and data and all(isinstance(c, Column) for c in data):
+        return [(column.name, column) for column in data]
+    if isinstance(data, Mapping):
+        return [(str(name), _to_array(values, str(name))) for name, values in data.items()]
+
+    import narwhals as nw
+
+    native = nw.from_native(data, allow_series=True, pass_through=True)
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if isinstance(native, nw.Series):
+        return [(str(native.name) if native.name is not None else argument, native.to_numpy())]
+    if isinstance(native, nw.DataFrame):
+        return [(str(name), native[name].to_numpy()) for name in native.columns]
+    array = _to_array(data, argument)
+    if array.ndim == 1:
+        return [(argument, array)]
+    if array.ndim == 2:
+        width = array.shape[1]
+        prefix = {"sensitive": "a"}.get(argument, argument)
+        names = [f"{prefix}{j + 1}" for j in range(width)] if width > 1 else [argument]
+        return [(name, array[:, j]) for j, name in enumerate(names)]
+    raise InputError(
+        f"The {argument!r} argument must have one or two dimensions. Got {array.ndim} instead."
+    )
+
+
+def _to_array(values: Any, name: str) -> NDArray[Any]:
+    import narwhals as nw
+
+    native = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(native, nw.Series):
+        return np.asarray(native.to_numpy())
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # ragged lists
+        raise InputError(f"{name!r} cannot be read as an array: {error}.") from None
+    if array.dtype.kind in "US" and not (isinstance(values, np.ndarray)):
+        array = np.asarray(values, dtype=object)  # keep None and mixed types visible
+    return array
+
+
+def column_of(
+    name: str, values: Any, *, kind: Kind | None = None, outcome: bool = False
+) -> Column:
+    """Check the values of one column and infer its kind."""
+    import pandas as pd
+
+    values = np.asarray(values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(
+            f"Column {name!r} must hold one value per row. Got shape {values.shape} instead."
+        )
+    if len(values) == 0:
+        raise InputError(f"Column {name!r} is empty. Pass at least two rows.")
+    _reject_missing(name, np.asarray(pd.isna(values)))
+    seen = pd.api.types.infer_dtype(values, skipna=False)
+    numeric = _as_numbers(values, seen)
+    if numeric is None:
+        _reject_non_text(name, seen)
+        codes, levels = pd.factorize(values.astype(object), sort=True)
+        if kind is not None and not kind.is_categorical:
+            raise InputError(
+                f"Column {name!r} holds text ({levels[0]!r}, for one) and cannot be {kind}. "
+                "Turn it into numbers or declare it categorical."
+            )
+    else:
+        if not np.isfinite(numeric).all():
+            row = int(np.flatnonzero(~np.isfinite(numeric))[0])
+            raise InputError(
+                f"Column {name!r} has an infinite value in row {row}. Remove or cap such values."
+            )
+        numeric = numeric + 0.0  # no negative zero
+        codes, levels = pd.factorize(numeric, sort=True)
+        if values.dtype.kind in "biu":
+            levels = levels.astype(values.dtype)
+    inferred = _infer_kind(numeric, levels, outcome)
+    if kind is Kind.BINARY and len(levels) > 2:
+        raise InputError(
+            f"Column {name!r} has {len(levels)} distinct values and cannot be binary. "
+            "Declare it categorical."
+        )
+    return Column(name, kind or inferred, codes.astype(np.intp, copy=False), levels, numeric)
+
+
+def _reject_missing(name: str, missing: NDArray[np.bool_]) -> None:
+    if missing.any():
+        row = int(np.flatnonzero(missing)[0])
+        raise InputError(
+            f"Column {name!r} has {int(missing.sum())} missing values, the first in row {row}. "
+            "Drop those rows, fill them, or give them a category of their own."
+        )
+
+
+def _as_numbers(values: NDArray[Any], seen: str) -> NDArray[np.float64] | None:
+    numbers = {"boolean", "integer", "floating", "mixed-integer-float"}
+    return values.astype(np.float64) if seen in numbers else None
+
+
+def _reject_non_text(name: str, seen: str) -> None:
+    if seen == "string":
+        return
+    if seen.startswith("mixed"):
+        raise InputError(
+            f"Column {name!r} mixes text with other types. Convert it to text or to numbers."
+        )
+    if seen.startswith(("date", "time", "period", "interval")):
+        raise InputError(
+            f"Column {name!r} holds dates or times ({seen}). "
+            "Turn them into numbers first (age in years, say)."
+        )
+    raise InputError(f"Column {name!r} holds {seen} values. Pass numbers or text.")
+
+
+def _infer_kind(
+    numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool
+) -> Kind:
+    if len(levels) <= 2:
+        return Kind.BINARY
+    if numeric is None:
+        return Kind.CATEGORICAL
+    if bool((np.floor(numeric) == numeric).all()):
+        if not outcome:
+            return Kind.INTEGER
+        return Kind.CATEGORICAL if len(levels) <= MAX_OUTCOME_CLASSES else Kind.CONTINUOUS
+    return Kind.CONTINUOUS

@@ -1,0 +1,265 @@
+"""AuditTable: everything an audit looks at, checked once, here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.columns import Column, Kind, column_of, columns_from, parse_kind, split_kinds
+from fairaudit.errors import InputError
+
+__all__ = ["AuditTable", "Prediction"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prediction:
+    """What the model said: labels, scores, or a probability vector.
+
+    Attributes
+    ----------
+    form : str
+        ``"labels"``, ``"scores"`` or ``"probabilities"``.
+    columns : tuple of Column
+        One column, or one per class for probabilities and one per output for vector scores.
+    """
+
+    form: str
+    columns: tuple[Column, ...]
+
+    def matrix(self) -> NDArray[np.float64]:
+        """The prediction as n × d numbers; labels that are no numbers become unit vectors."""
+        if all(column.numeric is not None for column in self.columns):
+            return np.column_stack([column.numeric for column in self.columns])
+        from fairaudit.attributes import encode
+
+        return encode(self.columns)
+
+    @property
+    def constant(self) -> bool:
+        return all(len(column.levels) == 1 for column in self.columns)
+
+    def describe(self) -> str:
+        if self.form == "labels":
+            return f"labels ({self.columns[0].describe()})"
+        if len(self.columns) == 1:
+            return f"scores ({self.columns[0].describe()})"
+        return f"{self.form} ({len(self.columns)} columns)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AuditTable:
+    """Prediction, outcome, sensitive attributes, and optional weights and ids, all checked.
+
+    Build one with `AuditTable.of` (arrays or columns) or `AuditTable.from_frame` (one table and
+    column names). Nothing downstream checks input again.
+    """
+
+    prediction: Prediction
+    outcome: Column | None
+    attributes: tuple[Column, ...]
+    weights: NDArray[np.float64] | None = field(default=None, repr=False)
+    ids: Column | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.attributes[0])
+
+    @classmethod
+    def of(
+        cls,
+        y_pred: Any,
+        sensitive: Any,
+        y_true: Any = None,
+        *,
+        weights: Any = None,
+        ids: Any = None,
+        kinds: Mapping[str, str] | None = None,
+    ) -> AuditTable:
+        """Build from arrays, series, frames (pandas, polars, Arrow) or mappings of columns.
+
+        Examples
+        --------
+        >>> table = AuditTable.of([0.1, 0.9, 0.4], {"sex": ["f", "m", "f"]}, [0, 1, 1])
+        >>> print(table.describe())
+        3 rows
+        prediction  scores (y_pred: continuous, 0.1 to 0.9)
+        outcome     y_true: binary, 2 levels (0, 1)
+        sensitive   sex: binary, 2 levels (f, m)
+        """
+        attributes = columns_from(sensitive, argument="sensitive", kinds=kinds)
+        outcome = None
+        if y_true is not None:
+            outcome = _single(columns_from(y_true, argument="y_true", kinds=kinds, outcome=True))
+        predicted = columns_from(y_pred, argument="y_pred", kinds=kinds, outcome=True)
+        id_column = None if ids is None else _single(columns_from(ids, argument="ids"))
+        _check_lengths([*predicted, *([outcome] if outcome else []), *attributes,
+                        *([id_column] if id_column else [])])
+        n = len(attributes[0])
+        if n < 2:
+            raise InputError(f"The table must have at least 2 rows. Got {n} instead.")
+        for column in attributes:
+            if len(column.levels) == 1:
+                raise InputError(
+                    f"Sensitive column {column.name!r} has a single value ({column.levels[0]}). "
+                    "There is nothing to compare: leave it out or pass rows that differ."
+                )
+        _check_known_kinds(kinds, [*predicted, *([outcome] if outcome else []), *attributes])
+        return cls(
+            _prediction(predicted, outcome), outcome, attributes, _weights(weights, n), id_column
+        )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        predictions: str | Sequence[str],
+        sensitive: str | Sequence[str],
+        outcome: str | None = None,
+        weights: str | None = None,
+        ids: str | None = None,
+        kinds: Mapping[str, str] | None = None,
+    ) -> AuditTable:
+        """Build from one table and the names of its columns.
+
+        Names are given as a list or with commas, and may carry a kind: ``"race,age:continuous"``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"p": [0.2, 0.7, 0.6], "y": [0, 1, 0], "age": [31, 45, 62]})
+        >>> table = AuditTable.from_frame(frame, predictions="p", outcome="y", sensitive="age")
+        >>> table.attributes[0].describe()
+        'age: integer, 31 to 62'
+        """
+        import narwhals as nw
+
+        table = nw.from_native(frame, eager_only=True)
+        chosen = dict(kinds or {})
+
+        def pick(spec: str | Sequence[str]) -> dict[str, Any]:
+            specs = spec.split(",") if isinstance(spec, str) else list(spec)
+            picked: dict[str, Any] = {}
+            for item in specs:
+                name, kind = split_kinds(item.strip())
+                if name not in table.columns:
+                    raise InputError(_unknown_column(name, table.columns))
+                if kind is not None:
+                    chosen[name] = kind.value
+                picked[name] = table[name].to_numpy()
+            return picked
+
+        attributes = pick(sensitive)
+        predicted = pick(predictions)
+        target = None if outcome is None else pick([outcome])
+        return cls.of(
+            predicted,
+            attributes,
+            target,
+            weights=None if weights is None else pick([weights]),
+            ids=None if ids is None else pick([ids]),
+            kinds=chosen,
+        )
+
+    def describe(self) -> str:
+        """What is audited, one line per role."""
+        lines = [f"{len(self)} rows", f"prediction  {self.prediction.describe()}"]
+        if self.outcome is not None:
+            lines.append(f"outcome     {self.outcome.describe()}")
+        lines += [f"sensitive   {column.describe()}" for column in self.attributes]
+        return "\n".join(lines)
+
+    def require_outcome(self) -> Column:
+        if self.outcome is None:
+            raise InputError("The 'y_true' argument is missing. Pass the true outcome.")
+        return self.outcome
+
+    def require_varying_prediction(self) -> None:
+        if self.prediction.constant:
+            raise InputError(
+                f"The prediction {self.prediction.columns[0].name!r} is constant. It carries no "
+                "information about anything; check that the right column was passed."
+            )
+
+    def reject_weights(self, measure: str) -> None:
+        if self.weights is not None:
+            raise InputError(
+                f"{measure} has no weighted form. Leave the weights out, "
+                "or use a measure that takes them (deo, group_rates)."
+            )
+
+
+def _single(columns: tuple[Column, ...]) -> Column:
+    if len(columns) > 1:
+        raise InputError(
+            f"Expected one column. Got {len(columns)} ({', '.join(c.name for c in columns)})."
+        )
+    return columns[0]
+
+
+def _check_lengths(columns: Sequence[Column]) -> None:
+    first = columns[0]
+    for column in columns[1:]:
+        if len(column) != len(first):
+            raise InputError(
+                f"Columns differ in length: {first.name!r} has {len(first)} rows, "
+                f"{column.name!r} has {len(column)}. Pass arrays for the same rows."
+            )
+
+
+def _check_known_kinds(kinds: Mapping[str, str] | None, columns: Sequence[Column]) -> None:
+    names = [column.name for column in columns]
+    for name in kinds or {}:
+        if name not in names:
+            raise InputError(_unknown_column(name, names))
+
+
+def _unknown_column(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=3)
+    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else (
+        f"Columns are: {', '.join(known)}."
+    )
+    return f"There is no column {name!r}. {hint}"
+
+
+def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Prediction:
+    if len(columns) == 1:
+        column = columns[0]
+        if column.numeric is None:
+            return Prediction("labels", columns)
+        labels = outcome is not None and outcome.kind.is_categorical and (
+            np.isin(column.levels, outcome.levels).all() if outcome.numeric is not None else False
+        )
+        return Prediction("labels" if labels else "scores", columns)
+    for column in columns:
+        if column.numeric is None:
+            raise InputError(
+                f"Prediction column {column.name!r} holds text. Several prediction columns must "
+                "be numbers (class probabilities); pass a single column of labels otherwise."
+            )
+    matrix = np.column_stack([column.numeric for column in columns])
+    sums_to_one = np.allclose(matrix.sum(axis=1), 1.0, atol=1e-6)
+    proper = bool(sums_to_one and matrix.min() >= 0.0)
+    # A score column with two values must not read as a class label.
+    return Prediction("probabilities" if proper else "scores", columns)
+
+
+def _weights(weights: Any, n: int) -> NDArray[np.float64] | None:
+    if weights is None:
+        return None
+    column = _single(columns_from(weights, argument="weights"))
+    if column.numeric is None:
+        raise InputError(f"Weights {column.name!r} must be numbers. Got text instead.")
+    if len(column) != n:
+        raise InputError(f"Weights have {len(column)} rows, the table has {n}. Pass one per row.")
+    if column.numeric.min() < 0 or column.numeric.sum() <= 0:
+        raise InputError(
+            f"Weights {column.name!r} must be non-negative with a positive sum. "
+            f"The smallest is {column.numeric.min():g}."
+        )
+    return column.numeric
