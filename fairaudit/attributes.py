@@ -93,7 +93,8 @@ def cells_of(columns: Sequence[Column | NDArray[np.intp]], n: int) -> Cells:
     key = np.zeros(n, dtype=np.int64)
     for column in columns:
         codes, size = (
-            (column.codes, len(column.levels)) if isinstance(column, Column)
+            (column.codes, len(column.levels))
+            if isinstance(column, Column)
             else (column, int(column.max()) + 1)
         )
         # keys stay below n, so the product with the number of levels cannot overflow

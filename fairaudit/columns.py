@@ -138,8 +138,15 @@ def _named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
         return [(str(name), _to_array(values, str(name))) for name, values in data.items()]
 
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
-    native = nw.from_native(data, allow_series=True, pass_through=True)
+    try:
+        native = nw.from_native(data, allow_series=True, pass_through=True)
+    except DuplicateError as error:
+        name = str(error).partition("- ")[2].rpartition(" ")[0].rpartition(" ")[0]
+        raise InputError(
+            f"Column {name} occurs more than once in {argument!r}. Rename or drop one."
+        ) from None
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
     if isinstance(native, nw.Series):
@@ -174,9 +181,7 @@ def _to_array(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def column_of(
-    name: str, values: Any, *, kind: Kind | None = None, outcome: bool = False
-) -> Column:
+def column_of(name: str, values: Any, *, kind: Kind | None = None, outcome: bool = False) -> Column:
     """Check the values of one column and infer its kind."""
     import pandas as pd
 
@@ -248,9 +253,7 @@ def _reject_non_text(name: str, seen: str) -> None:
     raise InputError(f"Column {name!r} holds {seen} values. Pass numbers or text.")
 
 
-def _infer_kind(
-    numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool
-) -> Kind:
+def _infer_kind(numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool) -> Kind:
     if len(levels) <= 2:
         return Kind.BINARY
     if numeric is None:

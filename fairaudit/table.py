@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.columns import Column, Kind, column_of, columns_from, parse_kind, split_kinds
+from fairaudit.columns import Column, columns_from, split_kinds
 from fairaudit.errors import InputError
 
 __all__ = ["AuditTable", "Prediction"]
@@ -30,13 +30,16 @@ class Prediction:
     form: str
     columns: tuple[Column, ...]
 
-    def matrix(self) -> NDArray[np.float64]:
-        """The prediction as n × d numbers; labels that are no numbers become unit vectors."""
-        if all(column.numeric is not None for column in self.columns):
-            return np.column_stack([column.numeric for column in self.columns])
+    def matrix(self, how: str = "standard") -> NDArray[np.float64]:
+        """The prediction as n × d numbers.
+
+        Under ``"standard"`` labels become unit vectors, so that two labels are one unit apart;
+        everything else stays as it is.
+        """
         from fairaudit.attributes import encode
 
-        return encode(self.columns)
+        labels = self.form == "labels" and self.columns[0].kind.is_categorical
+        return encode(self.columns, "standard" if labels and how == "standard" else "raw")
 
     @property
     def constant(self) -> bool:
@@ -95,8 +98,14 @@ class AuditTable:
             outcome = _single(columns_from(y_true, argument="y_true", kinds=kinds, outcome=True))
         predicted = columns_from(y_pred, argument="y_pred", kinds=kinds, outcome=True)
         id_column = None if ids is None else _single(columns_from(ids, argument="ids"))
-        _check_lengths([*predicted, *([outcome] if outcome else []), *attributes,
-                        *([id_column] if id_column else [])])
+        _check_lengths(
+            [
+                *predicted,
+                *([outcome] if outcome else []),
+                *attributes,
+                *([id_column] if id_column else []),
+            ]
+        )
         n = len(attributes[0])
         if n < 2:
             raise InputError(f"The table must have at least 2 rows. Got {n} instead.")
@@ -221,8 +230,10 @@ def _unknown_column(name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=3)
-    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else (
-        f"Columns are: {', '.join(known)}."
+    hint = (
+        f"Did you mean {' or '.join(map(repr, near))}?"
+        if near
+        else (f"Columns are: {', '.join(known)}.")
     )
     return f"There is no column {name!r}. {hint}"
 
@@ -232,8 +243,14 @@ def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Predicti
         column = columns[0]
         if column.numeric is None:
             return Prediction("labels", columns)
-        labels = outcome is not None and outcome.kind.is_categorical and (
-            np.isin(column.levels, outcome.levels).all() if outcome.numeric is not None else False
+        labels = (
+            outcome is not None
+            and outcome.kind.is_categorical
+            and (
+                np.isin(column.levels, outcome.levels).all()
+                if outcome.numeric is not None
+                else False
+            )
         )
         return Prediction("labels" if labels else "scores", columns)
     for column in columns:
@@ -242,10 +259,9 @@ def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Predicti
                 f"Prediction column {column.name!r} holds text. Several prediction columns must "
                 "be numbers (class probabilities); pass a single column of labels otherwise."
             )
-    matrix = np.column_stack([column.numeric for column in columns])
+    matrix = np.column_stack([np.asarray(column.numeric) for column in columns])
     sums_to_one = np.allclose(matrix.sum(axis=1), 1.0, atol=1e-6)
     proper = bool(sums_to_one and matrix.min() >= 0.0)
-    # A score column with two values must not read as a class label.
     return Prediction("probabilities" if proper else "scores", columns)
 
 

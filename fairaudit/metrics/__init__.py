@@ -12,7 +12,7 @@ _HOME = {
     "equalized_odds_difference": "odds",
     "equalized_odds_ratio": "odds",
     "group_rates": "rates",
-    "group_errors": "rates",
+    "group_errors": "errors",
     "hgr": "hgr",
     "subgroup_violation": "subgroup",
 }

@@ -1,0 +1,50 @@
+"""`fairaudit doctor`: what is installed, what is missing, how to get it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from fairaudit_cli.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from fairaudit.doctor import Component, Diagnosis
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from fairaudit.doctor import examine
+
+    diagnosis = examine()
+    print(_as_json(diagnosis) if args.json else _as_text(diagnosis))
+    return ExitCode.OK if diagnosis.ok else ExitCode.BAD_INPUT
+
+
+def _as_json(diagnosis: Diagnosis) -> str:
+    import json
+    from dataclasses import asdict
+
+    components = [{**asdict(part), "state": part.state} for part in diagnosis.components]
+    facts = {"ok": diagnosis.ok, "components": components, "warnings": diagnosis.warnings}
+    return json.dumps(facts, indent=2)
+
+
+def _as_text(diagnosis: Diagnosis) -> str:
+    from fairaudit_reports.text import table
+
+    core = [_row(part) for part in diagnosis.components if part.core]
+    optional = [_row(part) for part in diagnosis.components if not part.core]
+    lines = [table([*core, [], ["optional"], *optional])]
+    return "\n".join([*lines, *(f"\nwarning: {text}" for text in diagnosis.warnings)])
+
+
+def _row(part: Component) -> list[str]:
+    if part.state == "ok":
+        return [part.name, "ok", part.version or ""]
+    why = f"{part.problem}; " if part.problem else ""
+    return [part.name, part.state, part.version or "", f"{why}for {part.needed_for}", part.install]

@@ -1,0 +1,24 @@
+"""What the exit status of `fairaudit` means."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+__all__ = ["ExitCode"]
+
+
+class ExitCode(IntEnum):
+    """Exit status of every command."""
+
+    OK = 0
+    """Done; of an audit: no violation found."""
+    VIOLATION = 1
+    """The audit found a violation."""
+    BAD_INPUT = 2
+    """The command line, the data or the installation cannot be used as they are."""
+    INCONCLUSIVE = 3
+    """The audit cannot say: a check of its own assumptions failed."""
+    INTERRUPTED = 130
+    """Stopped by Ctrl-C."""
+    BROKEN_PIPE = 141
+    """The reader of the output went away; neither a pass nor a violation."""

@@ -1,0 +1,78 @@
+"""The `fairaudit` command: finds the sub-command, runs it, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from fairaudit.errors import FairAuditError
+from fairaudit_cli.exit_codes import ExitCode
+
+__all__ = ["COMMANDS", "main"]
+
+# Name → one line of help. The module fairaudit_cli.<name> has add_arguments(parser) and
+# run(args) -> int; it is imported only when its command is called.
+COMMANDS = {
+    "doctor": "show what is installed, what is missing and how to install it",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: that of the process) and return its exit status."""
+    try:
+        try:
+            return _run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()  # a closed pipe shows here and not when the interpreter ends
+    except FairAuditError as error:
+        print(f"fairaudit: error: {error}", file=sys.stderr)
+        return ExitCode.BAD_INPUT
+    except KeyboardInterrupt:
+        print("fairaudit: interrupted", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # what is still buffered must not fail again when the interpreter ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.BROKEN_PIPE
+
+
+def _run(argv: list[str]) -> int:
+    args = _parser(called=argv[0] if argv else None).parse_args(argv)
+    return int(args.run(args))
+
+
+def _parser(called: str | None) -> argparse.ArgumentParser:
+    """The parser; of the sub-commands only the one that is called knows its arguments."""
+    parser = argparse.ArgumentParser(
+        prog="fairaudit",
+        description="Does a prediction carry information about sensitive attributes that the "
+        "true outcome does not explain? (equalized odds)",
+        epilog="Exit status: 0 no violation found, 1 violation, 2 bad input, 3 inconclusive.",
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(name, help=line, description=line, allow_abbrev=False)
+        if name == called:
+            module = import_module(f"fairaudit_cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+class _Version(argparse.Action):
+    """argparse's own wants the text beforehand, and looking it up costs as much as the rest."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        import fairaudit
+
+        print(f"fairaudit {fairaudit.__version__}")
+        parser.exit()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

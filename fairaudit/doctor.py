@@ -1,0 +1,140 @@
+"""What is installed, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+
+__all__ = ["Component", "Diagnosis", "examine"]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One thing that fairaudit uses.
+
+    Attributes
+    ----------
+    name : str
+    version : str or None
+        None when it is not installed.
+    problem : str or None
+        Why it cannot be used although it is installed, in one line.
+    needed_for : str
+        ``"core"`` for what every audit needs; otherwise what is gained by installing it.
+    install : str
+        The line that installs it.
+    """
+
+    name: str
+    version: str | None
+    needed_for: str
+    install: str
+    problem: str | None = None
+
+    @property
+    def state(self) -> str:
+        """``"ok"``, ``"missing"`` or ``"broken"`` (installed, but it does not work)."""
+        if self.version is None:
+            return "missing"
+        return "ok" if self.problem is None else "broken"
+
+    @property
+    def core(self) -> bool:
+        return self.needed_for == "core"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All components, and warnings about the installation as a whole."""
+
+    components: tuple[Component, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether an audit can run."""
+        return all(part.state == "ok" for part in self.components if part.core)
+
+
+# import name, name on PyPI
+_CORE = (
+    ("numpy", "numpy"),
+    ("scipy", "scipy"),
+    ("sklearn", "scikit-learn"),
+    ("pandas", "pandas"),
+    ("statsmodels", "statsmodels"),
+    ("narwhals", "narwhals"),
+    ("joblib", "joblib"),
+)
+# import name, what it is for, what pip installs
+_OPTIONAL = (
+    ("torch", "training fairer models", '"fairaudit-icp[train]"'),
+    ("nflows", "normalizing flows as densities", '"fairaudit-icp[train]"'),
+    ("matplotlib", "plots", '"fairaudit-icp[plot]"'),
+    ("dask", "tables larger than memory", '"fairaudit-icp[dask]"'),
+    ("distributed", "clusters of machines", '"fairaudit-icp[dask]"'),
+    ("pyarrow", "Parquet files", '"fairaudit-icp[parquet]"'),
+    ("onnxruntime", ".onnx models", '"fairaudit-icp[onnx]"'),
+    ("skops", ".skops models", '"fairaudit-icp[skops]"'),
+    ("xgboost", "models trained with it", "xgboost"),
+    ("lightgbm", "models trained with it", "lightgbm"),
+    ("fairlearn", "exponentiated-gradient reduction", "fairlearn"),
+)
+
+
+def examine() -> Diagnosis:
+    """Look at the installation. Imports nothing but rpy2, which is the one that can fail late.
+
+    Examples
+    --------
+    >>> examine().ok
+    True
+    """
+    core = [
+        Component("Python", platform.python_version(), "core", "https://www.python.org"),
+        Component("fairaudit", _version("fairaudit-icp"), "core", "pip install fairaudit-icp"),
+        *(_component(module, name, "core", name) for module, name in _CORE),
+    ]
+    optional = [_component(module, module, use, pip) for module, use, pip in _OPTIONAL]
+    return Diagnosis((*core, *_r_components(), *optional), _warnings())
+
+
+def _component(module: str, distribution: str, needed_for: str, pip: str) -> Component:
+    found = _version(distribution) if find_spec(module) is not None else None
+    return Component(distribution, found, needed_for, f"pip install {pip}")
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
+
+
+def _r_components() -> tuple[Component, ...]:
+    from fairaudit.metrics import _r_bridge as bridge
+
+    r = bridge.status()
+    problem = r.rpy2_error if r.rpy2_version is not None else None
+    use, line = "backend='r'", bridge.package_install_line
+    # which rpy2 fits depends on the R that is not there yet
+    pip = bridge.rpy2_install_line(r.r_version) if r.r_version else "install R, then ask again"
+    return (
+        Component("R", r.r_version, use, bridge.INSTALL_R),
+        Component("rpy2", r.rpy2_version, use, pip, problem),
+        Component("R package KPC", r.kpc_version, f"kpc, kpc_rkhs with {use}", line("KPC")),
+        Component("R package FOCI", r.foci_version, f"codec with {use}", line("FOCI")),
+    )
+
+
+def _warnings() -> tuple[str, ...]:
+    other = _version("fairaudit")
+    if other is None:
+        return ()
+    return (
+        f"The distribution fairaudit {other} is installed too. It is another project with the "
+        "same import name, and the two overwrite each other's files. Run: pip uninstall fairaudit "
+        "&& pip install --force-reinstall --no-deps fairaudit-icp",
+    )

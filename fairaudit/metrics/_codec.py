@@ -1,0 +1,148 @@
+"""CODEC: the conditional dependence coefficient of Azadkia and Chatterjee."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import rankdata
+
+from fairaudit.attributes import Cells, encode
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Gram
+from fairaudit.metrics._kpc import check_backend, graph_of
+from fairaudit.metrics.result import Measure
+from fairaudit.table import AuditTable
+
+__all__ = ["CODEC", "codec", "codec_of_table"]
+
+
+@dataclass(frozen=True, slots=True)
+class CODEC(Measure):
+    """Conditional dependence coefficient; 0 for conditional independence, 1 for a function."""
+
+    ties: str
+    backend: str
+
+
+def codec(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any = None,
+    *,
+    ties: str = "average",
+    encode: str = "standard",
+    backend: str = "native",
+    seed: int = 0,
+    weights: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> CODEC:
+    r"""CODEC T(Ŷ, A | Y): KPC's rank-based sister, with no kernel to choose.
+
+    Parameters are those of `kpc`; the prediction must be one numeric column (or a binary
+    probability vector).
+
+    Notes
+    -----
+    With R the ranks of Ŷ (ties take the maximum), N(i) the nearest neighbour of i in Y and M(i)
+    the nearest in (Y, A),
+
+    .. math::
+        T = \frac{\sum_i \min(R_i, R_{M(i)}) - \min(R_i, R_{N(i)})}
+                 {\sum_i R_i - \min(R_i, R_{N(i)})} .
+
+    That is KPC with the kernel min(R, R'). Tied neighbours are averaged.
+
+    References
+    ----------
+    Azadkia and Chatterjee (2021). A simple measure of conditional dependence. Ann. Stat. 49(6).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> a, y = rng.normal(size=(2, 2000))
+    >>> round(float(codec(y + a, a, y)), 1), round(float(codec(y + rng.normal(size=2000), a, y)), 1)
+    (0.9, -0.0)
+    """
+    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
+    return codec_of_table(table, ties=ties, how=encode, backend=backend, seed=seed)
+
+
+def codec_of_table(
+    table: AuditTable,
+    *,
+    ties: str = "average",
+    how: str = "standard",
+    backend: str = "native",
+    seed: int = 0,
+) -> CODEC:
+    """`codec` on a table that has been checked."""
+    table.reject_weights("CODEC")
+    table.require_varying_prediction()
+    check_backend(backend)
+    if ties not in ("average", "random"):
+        raise InputError(f"The 'ties' parameter must be 'average' or 'random'. Got {ties!r}.")
+    score = _one_score(table)
+    if backend == "r":
+        from fairaudit.metrics import _r_bridge
+
+        outcome = None if table.outcome is None else encode((table.outcome,), how)
+        attributes = encode(table.attributes, how)
+        value = _r_bridge.codec(score, attributes, outcome, seed=seed)
+        return CODEC(value, len(table), "random", backend)
+    value = _native(table, score, ties, how, seed)
+    return CODEC(value, len(table), ties, backend)
+
+
+def _one_score(table: AuditTable) -> Array:
+    columns = table.prediction.columns
+    last = columns[-1].numeric
+    binary = table.prediction.form == "probabilities" and len(columns) == 2
+    if last is None or (len(columns) > 1 and not binary):
+        raise InputError(
+            f"CODEC needs one numeric prediction. Got {table.prediction.describe()}: "
+            "pass the score of one class, or use kpc."
+        )
+    return last
+
+
+def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> float:
+    n = len(score)
+    rank = rankdata(score, method="max") / n
+
+    def mean_minimum(columns: tuple[Any, ...]) -> float:
+        graph = graph_of(columns, n, how, 1)
+        if ties == "random":
+            from fairaudit.random_ties import random_neighbours
+
+            rng = np.random.default_rng([seed, len(columns)])
+            return float(np.minimum(rank, rank[random_neighbours(graph, rng)[:, 0]]).mean())
+        return graph.mean_kernel(
+            Gram(_minimum, rank[:, None]), within_sums=lambda cells: _minimum_sums(rank, cells)
+        )
+
+    if table.outcome is None:
+        upper = rankdata(-score, method="max") / n
+        explained = mean_minimum(table.attributes) - float(np.mean(upper**2))
+        return float(explained / np.mean(upper * (1 - upper)))
+    alone = mean_minimum((table.outcome,))
+    both = mean_minimum((table.outcome, *table.attributes))
+    left = float(rank.mean()) - alone
+    if left <= 1e-12:
+        raise InputError("CODEC is undefined: the outcome determines the prediction completely.")
+    return (both - alone) / left
+
+
+def _minimum(u: Array, v: Array) -> Array:
+    return np.asarray(np.minimum(u, v)[..., 0])
+
+
+def _minimum_sums(rank: Array, cells: Cells) -> Array:
+    """Σ_{i≠j} min(R_i, R_j) per cell: the p-th smallest of c is the minimum of c − 1 − p pairs."""
+    order = np.lexsort((rank, cells.of_row))
+    start = np.cumsum(cells.counts) - cells.counts
+    cell = cells.of_row[order]
+    larger = cells.counts[cell] - 1 - (np.arange(len(rank)) - start[cell])
+    return np.asarray(2.0 * np.bincount(cell, rank[order] * larger))

@@ -1,0 +1,214 @@
+"""Prediction errors of every cell of the attributes: what rates are for a regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.errors import InputError
+from fairaudit.metrics._labels import (
+    Groups,
+    check_confidence,
+    groups_of,
+    ratio,
+    row_weights,
+    score_column,
+    spread,
+)
+from fairaudit.metrics.result import Measure
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CellErrors", "GroupErrors", "group_errors"]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class CellErrors:
+    """The errors of one cell; NaN where there are no rows, or too few for a standard error.
+
+    Attributes
+    ----------
+    levels : the attribute values
+    n : rows
+    mean, standard_error, low, high : the mean error, its standard error and its interval
+    quantiles : of the errors, at .05, .25, .5, .75 and .95
+    """
+
+    levels: tuple[Any, ...]
+    n: int
+    mean: float
+    standard_error: float
+    low: float
+    high: float
+    quantiles: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupErrors(Measure):
+    """The errors of all cells; the value is the largest difference of two cells' mean errors.
+
+    Attributes
+    ----------
+    attributes : names of the attributes
+    cells : one per combination of levels, also of those without rows
+    unlisted : further combinations without rows, not in `cells` because there are too many
+    """
+
+    attributes: tuple[str, ...]
+    cells: tuple[CellErrors, ...] = field(repr=False)
+    unlisted: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cell and statistic (the mean, with its interval, and the quantiles)."""
+        import pandas as pd
+
+        nan = float("nan")
+        rows: list[tuple[Any, ...]] = []
+        for c in self.cells:
+            rows.append((*c.levels, c.n, "mean", c.mean, c.standard_error, c.low, c.high))
+            for q, value in zip(QUANTILES, c.quantiles, strict=True):
+                rows.append((*c.levels, c.n, f"q{q:.2f}", value, nan, nan, nan))
+        columns = [*self.attributes, "n", "statistic", "value", "standard_error", "low", "high"]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def group_errors(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    *,
+    confidence: float = 0.95,
+    weights: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> GroupErrors:
+    r"""Mean and quantiles of the prediction error in every cell of the crossed attributes.
+
+    Parameters
+    ----------
+    y_pred : array-like
+        Predicted numbers.
+    sensitive : array-like, frame or mapping
+        Categorical attributes; several are crossed.
+    y_true : array-like
+        The outcome, as numbers.
+    confidence : float
+        Of the intervals for the mean.
+    weights : array-like, optional
+        Row weights.
+    kinds : mapping, optional
+        Kinds of columns that are not to be inferred.
+
+    Returns
+    -------
+    GroupErrors
+
+    Notes
+    -----
+    The error is :math:`e = \hat y - y`. Per cell, with weights w (1 unless given) and Kish's
+    effective sample size :math:`m = (\sum w)^2 / \sum w^2`,
+
+    .. math:: \bar e = \frac{\sum w e}{\sum w}, \qquad
+        \mathrm{se} = \sqrt{\frac{\sum w (e - \bar e)^2}{\sum w} \cdot \frac{1}{m - 1}},
+
+    and the interval is Student's with m − 1 degrees of freedom. Without weights this is the
+    usual :math:`s / \sqrt n`. The q-quantile is the smallest error that at least a share q of the
+    weight does not exceed. A difference of mean errors between cells says less than equalized
+    odds, which also compares the errors at each outcome.
+
+    References
+    ----------
+    Kish (1965). Survey Sampling. Wiley.
+
+    Examples
+    --------
+    >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
+    >>> result = group_errors([1.5, 2.5, 3.5, 1.0, 2.0, 3.6], sex, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+    >>> [(cell.levels, round(cell.mean, 3)) for cell in result.cells]
+    [(('f',), 0.5), (('m',), 0.2)]
+    """
+    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
+    return _group_errors(table, confidence=confidence)
+
+
+def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors:
+    check_confidence(confidence)
+    groups = groups_of(table)
+    errors = _errors(table)
+    weights = row_weights(table)
+    rows, mean, se, margin = _means(errors, groups, weights, confidence)
+    quantiles = _quantiles(errors, groups, weights)
+    cells = (
+        CellErrors(levels, n, m, s, m - d, m + d, tuple(q))
+        for levels, n, m, s, d, q in zip(
+            groups.levels,
+            rows.tolist(),
+            mean.tolist(),
+            se.tolist(),
+            margin.tolist(),
+            quantiles.tolist(),
+            strict=True,
+        )
+    )
+    return GroupErrors(spread(mean), len(table), groups.names, tuple(cells), groups.unlisted)
+
+
+def _errors(table: AuditTable) -> NDArray[np.float64]:
+    prediction, outcome = score_column(table.prediction), table.require_outcome()
+    for column in (prediction, outcome):
+        if column.numeric is None:
+            raise InputError(
+                f"Column {column.name!r} holds text; errors need numbers. "
+                "Use group_rates for labels, or turn it into numbers."
+            )
+    assert prediction.numeric is not None and outcome.numeric is not None
+    return prediction.numeric - outcome.numeric
+
+
+def _means(
+    errors: NDArray[np.float64],
+    groups: Groups,
+    weights: NDArray[np.float64],
+    confidence: float,
+) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Per cell: rows, mean error, its standard error, and half the width of its interval."""
+    from scipy.special import stdtrit
+
+    def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(groups.of_row, values, minlength=len(groups)).astype(np.float64)
+
+    weight = total(weights)
+    mean = ratio(total(weights * errors), weight)
+    variance = ratio(total(weights * (errors - np.nan_to_num(mean)[groups.of_row]) ** 2), weight)
+    freedom = np.nan_to_num(ratio(weight**2, total(weights**2))) - 1
+    pass
+    se = np.sqrt(ratio(variance, freedom))
+    margin = np.full(len(groups), np.nan)
+    some = freedom > 0
+    margin[some] = se[some] * stdtrit(freedom[some], (1 + confidence) / 2)
+    return np.bincount(groups.of_row, minlength=len(groups)), mean, se, margin
+
+
+def _quantiles(
+    errors: NDArray[np.float64], groups: Groups, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Cells × quantiles, by one sort of all rows and one search in the cumulated weights."""
+    order = np.lexsort((errors, groups.of_row))
+    weight = np.bincount(groups.of_row, weights, minlength=len(groups))
+    upto = np.cumsum(weights[order])
+    rows = np.bincount(groups.of_row, minlength=len(groups))
+    last = np.cumsum(rows) - 1
+    first = last + 1 - rows
+    base = np.where(last >= 0, upto[last], 0.0) - weight
+    share = np.array(QUANTILES) * (1 - 1e-12)  # a rounding error must not skip a row
+    where = np.searchsorted(upto, base[:, None] + weight[:, None] * share)
+    result = errors[order[np.clip(where, first[:, None], last[:, None])]]
+    result[weight <= 0] = np.nan
+    return result

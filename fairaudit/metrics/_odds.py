@@ -1,0 +1,223 @@
+"""Equalized odds difference and ratio: the extreme cells against each other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.errors import InputError
+from fairaudit.metrics._labels import binary_labels, groups_of, spread, tally
+from fairaudit.metrics.result import Measure
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["EqualizedOdds", "equalized_odds_difference", "equalized_odds_ratio"]
+
+AGGREGATIONS = ("worst_case", "mean")
+
+
+@dataclass(frozen=True, slots=True)
+class EqualizedOdds(Measure):
+    """The difference or ratio, with its two parts.
+
+    Attributes
+    ----------
+    tpr, fpr : float
+        The same for the true and the false positive rate alone; NaN when it does not exist.
+    attributes : names of the attributes
+    undefined : (levels, ``"tpr"`` or ``"fpr"``) of every cell without rows to take that rate from
+    unlisted : further combinations without rows, left out of `undefined` because of their number
+    """
+
+    tpr: float
+    fpr: float
+    attributes: tuple[str, ...]
+    undefined: tuple[tuple[tuple[Any, ...], str], ...]
+    unlisted: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each of the two rates."""
+        import pandas as pd
+
+        missing = [sum(name == rate for _, name in self.undefined) for rate in ("tpr", "fpr")]
+        return pd.DataFrame(
+            {"rate": ["tpr", "fpr"], "value": [self.tpr, self.fpr], "undefined_cells": missing}
+        )
+
+
+def equalized_odds_difference(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    *,
+    agg: str = "worst_case",
+    positive: Any = None,
+    threshold: float | None = None,
+    weights: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> EqualizedOdds:
+    r"""Largest difference between two cells in the true or the false positive rate.
+
+    Parameters
+    ----------
+    y_pred : array-like
+        Predicted labels, or scores with `threshold`.
+    sensitive : array-like, frame or mapping
+        Categorical attributes; several are crossed.
+    y_true : array-like
+        The outcome classes.
+    agg : {"worst_case", "mean"}
+        The larger of the two differences, or their mean.
+    positive : optional
+        The positive class; the larger of two unless given. Needed with more than two.
+    threshold : float, optional
+        Scores at or above it predict the larger class.
+    weights : array-like, optional
+        Row weights; the rates are then weighted.
+    kinds : mapping, optional
+        Kinds of columns that are not to be inferred.
+
+    Returns
+    -------
+    EqualizedOdds
+
+    Notes
+    -----
+    With :math:`r_y(z) = P(\hat Y = 1 \mid Z = z, Y = y)`, the value is
+
+    .. math:: \max_{y \in \{0, 1\}} \left( \max_z r_y(z) - \min_z r_y(z) \right).
+
+    It equals fairlearn's function of that name whenever every occurring cell has rows of both
+    outcomes. Otherwise the rate of a cell does not exist. fairlearn counts it as 0; here it is
+    left out of the extremes and listed in `EqualizedOdds.undefined`. A rate that exists in fewer
+    than two cells has no difference (NaN), and the value is taken from the other rate.
+
+    References
+    ----------
+    Hardt, Price & Srebro (2016). Equality of opportunity in supervised learning. NeurIPS.
+
+    Agarwal et al. (2018). A reductions approach to fair classification. ICML.
+
+    Examples
+    --------
+    >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
+    >>> result = equalized_odds_difference([1, 0, 0, 1, 1, 0], sex, [1, 1, 0, 1, 1, 0])
+    >>> result.value, result.tpr, result.fpr
+    (0.5, 0.5, 0.0)
+    """
+    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
+    return _difference(table, agg=agg, positive=positive, threshold=threshold)
+
+
+def equalized_odds_ratio(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    *,
+    agg: str = "worst_case",
+    positive: Any = None,
+    threshold: float | None = None,
+    weights: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> EqualizedOdds:
+    r"""Smallest ratio between two cells of the true or the false positive rate.
+
+    Parameters
+    ----------
+    y_pred, sensitive, y_true, positive, threshold, weights, kinds
+        As in `equalized_odds_difference`.
+    agg : {"worst_case", "mean"}
+        The smaller of the two ratios, or their mean.
+
+    Returns
+    -------
+    EqualizedOdds
+
+    Notes
+    -----
+    With :math:`r_y(z) = P(\hat Y = 1 \mid Z = z, Y = y)`, the value is
+
+    .. math:: \min_{y \in \{0, 1\}} \frac{\min_z r_y(z)}{\max_z r_y(z)}.
+
+    Undefined rates are treated as in `equalized_odds_difference`. When a rate is 0 in every cell
+    its ratio is 0/0: it is NaN, and the value is taken from the other rate. (What fairlearn
+    answers then depends on which of the two rates is 0.)
+
+    References
+    ----------
+    Agarwal et al. (2018). A reductions approach to fair classification. ICML.
+
+    Examples
+    --------
+    >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
+    >>> result = equalized_odds_ratio([1, 0, 0, 1, 1, 0], sex, [1, 1, 0, 1, 1, 0])
+    >>> result.value, result.tpr, result.fpr
+    (0.5, 0.5, nan)
+    """
+    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
+    return _ratio(table, agg=agg, positive=positive, threshold=threshold)
+
+
+def _difference(
+    table: AuditTable,
+    *,
+    agg: str = "worst_case",
+    positive: Any = None,
+    threshold: float | None = None,
+) -> EqualizedOdds:
+    return _compare(table, spread, max, agg, positive, threshold)
+
+
+def _ratio(
+    table: AuditTable,
+    *,
+    agg: str = "worst_case",
+    positive: Any = None,
+    threshold: float | None = None,
+) -> EqualizedOdds:
+    return _compare(table, _smallest_to_largest, min, agg, positive, threshold)
+
+
+def _smallest_to_largest(rates: NDArray[np.float64]) -> float:
+    defined = rates[~np.isnan(rates)]
+    if len(defined) < 2 or defined.max() == 0:
+        return math.nan
+    return float(defined.min() / defined.max())
+
+
+def _compare(
+    table: AuditTable,
+    compare: Callable[[NDArray[np.float64]], float],
+    worst: Callable[[list[float]], float],
+    agg: str,
+    positive: Any,
+    threshold: float | None,
+) -> EqualizedOdds:
+    if agg not in AGGREGATIONS:
+        raise InputError(
+            f"The 'agg' parameter must be 'worst_case' or 'mean'. Got {agg!r} instead."
+        )
+    groups = groups_of(table)
+    labels = binary_labels(table, positive=positive, threshold=threshold)
+    rates = tally(table, labels, groups).rates()
+    fpr, tpr = compare(rates[:, 0]), compare(rates[:, 1])
+    parts = [part for part in (tpr, fpr) if not math.isnan(part)]
+    combine = worst if agg == "worst_case" else lambda values: sum(values) / len(values)
+    return EqualizedOdds(
+        value=combine(parts) if parts else math.nan,
+        n=len(table),
+        tpr=tpr,
+        fpr=fpr,
+        attributes=groups.names,
+        undefined=tuple(
+            (groups.levels[z], ("fpr", "tpr")[y]) for z, y in np.argwhere(np.isnan(rates))
+        ),
+        unlisted=2 * groups.unlisted,
+    )

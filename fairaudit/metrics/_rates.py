@@ -1,0 +1,227 @@
+"""Selection rate, TPR and FPR of every cell of the attributes, with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.metrics._labels import (
+    Tally,
+    binary_labels,
+    check_confidence,
+    groups_of,
+    ratio,
+    spread,
+    tally,
+)
+from fairaudit.metrics.result import Measure
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CellRates", "GroupRates", "Rate", "group_rates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of rows predicted positive; value and interval are NaN when there are no rows.
+
+    Attributes
+    ----------
+    value, low, high : the rate and its Wilson interval
+    count : rows predicted positive
+    n : rows
+    effective_n : Kish's effective sample size; n without weights
+    """
+
+    value: float
+    low: float
+    high: float
+    count: int
+    n: int
+    effective_n: float
+
+    @property
+    def defined(self) -> bool:
+        return not math.isnan(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class CellRates:
+    """The rates of one cell.
+
+    Attributes
+    ----------
+    levels : the attribute values
+    n : rows
+    class_counts : rows of each outcome class
+    selection, tpr, fpr : P(prediction positive) of all rows, of the positives, of the negatives
+    """
+
+    levels: tuple[Any, ...]
+    n: int
+    class_counts: tuple[int, ...]
+    selection: Rate
+    tpr: Rate
+    fpr: Rate
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRates(Measure):
+    """The rates of all cells; the value is the largest gap between two cells in TPR or FPR.
+
+    Attributes
+    ----------
+    attributes : names of the attributes
+    classes : names of the outcome classes, in the order of `CellRates.class_counts`
+    positive : the positive class
+    cells : one per combination of levels, also of those without rows
+    unlisted : further combinations without rows, not in `cells` because there are too many
+    """
+
+    attributes: tuple[str, ...]
+    classes: tuple[str, ...]
+    positive: str
+    cells: tuple[CellRates, ...] = field(repr=False)
+    unlisted: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cell and rate."""
+        import pandas as pd
+
+        columns = [*self.attributes, "rate", "value", "low", "high", "count", "n", "effective_n"]
+        rows = [
+            (*cell.levels, name, r.value, r.low, r.high, r.count, r.n, r.effective_n)
+            for cell in self.cells
+            for name, r in (("selection", cell.selection), ("tpr", cell.tpr), ("fpr", cell.fpr))
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+
+def group_rates(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    *,
+    positive: Any = None,
+    threshold: float | None = None,
+    confidence: float = 0.95,
+    weights: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> GroupRates:
+    r"""Selection rate, TPR and FPR of every cell of the crossed attributes.
+
+    Parameters
+    ----------
+    y_pred : array-like
+        Predicted labels, or scores with `threshold`.
+    sensitive : array-like, frame or mapping
+        Categorical attributes; several are crossed.
+    y_true : array-like
+        The outcome classes.
+    positive : optional
+        The positive class; the larger of two unless given. Needed with more than two.
+    threshold : float, optional
+        Scores at or above it predict the larger class.
+    confidence : float
+        Of the Wilson intervals.
+    weights : array-like, optional
+        Row weights; the rates are then weighted.
+    kinds : mapping, optional
+        Kinds of columns that are not to be inferred.
+
+    Returns
+    -------
+    GroupRates
+
+    Notes
+    -----
+    For a cell z, :math:`\mathrm{TPR}(z) = P(\hat Y = 1 \mid Z = z, Y = 1)` and
+    :math:`\mathrm{FPR}(z) = P(\hat Y = 1 \mid Z = z, Y = 0)`. Every combination of levels is
+    listed. A rate without rows to take it from is undefined (NaN), neither 0 nor 1.
+
+    With weights w the Wilson interval uses Kish's effective sample size
+    :math:`(\sum w)^2 / \sum w^2` of the rows behind the rate.
+
+    References
+    ----------
+    Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
+
+    Kish (1965). Survey Sampling. Wiley.
+
+    Examples
+    --------
+    >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
+    >>> result = group_rates([1, 0, 0, 1, 1, 1], sex, [1, 1, 0, 1, 1, 1])
+    >>> result.to_frame()[["sex", "rate", "value", "count", "n"]].round(2)
+      sex       rate  value  count  n
+    0   f  selection   0.33      1  3
+    1   f        tpr   0.50      1  2
+    2   f        fpr   0.00      0  1
+    3   m  selection   1.00      3  3
+    4   m        tpr   1.00      3  3
+    5   m        fpr    NaN      0  0
+    """
+    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
+    return _group_rates(table, positive=positive, threshold=threshold, confidence=confidence)
+
+
+def _group_rates(
+    table: AuditTable,
+    *,
+    positive: Any = None,
+    threshold: float | None = None,
+    confidence: float = 0.95,
+) -> GroupRates:
+    check_confidence(confidence)
+    groups = groups_of(table)
+    labels = binary_labels(table, positive=positive, threshold=threshold)
+    counts = tally(table, labels, groups)
+    selection = _rates(counts, lambda sums: sums.sum(axis=1), confidence)
+    fpr = _rates(counts, lambda sums: sums[:, 0], confidence)
+    tpr = _rates(counts, lambda sums: sums[:, 1], confidence)
+    outcome = table.require_outcome()
+    key = groups.of_row * len(outcome.levels) + outcome.codes
+    classes = np.bincount(key, minlength=len(groups) * len(outcome.levels))
+    by_cell = classes.reshape(len(groups), -1).tolist()
+    cells = (
+        CellRates(levels, sum(of_class), tuple(of_class), *rates)
+        for levels, of_class, *rates in zip(
+            groups.levels, by_cell, selection, tpr, fpr, strict=True
+        )
+    )
+    gaps = [spread(rate) for rate in counts.rates().T]
+    return GroupRates(
+        value=max((gap for gap in gaps if not math.isnan(gap)), default=math.nan),
+        n=len(table),
+        attributes=groups.names,
+        classes=tuple(str(level) for level in outcome.levels),
+        positive=labels.names[1],
+        cells=tuple(cells),
+        unlisted=groups.unlisted,
+    )
+
+
+def _rates(
+    counts: Tally, pick: Callable[[NDArray[Any]], NDArray[Any]], confidence: float
+) -> list[Rate]:
+    """One rate per cell, from the outcome columns that `pick` takes of the counts."""
+    from statsmodels.stats.proportion import proportion_confint
+
+    weight = pick(counts.weight)
+    values = ratio(pick(counts.hit_weight), weight)
+    effective = np.nan_to_num(ratio(weight**2, pick(counts.squares)))
+    interval = np.full((2, len(values)), np.nan)
+    some = effective > 0
+    interval[:, some] = proportion_confint(
+        values[some] * effective[some], effective[some], alpha=1 - confidence, method="wilson"
+    )
+    low, high = interval.clip(0.0, 1.0)
+    arrays = (values, low, high, pick(counts.hits), pick(counts.rows), effective)
+    return [Rate(*row) for row in zip(*(each.tolist() for each in arrays), strict=True)]

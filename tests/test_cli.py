@@ -1,0 +1,131 @@
+"""The command line: help, version, doctor, exit codes, and what it must not import."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from fairaudit import __version__, doctor
+from fairaudit.errors import InputError
+from fairaudit_cli import main as cli
+from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_reports.text import table
+
+HEAVY = {"numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "matplotlib", "rpy2"}
+
+
+def run(*argv, **kwargs):
+    command = [sys.executable, "-m", "fairaudit_cli.main", *argv]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **kwargs)
+
+
+def exit_of(*argv):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(argv)
+    return caught.value.code or 0
+
+
+def test_help_lists_every_command(capsys):
+    assert exit_of("--help") == ExitCode.OK
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_has_help(name, capsys):
+    assert exit_of(name, "--help") == ExitCode.OK
+    assert f"usage: fairaudit {name}" in capsys.readouterr().out
+
+
+def test_version(capsys):
+    assert exit_of("--version") == ExitCode.OK
+    assert capsys.readouterr().out == f"fairaudit {__version__}\n"
+
+
+@pytest.mark.parametrize("argv", [(), ("nonsense",), ("doctor", "--js"), ("--nonsense",)])
+def test_bad_command_line(argv, capsys):
+    assert exit_of(*argv) == ExitCode.BAD_INPUT
+    assert capsys.readouterr().err.splitlines()[-1].startswith("fairaudit: error: ")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "line"),
+    [
+        (InputError("no column 'x'"), 2, "fairaudit: error: no column 'x'\n"),
+        (KeyboardInterrupt(), 130, "fairaudit: interrupted\n"),
+    ],
+)
+def test_errors_become_exit_codes(monkeypatch, capsys, raised, code, line):
+    def fail():
+        raise raised
+
+    monkeypatch.setattr(doctor, "examine", fail)
+    assert cli.main(["doctor"]) == code
+    assert capsys.readouterr() == ("", line)
+
+
+def test_closed_pipe_is_quiet():
+    command = [sys.executable, "-m", "fairaudit_cli.main", "doctor"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == ExitCode.BROKEN_PIPE
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import fairaudit", "import fairaudit_cli.main as m; m.main(['--help'])",
+     "import fairaudit.metrics._r_bridge", "import fairaudit.doctor, fairaudit_cli.doctor"],
+)  # fmt: skip
+def test_imports_nothing_heavy(statement):
+    script = f"""
+import sys
+try:
+    {statement}
+except SystemExit:
+    pass
+print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stderr == "[]\n"
+
+
+def test_doctor_prints_one_line_per_component():
+    done = run("doctor")
+    assert (done.returncode, done.stderr) == (ExitCode.OK, "")
+    for name in ("Python", "numpy", "statsmodels", "R package KPC", "rpy2", "torch", "skops"):
+        assert any(line.startswith(name) for line in done.stdout.splitlines())
+
+
+def test_doctor_json():
+    done = run("doctor", "--json")
+    facts = json.loads(done.stdout)
+    assert facts["ok"] is True
+    by_name = {part["name"]: part for part in facts["components"]}
+    assert by_name["fairaudit"]["version"] == __version__
+    assert by_name["numpy"]["state"] == "ok"
+    assert by_name["onnxruntime"]["install"] == 'pip install "fairaudit-icp[onnx]"'
+
+
+def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
+    real = doctor._version
+    versions = {"numpy": None, "fairaudit": "9.9"}
+    monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name) or (
+        None if name in versions else real(name)))  # fmt: skip
+    broken = doctor.Component("rpy2", "3.6.9", "backend='r'", "pip install this", "no R_getVar")
+    monkeypatch.setattr(doctor, "_r_components", lambda: (broken,))
+    assert cli.main(["doctor"]) == ExitCode.BAD_INPUT
+    shown = capsys.readouterr().out
+    lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in shown.splitlines() if line}
+    assert lines["numpy"][0] == "missing" and lines["numpy"][1].endswith("pip install numpy")
+    assert lines["rpy2"][0] == "broken" and "no R_getVar" in lines["rpy2"][1]
+    assert lines["rpy2"][1].endswith("pip install this")
+    assert "warning: The distribution fairaudit 9.9 is installed too." in shown
+
+
+def test_text_table_aligns_and_leaves_no_trailing_blanks():
+    assert table([["a", "bb"], [], ["ccc", "", "d"]], indent=" ") == " a    bb\n\n ccc      d"

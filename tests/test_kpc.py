@@ -1,0 +1,233 @@
+"""KPC against a second route, against theory, and under transformations that must not matter."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference import naive_kpc
+
+import fairaudit as fa
+from fairaudit.attributes import cells_of, encode
+from fairaudit.columns import columns_from
+from fairaudit.kernels import kernel_named, low_rank_features, median_distance
+from fairaudit.neighbours import neighbour_graph
+from fairaudit.spanning_tree import spanning_tree
+
+kpc, codec = fa.metrics.kpc, fa.metrics.codec
+
+
+def table(n=120, seed=0, rounded=False):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    race = rng.choice(["a", "b", "c", "d"], n, p=[0.6, 0.3, 0.07, 0.03])
+    sex = rng.choice(["f", "m"], n)
+    age = rng.integers(18, 70, n) if rounded else rng.normal(40, 12, n)
+    u = rng.normal(size=n) + y + 0.7 * (race == "b") + 0.02 * age
+    return u, pd.DataFrame({"race": race, "sex": sex, "age": age}), y
+
+
+@pytest.mark.parametrize("knn", [1, 3, 20])
+@pytest.mark.parametrize("kernel", ["rbf", "laplace", "linear", "discrete"])
+@pytest.mark.parametrize("columns", [["race", "sex"], ["age"], ["race", "sex", "age"]])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_equals_the_quadratic_version(knn, kernel, columns, rounded):
+    u, frame, y = table(rounded=rounded)
+    u = np.round(u, 1) if rounded else u
+    a = encode(columns_from(frame[columns], argument="sensitive"))
+    expected = naive_kpc(u, a, y[:, None].astype(float), knn, kernel)
+    assert float(kpc(u, frame[columns], y, knn=knn, kernel=kernel)) == pytest.approx(
+        expected, abs=1e-10
+    )
+    unconditional = naive_kpc(u, a, None, knn, kernel)
+    assert float(kpc(u, frame[columns], knn=knn, kernel=kernel)) == pytest.approx(
+        unconditional, abs=1e-10
+    )
+
+
+def test_low_rank_route_equals_the_quadratic_version():
+    # Two cells of 600 rows: far more than 64 pairs per row, so features are used.
+    rng = np.random.default_rng(3)
+    y, a = rng.integers(0, 2, (2, 1200))
+    for u in (rng.normal(size=1200) + a, rng.dirichlet([1, 2, 3], 1200)):
+        expected = naive_kpc(u, a[:, None].astype(float), y[:, None].astype(float), 1)
+        assert float(kpc(u, a, y)) == pytest.approx(expected, abs=1e-10)
+    spiked = np.concatenate([np.geomspace(1, 1e8, 600), rng.normal(size=600)])  # no low rank
+    expected = naive_kpc(spiked, a[:, None].astype(float), y[:, None].astype(float), 1, "laplace")
+    assert float(kpc(spiked, a, y, kernel="laplace")) == pytest.approx(expected, abs=1e-10)
+
+
+def test_a_tie_set_larger_than_the_query_is_seen_whole():
+    # One point in the middle of 40 others at the same distance.
+    angle = np.linspace(0, 2 * np.pi, 41)[:-1]
+    points = np.vstack([[0.0, 0.0], np.column_stack([np.cos(angle), np.sin(angle)])])
+    cells = cells_of(columns_from(points, argument="sensitive"), len(points))
+    graph = neighbour_graph(points, cells, 1)
+    middle = cells.of_row[0]
+    assert graph.weight[graph.source == middle] == pytest.approx(np.full(40, 1 / 40))
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_invariances(seed, knn, rounded):
+    u, frame, y = table(80, seed, rounded)
+    before = float(kpc(u, frame, y, knn=knn))
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(u))
+    assert float(kpc(u[order], frame.iloc[order], y[order], knn=knn)) == pytest.approx(
+        before, abs=1e-9
+    )
+    other = frame.assign(
+        race=frame.race.map({"a": "z", "b": "y", "c": "x", "d": "w"}),
+        sex=frame.sex == "f",
+        age=frame.age * 365.25 + 1000,
+    )
+    assert float(kpc(u, other, 1 - y, knn=knn)) == pytest.approx(before, abs=1e-9)
+    assert float(kpc(7 * u - 3, frame, y, knn=knn)) == pytest.approx(before, abs=1e-9)
+    assert float(codec(np.exp(u), frame, y)) == pytest.approx(float(codec(u, frame, y)), abs=1e-9)
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
+def test_is_the_squared_partial_correlation_in_the_linear_gaussian_model(beta):
+    # U = αW + βV + ε: KPC with the linear kernel is β²/(1 + β²).
+    values = []
+    for seed in range(8):
+        w, v, noise = np.random.default_rng(seed).normal(size=(3, 2000))
+        values.append(float(kpc(0.8 * w + beta * v + noise, v, w, kernel="linear", knn=5)))
+    error = np.std(values, ddof=1) / np.sqrt(len(values))
+    # Neighbours differ a little in W and V, which biases T(W) and T(W, V) by O(K/n).
+    assert np.mean(values) == pytest.approx(beta**2 / (1 + beta**2), abs=4 * error + 0.01)
+
+
+def test_random_ties_average_to_the_tie_average():
+    rng = np.random.default_rng(0)
+    y, a = rng.integers(0, 3, 60), rng.integers(0, 3, (60, 2))
+    u = rng.normal(size=60) + a[:, 0]
+    for knn in (1, 4):
+        drawn = [float(kpc(u, a, y, knn=knn, ties="random", seed=s)) for s in range(400)]
+        error = np.std(drawn) / np.sqrt(len(drawn))
+        # the ratio is nearly linear in its random parts; 4 standard errors and its curvature
+        assert np.mean(drawn) == pytest.approx(float(kpc(u, a, y, knn=knn)), abs=4 * error + 0.005)
+    assert float(kpc(u, a, y, ties="random", seed=5)) == float(kpc(u, a, y, ties="random", seed=5))
+    drawn = [float(codec(u, a, y, ties="random", seed=s)) for s in range(400)]
+    error = np.std(drawn) / np.sqrt(len(drawn))
+    assert np.mean(drawn) == pytest.approx(float(codec(u, a, y)), abs=4 * error + 0.005)
+
+
+def test_probability_pairs_and_scores_agree():
+    u, frame, y = table()
+    p = 1 / (1 + np.exp(-u))
+    both = np.column_stack([1 - p, p])
+    assert float(kpc(both, frame, y)) == pytest.approx(float(kpc(p, frame, y)), abs=1e-12)
+    assert float(codec(both, frame, y)) == float(codec(p, frame, y))
+
+
+def test_labels_of_any_type_agree():
+    u, frame, y = table()
+    labels = (u > 1).astype(int)
+    expected = float(kpc(labels, frame, y))
+    assert float(kpc(labels.astype(bool), frame, y.astype(bool))) == pytest.approx(expected)
+    words = np.where(labels == 1, "yes", "no")
+    assert float(kpc(words, frame, np.where(y == 1, "yes", "no"))) == pytest.approx(expected)
+
+
+def test_a_callable_kernel_equals_the_named_one():
+    u, frame, y = table()
+    named = kpc(u, frame, y, kernel="laplace", bandwidth=2.0)
+    own = kpc(u, frame, y, kernel=lambda a, b: np.exp(-np.abs(a - b)[..., 0] / 2))
+    assert float(own) == pytest.approx(float(named), abs=1e-12)
+
+
+def test_spanning_tree_is_minimal():
+    from scipy.sparse.csgraph import minimum_spanning_tree
+    from scipy.spatial.distance import pdist, squareform
+
+    rng = np.random.default_rng(0)
+    for d in (1, 2, 5):
+        for shift in (0, 1000):  # one cloud, or two far apart
+            x = rng.normal(size=(300, d))
+            x[:150] += shift
+            i, j = spanning_tree(x)
+            assert len(i) == 299
+            length = np.sqrt(((x[i] - x[j]) ** 2).sum(axis=1)).sum()
+            assert length == pytest.approx(minimum_spanning_tree(squareform(pdist(x))).sum())
+
+
+def test_mst_finds_dependence_and_refuses_ties():
+    rng = np.random.default_rng(0)
+    y, a, noise = rng.normal(size=(3, 1500))
+    assert float(kpc(y + a, a, y, knn="mst")) > 0.7
+    assert abs(float(kpc(y + noise, a, y, knn="mst"))) < 0.1
+    u, frame, outcome = table()
+    with pytest.raises(fa.InputError, match="ties='random'"):
+        kpc(u, frame, outcome, knn="mst")
+    assert np.isfinite(float(kpc(u, frame, outcome, knn="mst", ties="random")))
+
+
+@pytest.mark.parametrize("n", [2, 3, 50, 1999, 2500])
+@pytest.mark.parametrize("values", ["continuous", "rounded", "binary", "heavy"])
+def test_median_distance_is_exact(n, values):
+    rng = np.random.default_rng(n)
+    x = rng.standard_cauchy(n) if values == "heavy" else rng.normal(size=n)
+    x = {"rounded": np.round(x, 1), "binary": (x > 0.5) * 1.0}.get(values, x)
+    x[:2] = 0, 1
+    pairs = np.abs(x[:, None] - x)[np.triu_indices(n, 1)]
+    expected = np.median(pairs) or np.median(pairs[pairs > 0])
+    assert median_distance(x[:, None]) == pytest.approx(expected, rel=1e-12)
+
+
+def test_features_reproduce_the_kernel():
+    u = np.random.default_rng(0).normal(size=(500, 2))
+    kernel, _ = kernel_named("rbf", u)
+    features, residual = low_rank_features(kernel, u)
+    exact = kernel(u[:, None], u[None])
+    assert np.abs(features.T @ features - exact).max() <= max(residual, 1e-11)
+
+
+def test_rkhs_rank_converges():
+    u, frame, y = table(400)
+    exact = fa.metrics.kpc_rkhs(u, frame, y)
+    coarse, fine = (fa.metrics.kpc_rkhs(u, frame, y, rank=r) for r in (5, 120))
+    assert exact.residual < 1e-12 < fine.residual < coarse.residual
+    assert abs(float(fine) - float(exact)) < abs(float(coarse) - float(exact))
+    assert float(fine) == pytest.approx(float(exact), rel=0.02)
+
+
+BAD = {
+    "length mismatch": (lambda u, f, y: kpc(u[1:], f, y), "differ in length"),
+    "NaN": (lambda u, f, y: kpc(np.where(u > 1, np.nan, u), f, y), "'y_pred' has .* missing"),
+    "inf": (lambda u, f, y: kpc(u, f.assign(age=np.inf), y), "'age' has an infinite"),
+    "constant prediction": (lambda u, f, y: kpc(u * 0, f, y), "'y_pred' is constant"),
+    "single row": (lambda u, f, y: kpc(u[:1], f[:1], y[:1]), "at least 2 rows"),
+    "no rows": (lambda u, f, y: kpc(u[:0], f[:0], y[:0]), "is empty"),
+    "knn too large": (lambda u, f, y: kpc(u, f, y, knn=len(u)), "'knn' .* less than"),
+    "knn zero": (lambda u, f, y: kpc(u, f, y, knn=0), "'knn' .* positive integer"),
+    "knn word": (lambda u, f, y: kpc(u, f, y, knn="tree"), "'knn'"),
+    "one level": (lambda u, f, y: kpc(u, f.assign(sex="f"), y), "'sex' has a single value"),
+    "kernel": (lambda u, f, y: kpc(u, f, y, kernel="cosine"), "'kernel' .* Got 'cosine'"),
+    "bandwidth": (lambda u, f, y: kpc(u, f, y, bandwidth=-1), "'bandwidth'"),
+    "ties": (lambda u, f, y: kpc(u, f, y, ties="first"), "'ties'"),
+    "encode": (lambda u, f, y: kpc(u, f, y, encode="rank"), "'encode'"),
+    "raw text": (lambda u, f, y: kpc(u, f, y, encode="raw"), "'race' holds text"),
+    "backend": (lambda u, f, y: kpc(u, f, y, backend="julia"), "'backend'"),
+    "weights": (lambda u, f, y: kpc(u, f, y, weights=np.ones(len(u))), "no weighted form"),
+    "unknown kind": (lambda u, f, y: kpc(u, f, y, kinds={"age": "number"}), "kind of column 'age'"),
+    "kind of nothing": (lambda u, f, y: kpc(u, f, y, kinds={"agee": "binary"}), "mean 'age'"),
+    "text as number": (lambda u, f, y: kpc(u, f, y, kinds={"race": "continuous"}), "holds text"),
+    "many levels": (
+        lambda u, f, y: kpc(np.arange(900.0), [f"id{i}" for i in range(900)], np.tile([0, 1], 450)),
+        "900 levels",
+    ),
+    "vector codec": (lambda u, f, y: codec(np.eye(3)[y], f, y), "one numeric prediction"),
+    "codec ties": (lambda u, f, y: codec(u, f, y, ties="first"), "'ties'"),
+    "codec of the outcome": (lambda u, f, y: codec(y, f, y), "undefined"),
+    "rkhs eps": (lambda u, f, y: fa.metrics.kpc_rkhs(u, f, y, eps=0), "'eps'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named(name):
+    call, message = BAD[name]
+    with pytest.raises(fa.FairAuditError, match=message) as caught:
+        call(*table())
+    assert "\n" not in str(caught.value)

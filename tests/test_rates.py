@@ -1,0 +1,353 @@
+"""group_rates and group_errors, and the input rules that all label measures share."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.proportion import proportion_confint
+
+from fairaudit import metrics
+from fairaudit.errors import InputError
+from fairaudit.metrics import _labels
+from fairaudit.metrics._labels import binary_labels
+from fairaudit.table import AuditTable
+
+SEX = {"sex": ["f", "f", "m", "m"]}
+LABEL_MEASURES = [
+    metrics.group_rates,
+    metrics.deo,
+    metrics.equalized_odds_difference,
+    metrics.equalized_odds_ratio,
+    metrics.subgroup_violation,
+]
+GROUP_MEASURES = LABEL_MEASURES[:-1]
+
+
+def random_table(seed, n=300, levels=(3, 2)):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {f"a{j}": rng.choice(list("uvwxyz")[:size], n) for j, size in enumerate(levels)}
+    )
+    y = rng.integers(0, 2, n)
+    prediction = (rng.random(n) < 0.3 + 0.3 * y + 0.2 * (frame["a0"] == "u")).astype(int)
+    return prediction, frame, y
+
+
+# --- bad input -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", LABEL_MEASURES)
+@pytest.mark.parametrize(
+    ("arguments", "options", "says"),
+    [
+        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 0, 1]), {}, "'y_pred'.*threshold=0.5 or labels"),
+        (([0, 1, 1, 0], SEX, ["no", "yes", "no", "no"]), {}, "threshold=0.5 or labels"),
+        (([0.1, 0.9, 0.4, 0.3], SEX, [0.5, 1.5, 2.5, 3.5]), {}, "'y_true'.*group_errors or kpc"),
+        (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {}, r"3 classes \(0, 1, 2\).*positive="),
+        (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {"positive": 7}, "'positive'.*0, 1, 2.*Got 7"),
+        ((["n", "y", "n", "y"], SEX, ["no", "yes", "no", "no"]), {}, "Code both in the same way"),
+        ((["n", "y", "n", "y"], SEX, [0, 1, 0, 1]), {}, "Code both in the same way"),
+        ((["n", "y", "n", "y"], SEX, ["n", "y", "n", "n"]), {"threshold": 0.5}, "'y_pred'.*Leave"),
+        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 2, 0]), {"threshold": 0.5}, "two classes.*0, 1, 2"),
+        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 1, 0]), {"threshold": math.nan}, "'threshold'.*finite"),
+        ((["a", "a", "a", "a"], SEX, ["a", "a", "a", "a"]), {}, "single class"),
+        ((np.full((4, 3), 1 / 3), SEX, [0, 1, 1, 0]), {}, "'y_pred'.*3 columns.*labels"),
+        (([0, 1, 1, 0], SEX, None), {}, "'y_true' argument is missing"),
+        (([0, 1, 1, 0], {"sex": ["f"] * 4}, [0, 1, 1, 0]), {}, "'sex' has a single value"),
+    ],
+)
+def test_bad_labels_are_rejected_by_every_label_measure(measure, arguments, options, says):
+    with pytest.raises(InputError, match=says):
+        measure(*arguments, **options)
+
+
+@pytest.mark.parametrize("measure", [*GROUP_MEASURES, metrics.group_errors])
+@pytest.mark.parametrize("ages", [[20, 30, 40, 50], [20.5, 30.5, 40.5, 50.5]])
+def test_numeric_attributes_are_rejected_with_three_ways_out(measure, ages):
+    with pytest.raises(InputError, match=r"'age'.*Bin it.*kinds=\{'age': 'categorical'\}.*kpc"):
+        measure([0, 1, 1, 0], {"age": ages}, [0, 1, 0, 1])
+    measure([0, 1, 1, 0], {"age": ages}, [0, 1, 0, 1], kinds={"age": "categorical"})
+
+
+@pytest.mark.parametrize("measure", [metrics.group_rates, metrics.group_errors])
+@pytest.mark.parametrize("confidence", [0, 1, 95, math.nan])
+def test_bad_confidence(measure, confidence):
+    with pytest.raises(InputError, match="'confidence' parameter must lie between 0 and 1"):
+        measure([0, 1, 1, 0], SEX, [0, 1, 0, 1], confidence=confidence)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "outcome", "says"),
+    [
+        (["a", "b", "a", "b"], [1.5, 2, 3, 4], "'y_pred' holds text.*group_rates"),
+        ([1.5, 2, 3, 4], ["a", "b", "a", "b"], "'y_true' holds text.*numbers"),
+        (np.full((4, 3), 1.5), [1.5, 2, 3, 4], "'y_pred' argument has 3 columns"),
+    ],
+)
+def test_group_errors_needs_numbers(prediction, outcome, says):
+    with pytest.raises(InputError, match=says):
+        metrics.group_errors(prediction, SEX, outcome)
+
+
+# --- labels --------------------------------------------------------------------------------
+
+
+def labels(y_pred, y_true, **options):
+    return binary_labels(AuditTable.of(y_pred, SEX, y_true), **options)
+
+
+@pytest.mark.parametrize(
+    ("y_pred", "y_true", "options", "predicted", "actual"),
+    [
+        ([0, 1, 1, 0], [0, 1, 0, 1], {}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        ([0, 1, 1, 0], [0, 1, 0, 1], {"positive": 0}, [1, 0, 0, 1], [1, 0, 1, 0]),
+        ([True, False, True, True], [1, 0, 0, 1], {}, [1, 0, 1, 1], [1, 0, 0, 1]),
+        ([-1, 1, 1, -1], [1, 1, -1, -1], {}, [0, 1, 1, 0], [1, 1, 0, 0]),
+        (["n", "y", "y", "n"], ["n", "y", "n", "y"], {}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        (["n", "y", "y", "n"], ["n", "n", "n", "n"], {}, [0, 1, 1, 0], [0, 0, 0, 0]),
+        ([0, 1, 1, 0], [0, 0, 0, 0], {}, [0, 1, 1, 0], [0, 0, 0, 0]),
+        ([0, 0, 0, 0], [0, 0, 0, 0], {}, [0, 0, 0, 0], [0, 0, 0, 0]),
+        ([1, 1, 1, 1], [1, 1, 1, 1], {}, [1, 1, 1, 1], [1, 1, 1, 1]),
+        ([0.1, 0.5, 0.7, 0.4], [0, 1, 0, 1], {"threshold": 0.5}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        ([0.1, 0.5, 0.7, 0.4], [0, 0, 0, 0], {"threshold": 0.5}, [0, 1, 1, 0], [0, 0, 0, 0]),
+        ([0.1, 0.5, 0.7, 0.4], list("nyny"), {"threshold": 0.5}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        (
+            [0.1, 0.5, 0.7, 0.4],
+            [0, 1, 0, 1],
+            {"threshold": 0.5, "positive": 0},
+            [1, 0, 0, 1],
+            [1, 0, 1, 0],
+        ),
+        ([0, 1, 2, 2], [0, 1, 1, 2], {"positive": 2}, [0, 0, 1, 1], [0, 0, 0, 1]),
+        ([0, 1, 2, 2], [0, 1, 1, 2], {"positive": "2"}, [0, 0, 1, 1], [0, 0, 0, 1]),
+        (
+            [[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.7, 0.3]],
+            [0, 1, 0, 1],
+            {"threshold": 0.5},
+            [0, 1, 1, 0],
+            [0, 1, 0, 1],
+        ),
+    ],
+)
+def test_every_way_to_hold_labels_is_read_alike(y_pred, y_true, options, predicted, actual):
+    result = labels(y_pred, y_true, **options)
+    assert result.predicted.astype(int).tolist() == predicted
+    assert result.actual.astype(int).tolist() == actual
+
+
+def test_names_of_the_classes():
+    assert labels([0, 1, 1, 0], [0, 1, 0, 1]).names == ("0", "1")
+    assert labels(["n", "y", "y", "n"], ["n", "y", "y", "y"], positive="n").names == ("y", "n")
+    assert labels([0, 1, 2, 0], [0, 1, 2, 1], positive=1).names == ("not 1", "1")
+
+
+# --- group_rates against a second route ------------------------------------------------------
+
+
+def expected_rates(prediction, frame, y, weights=None):
+    """Rates by pandas group-by, one number at a time."""
+    weights = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
+    data = frame.assign(p=np.asarray(prediction), y=np.asarray(y), w=weights)
+    rates = {}
+    for levels, part in data.groupby(list(frame.columns)):
+        for name, rows in (
+            ("selection", part),
+            ("tpr", part[part.y == 1]),
+            ("fpr", part[part.y == 0]),
+        ):
+            total = rows.w.sum()
+            rates[(*levels, name)] = (rows.w * rows.p).sum() / total if total > 0 else math.nan
+    return rates
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("levels", [(2,), (3, 2), (4, 3, 2)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rates_equal_a_group_by(seed, levels, weighted):
+    prediction, frame, y = random_table(seed, levels=levels)
+    weights = np.random.default_rng(seed).exponential(size=len(y)) if weighted else None
+    result = metrics.group_rates(prediction, frame, y, weights=weights).to_frame()
+    expected = expected_rates(prediction, frame, y, weights)
+    seen = {tuple(row[:-1]): row[-1] for row in result[[*frame, "rate", "value"]].to_numpy()}
+    assert {key: value for key, value in seen.items() if not math.isnan(value)} == pytest.approx(
+        {key: value for key, value in expected.items() if not math.isnan(value)}
+    )
+    assert len(seen) == 3 * math.prod(levels)
+
+
+def test_counts_and_wilson_intervals():
+    prediction, frame, y = random_table(1)
+    result = metrics.group_rates(prediction, frame, y, confidence=0.9)
+    assert sum(cell.n for cell in result.cells) == len(y)
+    for cell in result.cells:
+        rows = (frame.to_numpy() == cell.levels).all(axis=1)
+        assert cell.class_counts == (int((y[rows] == 0).sum()), int((y[rows] == 1).sum()))
+        assert (cell.fpr.n, cell.tpr.n) == cell.class_counts
+        assert cell.tpr.count == int(prediction[rows & (y == 1)].sum())
+        low, high = proportion_confint(cell.tpr.count, cell.tpr.n, alpha=0.1, method="wilson")
+        assert (cell.tpr.low, cell.tpr.high) == pytest.approx((low, high))
+        assert cell.tpr.effective_n == pytest.approx(cell.tpr.n)
+
+
+def test_weighted_intervals_use_the_effective_sample_size():
+    rng = np.random.default_rng(0)
+    prediction, frame, y = random_table(2)
+    weights = rng.exponential(size=len(y))
+    cell = metrics.group_rates(prediction, frame, y, weights=weights).cells[0]
+    w = weights[(frame.to_numpy() == cell.levels).all(axis=1) & (y == 1)]
+    effective = w.sum() ** 2 / (w**2).sum()
+    assert cell.tpr.effective_n == pytest.approx(effective)
+    interval = proportion_confint(cell.tpr.value * effective, effective, method="wilson")
+    assert (cell.tpr.low, cell.tpr.high) == pytest.approx(interval)
+    # the same weight everywhere changes nothing
+    plain = metrics.group_rates(prediction, frame, y).to_frame()
+    constant = metrics.group_rates(prediction, frame, y, weights=np.full(len(y), 3.0)).to_frame()
+    pd.testing.assert_frame_equal(plain, constant)
+
+
+def test_empty_cells_and_undefined_rates_are_listed_and_never_a_number():
+    frame = pd.DataFrame({"race": ["a", "a", "b"], "sex": ["f", "m", "f"]})
+    result = metrics.group_rates([1, 0, 1], frame, [1, 1, 0])
+    assert [cell.levels for cell in result.cells] == [
+        ("a", "f"), ("a", "m"), ("b", "f"), ("b", "m"),
+    ]  # fmt: skip
+    empty = result.cells[3]
+    assert empty.n == 0 and empty.class_counts == (0, 0)
+    for rate in (empty.selection, empty.tpr, empty.fpr, result.cells[0].fpr, result.cells[2].tpr):
+        assert not rate.defined and rate.n == 0
+        assert math.isnan(rate.value) and math.isnan(rate.low) and math.isnan(rate.high)
+    assert result.cells[0].tpr.defined
+
+
+def test_rows_without_weight_define_no_rate():
+    result = metrics.group_rates([1, 0, 1, 0], SEX, [1, 0, 1, 0], weights=[1, 1, 0, 1])
+    assert math.isnan(result.cells[1].tpr.value)
+    assert result.cells[1].tpr.n == 1
+
+
+def test_one_against_the_rest_counts_all_classes():
+    result = metrics.group_rates([0, 1, 2, 2], SEX, [0, 1, 1, 2], positive=2)
+    assert result.classes == ("0", "1", "2") and result.positive == "2"
+    assert [cell.class_counts for cell in result.cells] == [(1, 1, 0), (0, 1, 1)]
+    assert result.cells[1].fpr.value == 1.0 and result.cells[0].fpr.value == 0.0
+
+
+def test_too_many_combinations_list_those_that_occur(monkeypatch):
+    prediction, frame, y = random_table(3, n=40, levels=(6, 6, 6))
+    full = metrics.group_rates(prediction, frame, y)
+    monkeypatch.setattr(_labels, "MAX_LISTED", 100)
+    short = metrics.group_rates(prediction, frame, y)
+    assert full.unlisted == 0 and len(full.cells) == 216
+    assert short.unlisted == 216 - len(short.cells) > 0
+    occurring = [cell for cell in full.cells if cell.n]
+    for one, other in zip(short.cells, occurring, strict=True):
+        assert one.levels == other.levels and one.class_counts == other.class_counts
+        assert one.selection == other.selection
+    assert short.value == full.value
+
+
+def test_value_is_the_equalized_odds_difference():
+    prediction, frame, y = random_table(4)
+    rates = metrics.group_rates(prediction, frame, y)
+    assert float(rates) == float(metrics.equalized_odds_difference(prediction, frame, y))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.randoms(use_true_random=False))
+def test_row_order_and_level_names_do_not_matter(seed, random):
+    prediction, frame, y = random_table(seed, n=60)
+    order = list(range(len(y)))
+    random.shuffle(order)
+    renamed = frame.replace({"u": "U2", "v": "V2", "w": "W2"})
+    first = metrics.group_rates(prediction, frame, y)
+    second = metrics.group_rates(prediction[order], renamed.iloc[order], y[order])
+    assert [cell.tpr for cell in first.cells if cell.tpr.n] == [
+        cell.tpr for cell in second.cells if cell.tpr.n
+    ]
+
+
+@pytest.mark.parametrize("measure", LABEL_MEASURES)
+@pytest.mark.parametrize("seed", range(3))
+def test_integer_weights_are_repeated_rows(measure, seed):
+    prediction, frame, y = random_table(seed)
+    weights = np.random.default_rng(seed).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weights)
+    weighted = measure(prediction, frame, y, weights=weights)
+    repeated = measure(prediction[rows], frame.iloc[rows], y[rows])
+    assert weighted.value == pytest.approx(repeated.value, abs=1e-12)
+
+
+# --- group_errors ----------------------------------------------------------------------------
+
+
+def test_errors_equal_a_group_by():
+    rng = np.random.default_rng(0)
+    _, frame, _ = random_table(0)
+    y = rng.normal(size=len(frame))
+    prediction = y + rng.normal(size=len(y)) + (frame["a0"] == "u").to_numpy()
+    result = metrics.group_errors(prediction, frame, y)
+    for cell in result.cells:
+        errors = (prediction - y)[(frame.to_numpy() == cell.levels).all(axis=1)]
+        assert cell.n == len(errors)
+        assert cell.mean == pytest.approx(errors.mean())
+        assert cell.standard_error == pytest.approx(errors.std(ddof=1) / math.sqrt(len(errors)))
+        assert cell.quantiles == pytest.approx(
+            np.quantile(errors, [0.05, 0.25, 0.5, 0.75, 0.95], method="inverted_cdf")
+        )
+    means = [cell.mean for cell in result.cells]
+    assert float(result) == pytest.approx(max(means) - min(means))
+    assert len(result.to_frame()) == 6 * len(result.cells)
+
+
+def test_the_interval_of_the_mean_error_covers():
+    """Share of 95 % intervals that hold the true mean, within a binomial bound at 1e-4."""
+    rng = np.random.default_rng(1)
+    sex = {"sex": np.repeat(["f", "m"], 8)}
+    y = rng.normal(size=16)
+    hits = 0
+    for _ in range(1000):
+        cell = metrics.group_errors(y + 0.3 + rng.normal(size=16), sex, y).cells[0]
+        hits += cell.low <= 0.3 <= cell.high
+    assert abs(hits - 950) < 3.9 * math.sqrt(1000 * 0.95 * 0.05)
+
+
+def test_errors_of_repeated_rows_and_of_weights_agree():
+    rng = np.random.default_rng(2)
+    _, frame, _ = random_table(2, n=120)
+    y, prediction = rng.normal(size=(2, 120))
+    weights = rng.integers(0, 4, 120)
+    rows = np.repeat(np.arange(120), weights)
+    weighted = metrics.group_errors(prediction, frame, y, weights=weights)
+    repeated = metrics.group_errors(prediction[rows], frame.iloc[rows], y[rows])
+    for one, other in zip(weighted.cells, repeated.cells, strict=True):
+        assert one.mean == pytest.approx(other.mean)
+        assert one.quantiles == pytest.approx(other.quantiles)
+
+
+def test_cells_with_no_row_and_with_one_row():
+    frame = pd.DataFrame({"race": ["a", "b", "b"], "sex": ["m", "f", "f"]})
+    empty, single, pair, last = metrics.group_errors([1.5, 2.0, 4.0], frame, [1, 2, 3]).cells
+    for cell in (empty, last):
+        assert cell.n == 0 and math.isnan(cell.mean) and np.isnan(cell.quantiles).all()
+    assert single.mean == 0.5 and math.isnan(single.standard_error) and math.isnan(single.low)
+    assert single.quantiles == (0.5,) * 5
+    assert pair.mean == 0.5 and pair.low < 0.5 < pair.high
+
+
+def test_quantiles_survive_rounding_and_extreme_weights():
+    sex = {"sex": ["f"] * 20 + ["m"] * 20}
+    y, prediction = np.zeros(40), np.random.default_rng(0).permutation(40) / 40
+    plain = metrics.group_errors(prediction, sex, y)
+    tenths = metrics.group_errors(prediction, sex, y, weights=np.full(40, 0.1))
+    for one, other in zip(plain.cells, tenths.cells, strict=True):
+        assert one.quantiles == other.quantiles
+    skewed = metrics.group_errors(prediction, sex, y, weights=[1e17] * 20 + [1.0] * 20)
+    assert set(skewed.cells[1].quantiles) <= set(prediction[20:])
+
+
+def test_one_weighted_row_has_no_standard_error():
+    single = metrics.group_errors([1.5, 2, 3], {"g": ["a", "b", "b"]}, [1, 2, 4], weights=[0.1] * 3)
+    assert math.isnan(single.cells[0].standard_error) and math.isnan(single.cells[0].high)

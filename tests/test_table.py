@@ -1,0 +1,137 @@
+"""The one place where input is checked: forms of input, kinds, messages."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import fairaudit as fa
+from fairaudit.attributes import cells_of, encode
+from fairaudit.columns import Kind, columns_from, split_kinds
+
+COLUMNS = {
+    "race": ["a", "b", "c", "a", "b", "c"],
+    "sex": [True, False, True, False, True, False],
+    "age": [31, 45, 62, 18, 22, 50],
+    "share": [0.1, 0.5, 0.2, 0.9, 0.4, 0.3],
+}
+SCORE, OUTCOME = [0.2, 0.7, 0.6, 0.1, 0.4, 0.5], [0, 1, 1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("form", [dict, pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+def test_every_kind_of_frame_gives_the_same_table(form):
+    table = fa.AuditTable.of(SCORE, form(COLUMNS), OUTCOME)
+    assert [c.kind.value for c in table.attributes] == [
+        "categorical", "binary", "integer", "continuous",
+    ]  # fmt: skip
+    expected = encode(columns_from(COLUMNS, argument="sensitive"))
+    assert np.array_equal(encode(table.attributes), expected)
+    assert table.describe().count("\n") == 6
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_every_kind_of_column_gives_the_same_table(form):
+    table = fa.AuditTable.of(form(SCORE), form(COLUMNS["race"]), form(OUTCOME))
+    assert list(table.attributes[0].levels) == ["a", "b", "c"]
+    assert table.outcome.kind is Kind.BINARY
+
+
+def test_categories_and_nullable_columns():
+    frame = pd.DataFrame(
+        {"race": pd.Categorical(COLUMNS["race"]), "age": pd.array(COLUMNS["age"], dtype="Int64")}
+    )
+    race, age = columns_from(frame, argument="sensitive")
+    assert (race.kind, age.kind) == (Kind.CATEGORICAL, Kind.INTEGER)
+
+
+def test_kinds_can_be_overridden():
+    table = fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, kinds={"age": "categorical"})
+    assert table.attributes[2].kind is Kind.CATEGORICAL
+    frame = pd.DataFrame(COLUMNS).assign(score=SCORE, y=OUTCOME)
+    table = fa.AuditTable.from_frame(
+        frame, predictions="score", outcome="y", sensitive="race,age:continuous"
+    )
+    assert [c.kind.value for c in table.attributes] == ["categorical", "continuous"]
+    assert split_kinds("ratio:a:b") == ("ratio:a:b", None)
+
+
+def test_outcomes():
+    kind = lambda y: fa.AuditTable.of(np.arange(30.0), np.arange(30) % 2, y).outcome.kind  # noqa: E731
+    assert kind(np.arange(30) % 3) is Kind.CATEGORICAL
+    assert kind(np.arange(30)) is Kind.CONTINUOUS
+    assert kind(np.arange(30) / 7) is Kind.CONTINUOUS
+    assert kind(["x", "y", "z"] * 10) is Kind.CATEGORICAL
+
+
+def test_predictions():
+    form = lambda p, y: fa.AuditTable.of(p, [0, 1] * 3, y).prediction.form  # noqa: E731
+    assert form(SCORE, OUTCOME) == "scores"
+    assert form(OUTCOME, OUTCOME) == "labels"
+    assert form(np.array(OUTCOME, float), OUTCOME) == "labels"
+    assert form(list("abcabc"), list("abcabc")) == "labels"
+    assert form(np.column_stack([SCORE, 1 - np.array(SCORE)]), OUTCOME) == "probabilities"
+    assert form(np.column_stack([SCORE, SCORE]), OUTCOME) == "scores"
+
+
+def test_distances():
+    columns = columns_from(COLUMNS, argument="sensitive")
+    race = encode(columns[:1])
+    distance = np.linalg.norm(race[:, None] - race, axis=2)
+    assert distance == pytest.approx((np.array(COLUMNS["race"])[:, None] != COLUMNS["race"]) * 1.0)
+    huge = columns_from({"x": [1e300, -1e300, 5e299]}, argument="sensitive")
+    assert np.isfinite(encode(huge)).all()
+    tiny = columns_from({"x": [1e-300, 2e-300, 4e-300]}, argument="sensitive")
+    assert encode(tiny).std() == pytest.approx(1)
+
+
+def test_cells():
+    columns = columns_from({"a": [1, 1, 2, 2, 1], "b": ["x", "x", "x", "y", "y"]}, argument="s")
+    cells = cells_of(columns, 5)
+    assert cells.of_row[0] == cells.of_row[1]
+    assert sorted(cells.counts) == [1, 1, 1, 2]
+    assert np.array_equal(cells.of_row[cells.first], np.arange(4))
+    assert len(cells_of((), 5)) == 1
+
+
+BAD = {
+    "missing": ({"race": ["a", None, "b"]}, "'race' has 1 missing values, the first in row 1"),
+    "nan": ({"age": [1.0, np.nan, 2.0]}, "'age' has 1 missing values"),
+    "dates": ({"dob": np.array(["2000-01-01"] * 3, "M8[D]")}, "'dob' holds dates"),
+    "mixed": ({"race": np.array(["a", 1, "b"], object)}, "'race' mixes text"),
+    "complex": ({"z": [1j, 2j, 3j]}, "'z' holds complex"),
+    "objects": ({"z": np.array([{}, {}, {}], object)}, "'z' mixes|'z' holds"),
+    "nested": ({"z": [[1, 2], [1, 2], [3, 4]]}, "'z' must hold one value per row"),
+    "ragged": ([[1], [1, 2], [3]], "cannot be read"),
+    "three dimensions": (np.zeros((3, 2, 2)), "one or two dimensions"),
+    "no columns": ({}, "no columns"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_columns_are_named(name):
+    sensitive, message = BAD[name]
+    with pytest.raises(fa.InputError, match=message):
+        fa.AuditTable.of([0.1, 0.2, 0.3], sensitive, [0, 1, 1])
+
+
+def test_other_bad_tables():
+    frame = pd.DataFrame(COLUMNS).assign(score=SCORE, y=OUTCOME)
+    ask = {"predictions": "score", "outcome": "y", "sensitive": "race"}
+    for change, message in [
+        ({"sensitive": "rcae"}, "no column 'rcae'. Did you mean 'race'"),
+        ({"outcome": "label"}, "no column 'label'. Columns are: race"),
+        ({"weights": "race"}, "must be numbers"),
+        ({"predictions": "race,score"}, "'race' holds text"),
+    ]:
+        with pytest.raises(fa.InputError, match=message):
+            fa.AuditTable.from_frame(frame, **{**ask, **change})
+    with pytest.raises(fa.InputError, match="'a' occurs more than once"):
+        twice = pd.DataFrame([[1, 2], [2, 1]], columns=["a", "a"])
+        fa.AuditTable.of([0.1, 0.2], twice, [0, 1])
+    with pytest.raises(fa.InputError, match="non-negative"):
+        fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, weights=[1, 1, -1, 1, 1, 1])
+    with pytest.raises(fa.InputError, match="Weights have 2 rows"):
+        fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, weights=[1, 1])
+    with pytest.raises(fa.InputError, match="cannot be binary"):
+        fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, kinds={"race": "binary"})
