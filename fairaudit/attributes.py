@@ -60,7 +60,7 @@ def _standard(column: Column) -> NDArray[np.float64]:
     if levels > MAX_LEVELS:
         raise InputError(
             f"Column {column.name!r} has {levels} levels; at most {MAX_LEVELS} can be compared as "
-            "categories. Group them, leave the column out, or declare it continuous if it is a number."
+            "categories. Group them, leave the column out, or declare numbers continuous."
         )
     onehot = np.zeros((len(column), levels))
     onehot[np.arange(len(column)), column.codes] = np.sqrt(0.5)

@@ -10,8 +10,8 @@ class FairAuditError(Exception):
 
 
 class InputError(FairAuditError, ValueError):
-    """The input cannot be used as it is; the message names the column or argument and the way out."""
+    """The input cannot be used as it is; the message names the column and the way out."""
 
 
 class MissingDependencyError(FairAuditError, ImportError):
-    """An optional package (or R) is needed for what was asked; the message gives the install line."""
+    """An optional package (or R) is missing; the message gives the install line."""

@@ -56,7 +56,7 @@ def random_neighbours(graph: NeighbourGraph, rng: np.random.Generator) -> Index:
 
 
 def _sample(pool: Index, wanted: Index, width: int, rng: np.random.Generator) -> Index:
-    """For each row `wanted` different numbers below `pool` (Floyd's algorithm, all rows at once)."""
+    """For each row `wanted` different numbers below `pool` (Floyd's algorithm, vectorized)."""
     picks = np.full((len(pool), width), -1, dtype=np.intp)
     for k in range(width):
         active = np.flatnonzero(k < wanted)

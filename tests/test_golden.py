@@ -1,4 +1,4 @@
-"""Numbers of R's KPC and FOCI, through the public API (tests/golden/README.md tells how they came)."""
+"""Numbers of R's KPC and FOCI, through the public API; tests/golden/README.md has the R calls."""
 
 from pathlib import Path
 
