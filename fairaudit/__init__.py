@@ -10,10 +10,13 @@ from typing import Any
 _HOME = {
     "AuditTable": "fairaudit.table",
     "FairAuditError": "fairaudit.errors",
+    "Permutations": "fairaudit.testing.permutations",
+    "conditional_independence_test": "fairaudit.testing.core",
+    "equalized_odds_test": "fairaudit.testing.core",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
 }
-_MODULES = ("metrics",)
+_MODULES = ("datasets", "metrics")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 

@@ -68,11 +68,9 @@ class Column:
 
     def take(self, rows: NDArray[Any]) -> Column:
         """The column at `rows` (indices or mask); levels that no longer occur are dropped."""
-        return column_of(
-            self.name,
-            self.levels[self.codes[rows]] if self.numeric is None else self.numeric[rows],
-            kind=self.kind,
-        )
+        codes, numeric = self.codes[rows], None if self.numeric is None else self.numeric[rows]
+        kept = np.flatnonzero(np.bincount(codes, minlength=len(self.levels)))
+        return Column(self.name, self.kind, np.searchsorted(kept, codes), self.levels[kept], numeric)
 
 
 def parse_kind(text: str, name: str) -> Kind:

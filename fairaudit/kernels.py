@@ -58,6 +58,9 @@ def kernel_named(
 
 def _rbf(width: float) -> Kernel:
     def kernel(u: Array, v: Array) -> Array:
+        if u.shape[-1] == 1:
+            gap = u[..., 0] - v[..., 0]
+            return np.exp(gap * gap * (-0.5 / width**2))
         scaled = (u - v) / width
         return np.exp(-0.5 * np.einsum("...k,...k->...", scaled, scaled))
 

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from fairaudit.attributes import Cells
 from fairaudit.kernels import Array, Gram, Index
 
-__all__ = ["NeighbourGraph", "neighbour_graph"]
+__all__ = ["DIRECT", "EXACT", "NeighbourGraph", "neighbour_graph"]
 
 _TIE = 1e-9  # distances that agree to this relative precision are equal
 _QUERY = 1 << 21  # neighbours per tree query
 _PAIRS = 1 << 20  # kernel values per evaluation
-_DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pair
+DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pair
+EXACT = 1e-12  # features are used where no kernel value is off by more than this
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,16 +57,30 @@ class NeighbourGraph:
 
         `within_sums` gives Σ_{i≠j in cell} k(u_i, u_j) per cell, where there is a fast formula.
         """
-        counts = self.cells.counts.astype(np.float64)
-        inside = np.flatnonzero(self.within > 0)
-        pairs = float((counts[self.source] * counts[self.target]).sum())
         if within_sums is not None:
             total = self._between(gram) + float(self.within @ within_sums(self.cells))
             return total / self.n
-        pairs += float((counts[inside] ** 2).sum())
-        if pairs > _DIRECT * self.n and gram.features[1] <= 1e-12:
+        if self.count_row_pairs() > DIRECT * self.n and gram.features[1] <= EXACT:
             return self._by_features(gram.features[0]) / self.n
+        inside = np.flatnonzero(self.within > 0)
         return (self._between(gram) + self._inside(gram, inside)) / self.n
+
+    def row_pairs(self) -> tuple[Index, Index, Array]:
+        """Every pair of rows with a weight: (i, j, w_ij)."""
+        blocks = [(i, j, self.weight[e]) for e, i, j in self._row_pairs(self.source, self.target)]
+        inside = np.flatnonzero(self.within > 0)
+        for edge, i, j in self._row_pairs(inside, inside):
+            other = i != j
+            blocks.append((i[other], j[other], self.within[inside[edge]][other]))
+        i, j, weight = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        return i, j, weight
+
+    def count_row_pairs(self) -> float:
+        """How many pairs of rows have a weight."""
+        counts = self.cells.counts.astype(np.float64)
+        inside = counts[self.within > 0]
+        between = (counts[self.source] * counts[self.target]).sum()
+        return float(between + (inside * (inside - 1)).sum())
 
     def _by_features(self, features: Array) -> float:
         cell = self.cells.of_row

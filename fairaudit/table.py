@@ -181,6 +181,17 @@ class AuditTable:
         lines += [f"sensitive   {column.describe()}" for column in self.attributes]
         return "\n".join(lines)
 
+    def take(self, rows: NDArray[np.intp]) -> AuditTable:
+        """The table at these rows."""
+        columns = tuple(column.take(rows) for column in self.prediction.columns)
+        return AuditTable(
+            Prediction(self.prediction.form, columns),
+            None if self.outcome is None else self.outcome.take(rows),
+            tuple(column.take(rows) for column in self.attributes),
+            None if self.weights is None else self.weights[rows],
+            None if self.ids is None else self.ids.take(rows),
+        )
+
     def require_outcome(self) -> Column:
         if self.outcome is None:
             raise InputError("The 'y_true' argument is missing. Pass the true outcome.")

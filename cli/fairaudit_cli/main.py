@@ -17,6 +17,8 @@ __all__ = ["COMMANDS", "main"]
 # Name → one line of help. The module fairaudit_cli.<name> has add_arguments(parser) and
 # run(args) -> int; it is imported only when its command is called.
 COMMANDS = {
+    "metrics": "measure how large the violation is, from a table with predictions",
+    "demo": "write a small lending table and report on a model's predictions for it",
     "doctor": "show what is installed, what is missing and how to install it",
 }
 

@@ -16,7 +16,7 @@ from fairaudit.metrics._kpc import check_backend, graph_of
 from fairaudit.metrics.result import Measure
 from fairaudit.table import AuditTable
 
-__all__ = ["CODEC", "codec", "codec_of_table"]
+__all__ = ["CODEC", "codec", "codec_of_table", "minimum_kernel", "minimum_sums", "one_score"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def codec_of_table(
     check_backend(backend)
     if ties not in ("average", "random"):
         raise InputError(f"The 'ties' parameter must be 'average' or 'random'. Got {ties!r}.")
-    score = _one_score(table)
+    score = one_score(table)
     if backend == "r":
         from fairaudit.metrics import _r_bridge
 
@@ -96,7 +96,7 @@ def codec_of_table(
     return CODEC(value, len(table), ties, backend)
 
 
-def _one_score(table: AuditTable) -> Array:
+def one_score(table: AuditTable) -> Array:
     columns = table.prediction.columns
     last = columns[-1].numeric
     binary = table.prediction.form == "probabilities" and len(columns) == 2
@@ -120,7 +120,7 @@ def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> 
             rng = np.random.default_rng([seed, len(columns)])
             return float(np.minimum(rank, rank[random_neighbours(graph, rng)[:, 0]]).mean())
         return graph.mean_kernel(
-            Gram(_minimum, rank[:, None]), within_sums=lambda cells: _minimum_sums(rank, cells)
+            Gram(minimum_kernel, rank[:, None]), within_sums=lambda cells: minimum_sums(rank, cells)
         )
 
     if table.outcome is None:
@@ -135,11 +135,11 @@ def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> 
     return (both - alone) / left
 
 
-def _minimum(u: Array, v: Array) -> Array:
+def minimum_kernel(u: Array, v: Array) -> Array:
     return np.asarray(np.minimum(u, v)[..., 0])
 
 
-def _minimum_sums(rank: Array, cells: Cells) -> Array:
+def minimum_sums(rank: Array, cells: Cells) -> Array:
     """Σ_{i≠j} min(R_i, R_j) per cell: the p-th smallest of c is the minimum of c − 1 − p pairs."""
     order = np.lexsort((rank, cells.of_row))
     start = np.cumsum(cells.counts) - cells.counts

@@ -188,7 +188,7 @@ def _means(
     mean = ratio(total(weights * errors), weight)
     variance = ratio(total(weights * (errors - np.nan_to_num(mean)[groups.of_row]) ** 2), weight)
     freedom = np.nan_to_num(ratio(weight**2, total(weights**2))) - 1
-    freedom[freedom < 1e-9] = 0.0  # one row: no standard error
+    freedom[freedom < 1e-9] = 0.0  # one row has all the weight: no standard error
     se = np.sqrt(ratio(variance, freedom))
     margin = np.full(len(groups), np.nan)
     some = freedom > 0

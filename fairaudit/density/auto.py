@@ -1,0 +1,94 @@
+"""`density="auto"`: the family with the best held-out log-likelihood among cheap ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairaudit.density.base import Density, Fitted
+from fairaudit.density.boosting import Boosting
+from fairaudit.density.gaussian import Gaussian
+from fairaudit.density.mixture import Mixture
+from fairaudit.kernels import Array, Index
+
+__all__ = ["Auto", "Choice", "candidates_for"]
+
+_FOLDS = 5
+_BOOSTING_ROWS = 1_000
+
+Split = tuple[Index, Index]  # rows to fit on, rows to score
+
+
+def candidates_for(a: Array) -> tuple[Density, ...]:
+    """Families that are cheap and differ in what they can express."""
+    families: list[Density] = [
+        Gaussian("ols"),
+        Gaussian("ols", residuals="kernel"),
+        Gaussian("quadratic", residuals="kernel"),
+        Gaussian("ols", heteroscedastic=True),
+        Gaussian("ols", heteroscedastic=True, residuals="kernel"),
+        Mixture(2),
+        Mixture(4),
+        Mixture(8),
+    ]
+    if a.shape[1] > 3:
+        families += [Gaussian("lasso"), Gaussian("lasso", residuals="kernel")]
+    if len(a) >= _BOOSTING_ROWS:
+        families.append(Boosting())
+    return tuple(families)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The family that won, its fit on every split, and all scores.
+
+    `scores` are mean held-out log-likelihoods per row, by family.
+    """
+
+    family: Density
+    fits: list[Fitted]
+    scores: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Choose among `families` by held-out log-likelihood.
+
+    With cross-fitting the folds of the test serve for the choice too: one family for all folds.
+    """
+
+    families: Sequence[Density] | None = None
+
+    name = "auto"
+
+    def choose(self, y: Array, a: Array, splits: Sequence[Split], seed: int) -> Choice:
+        """Fit every family on every split and keep the one that predicts held-out rows best."""
+        tried = [
+            (*_fit_and_score(family, y, a, splits, seed), family)
+            for family in self.families or candidates_for(a)
+        ]
+        score, fits, family = max(tried, key=lambda item: item[0])
+        return Choice(family, fits, {one.name: value for value, _, one in tried})
+
+    def fit(self, y: Array, a: Array, seed: int) -> Fitted:
+        """Choose by five-fold cross-validation, then fit the winner to all rows."""
+        fold = np.random.default_rng(seed).permutation(len(y)) % min(_FOLDS, len(y))
+        splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(_FOLDS)]
+        return self.choose(y, a, splits, seed).family.fit(y, a, seed)
+
+
+def _fit_and_score(
+    family: Density, y: Array, a: Array, splits: Sequence[Split], seed: int
+) -> tuple[float, list[Fitted]]:
+    total, fits = 0.0, []
+    for fit_rows, rows in splits:
+        try:
+            fitted = family.fit(y[fit_rows], a[fit_rows], seed)
+        except (np.linalg.LinAlgError, ValueError):
+            return -np.inf, []  # for example fewer rows than mixture components
+        index = np.arange(len(rows))
+        total += float(fitted.pairs(y[rows], a[rows]).log_density(index, index).sum())
+        fits.append(fitted)
+    return total / len(y), fits

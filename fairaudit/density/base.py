@@ -1,0 +1,110 @@
+"""What a conditional density of Y given A must offer to be permuted with.
+
+A density is fitted once (`Density.fit`), then bound to the rows that are permuted
+(`Fitted.pairs`): the bound form answers log q(y_j | a_i) for arbitrary pairs of rows in O(1),
+because it holds a few parameters per row i and never an n × n matrix.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from fairaudit.kernels import Array, Index
+
+__all__ = ["ClassTable", "Density", "Fitted", "LocationScale", "Normal", "PairDensity", "Shape"]
+
+_LOG_FLOOR = -700.0  # a density of zero must not make a swap's odds undefined
+
+
+class PairDensity(ABC):
+    """log q(y_j | a_i) for any rows i (of the attributes) and j (of the outcomes)."""
+
+    @abstractmethod
+    def log_density(self, i: Index, j: Index) -> Array:
+        """Broadcasts over `i` and `j`."""
+
+    def swap_log_odds(self, i: Index, j: Index, at_i: Index, at_j: Index) -> Array:
+        """Log odds of giving outcome `at_j` to row i and `at_i` to row j, against as it is."""
+        exchanged = self.log_density(i, at_j) + self.log_density(j, at_i)
+        return exchanged - self.log_density(i, at_i) - self.log_density(j, at_j)
+
+    def pit(self) -> Array | None:
+        """F(y_i | a_i), uniform under a true density; None where it is not defined."""
+        return None
+
+
+class Fitted(Protocol):
+    """A fitted density."""
+
+    def pairs(self, y: Array, a: Array) -> PairDensity:
+        """Bind to rows with outcomes `y` (numbers, or class codes) and attributes `a` (n × d)."""
+        ...
+
+
+class Density(Protocol):
+    """A family of conditional densities."""
+
+    name: str
+
+    def fit(self, y: Array, a: Array, seed: int) -> Fitted:
+        """Fit to outcomes `y` and encoded attributes `a`."""
+        ...
+
+
+class Shape(Protocol):
+    """Density of standardized residuals."""
+
+    def log_density(self, z: Array) -> Array: ...
+
+    def cdf(self, z: Array) -> Array: ...
+
+
+class Normal:
+    """The standard normal shape."""
+
+    def log_density(self, z: Array) -> Array:
+        return -0.5 * z * z - 0.5 * float(np.log(2 * np.pi))
+
+    def cdf(self, z: Array) -> Array:
+        return np.asarray(ndtr(z))
+
+
+class LocationScale(PairDensity):
+    """y = μ(a) + σ(a)·z with z of a fixed shape: two numbers per row."""
+
+    def __init__(self, y: Array, location: Array, scale: Array, shape: Shape | None = None) -> None:
+        self.y = y
+        self.location = location
+        self.scale = scale
+        self.log_scale = np.log(scale)
+        self.shape = shape or Normal()
+        self.equal_scale = isinstance(self.shape, Normal) and bool((scale == scale[0]).all())
+
+    def log_density(self, i: Index, j: Index) -> Array:
+        z = (self.y[j] - self.location[i]) / self.scale[i]
+        return np.maximum(self.shape.log_density(z) - self.log_scale[i], _LOG_FLOOR)
+
+    def swap_log_odds(self, i: Index, j: Index, at_i: Index, at_j: Index) -> Array:
+        if self.equal_scale:  # the squares cancel
+            gap = (self.location[j] - self.location[i]) / self.scale[0] ** 2
+            return (self.y[at_i] - self.y[at_j]) * gap
+        return super().swap_log_odds(i, j, at_i, at_j)
+
+    def pit(self) -> Array:
+        return self.shape.cdf((self.y - self.location) / self.scale)
+
+
+class ClassTable(PairDensity):
+    """Class probabilities per row; `codes` are the classes of the outcomes."""
+
+    def __init__(self, codes: NDArray[np.intp], probabilities: Array) -> None:
+        self.codes = codes
+        self.table = np.log(np.maximum(probabilities, np.exp(_LOG_FLOOR)))
+
+    def log_density(self, i: Index, j: Index) -> Array:
+        return self.table[i, self.codes[j]]

@@ -1,0 +1,1 @@
+"""Conditional copies of A given Y: inverse conditional permutation and its rivals."""

@@ -1,0 +1,115 @@
+"""The pairwise sampler: random pairs of rows exchange their outcomes with the right odds.
+
+Exchangeable copies for any number of steps (Berrett et al. 2020): walk the pairings backwards from
+the data to a hub, then forwards from the hub independently for every copy. The pairings are shared
+by all copies, so that one step over a block of copies is one vectorized expression; given the
+pairings each step is reversible, hence data and copies are exchangeable given the hub.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairaudit.density.base import PairDensity
+from fairaudit.kernels import Index
+from fairaudit.permute.base import CopySampler, stream
+
+__all__ = ["ConditionalPermutation", "Fold"]
+
+
+class Fold:
+    """Rows that are permuted among themselves under one density.
+
+    Parameters
+    ----------
+    rows : int array
+        Their numbers in the table.
+    pairs : PairDensity
+        Bound to these rows, in this order.
+    units : list of int arrays, optional
+        Units by size: each array is units × rows (local numbers) that move together.
+    """
+
+    def __init__(self, rows: Index, pairs: PairDensity, units: list[Index] | None = None) -> None:
+        self.rows = rows
+        self.pairs = pairs
+        self.units = units
+
+    def pairing(self, rng: np.random.Generator) -> tuple[Index, Index, int]:
+        """Disjoint random pairs: rows i against rows j, and how many rows make a unit."""
+        if self.units is None:
+            order = rng.permutation(len(self.rows))
+            half = len(order) // 2
+            return order[:half], order[half : 2 * half], 1
+        weights = [members.size * (len(members) > 1) for members in self.units]
+        if sum(weights) == 0:
+            empty = np.empty(0, dtype=np.intp)
+            return empty, empty, 1
+        kind = rng.choice(len(self.units), p=np.array(weights) / sum(weights))
+        members = self.units[kind]
+        order = rng.permutation(len(members))
+        half = len(order) // 2
+        return (members[order[:half]].ravel(), members[order[half : 2 * half]].ravel(),
+                members.shape[1])  # fmt: skip
+
+    def step(self, state: Index, i: Index, j: Index, size: int, uniform: object) -> None:
+        """Exchange outcomes between the paired rows, in place, with their conditional odds."""
+        at_i, at_j = state[:, i], state[:, j]
+        odds = self.pairs.swap_log_odds(i, j, at_i, at_j)
+        if size > 1:
+            odds = odds.reshape(len(state), -1, size).sum(axis=2)
+        # accept with probability 1 / (1 + exp(-odds))
+        swap = uniform * (1.0 + np.exp(np.minimum(-odds, 700.0))) < 1.0  # type: ignore[operator]
+        if size > 1:
+            swap = np.repeat(swap, size, axis=1)
+        state[:, i] = np.where(swap, at_j, at_i)
+        state[:, j] = np.where(swap, at_i, at_j)
+
+
+class ConditionalPermutation(CopySampler):
+    """Copies by the pairwise sampler, fold by fold.
+
+    Parameters
+    ----------
+    folds : list of Fold
+        Together they hold every row once.
+    steps : int
+        Pairings between the data and the hub, and between the hub and each copy.
+    seed : int
+    inverse : bool
+        True for ICP: the walk gives outcomes to attribute rows and is inverted at the end.
+        False for CP: `pairs` is q(a|y) with the roles exchanged, and the walk gives attributes to
+        outcome rows.
+    """
+
+    within_outcome = False
+
+    def __init__(self, folds: list[Fold], steps: int, seed: int, *, inverse: bool = True) -> None:
+        self.folds = folds
+        self.n = sum(len(fold.rows) for fold in folds)
+        self.seed = seed
+        self.inverse = inverse
+        self.pairings = []
+        self.hubs = []
+        for number, fold in enumerate(folds):
+            rng = stream(seed, 0, number)
+            pairings = [fold.pairing(rng) for _ in range(steps)]
+            state = np.arange(len(fold.rows))[None, :].copy()
+            for i, j, size in reversed(pairings):
+                fold.step(state, i, j, size, rng.random((1, len(i) // size)))
+            self.pairings.append(pairings)
+            self.hubs.append(state[0])
+
+    def block(self, copies: range) -> Index:
+        streams = [stream(self.seed, 1, copy) for copy in copies]
+        result = np.empty((len(copies), self.n), dtype=np.intp)
+        for fold, pairings, hub in zip(self.folds, self.pairings, self.hubs, strict=True):
+            state = np.tile(hub, (len(copies), 1))
+            for i, j, size in pairings:
+                uniform = np.empty((len(copies), len(i) // size))
+                for place, rng in enumerate(streams):
+                    rng.random(out=uniform[place])
+                fold.step(state, i, j, size, uniform)
+            local = np.argsort(state, axis=1) if self.inverse else state
+            result[:, fold.rows] = fold.rows[local]
+        return result

@@ -1,0 +1,1 @@
+"""Statistic + copies → p-value, with its diagnostics."""

@@ -1,0 +1,140 @@
+"""Is the p-value to be believed? Checks of the copies that never look at the prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import kstest, rankdata
+
+from fairaudit.attributes import cells_of, encode
+from fairaudit.columns import Column
+from fairaudit.kernels import Array, Index, median_distance
+from fairaudit.permute.base import stream
+from fairaudit.permute.icp import FittedCopies
+
+__all__ = ["CopyCheck", "Diagnostics"]
+
+#: A valid audit fails the copy check with this probability.
+CHECK_LEVEL = 0.01
+PIT_LEVEL = 0.001
+FEWEST_DISTINCT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """Evidence on the quality of the copies.
+
+    Attributes
+    ----------
+    copy_check : float or None
+        p-value that (A, Y) and (Ã, Y) look alike; None where nothing was estimated.
+    pit : float or None
+        Kolmogorov–Smirnov p-value of the density's probability integral transforms.
+    moved : float
+        Mean share of rows whose attributes differ from the data's.
+    distinct : int
+        Copies that differ from each other and from the data.
+    trustworthy : bool
+    because : str
+    """
+
+    copy_check: float | None
+    pit: float | None
+    moved: float
+    distinct: int
+    trustworthy: bool
+    because: str
+
+    @property
+    def verdict(self) -> str:
+        return f"{'yes' if self.trustworthy else 'no'}, because {self.because}"
+
+
+class CopyCheck:
+    """Collects what the diagnostics need while copies pass by.
+
+    Under a true density the data and its copies are exchangeable, so that any function of (A, Y)
+    must look the same on both. Here: mean products of features of A (linear, squares, random
+    Fourier) and of Y, standardized over data and copies together; the two-sample statistics are
+    the largest and the mean squared deviation, and the p-value is the permutation one, doubled.
+    """
+
+    def __init__(
+        self, outcome: Column, attributes: tuple[Column, ...], copies: FittedCopies, seed: int
+    ) -> None:
+        n = len(outcome)
+        self.copies = copies
+        self.cell = cells_of(attributes, n).of_row
+        self.distinct = {self.cell.tobytes()}
+        self.moved: list[float] = []
+        self.products: list[Array] = []
+        self.fitted = not copies.sampler.within_outcome and copies.density != "oracle"
+        if self.fitted:
+            self.left = _outcome_features(outcome)
+            self.right = _attribute_features(encode(attributes), stream(seed, 6))
+            self.products.append(self._product(np.arange(n)))
+
+    def see(self, rows: Index) -> None:
+        for copy in rows:
+            cell = self.cell[copy]
+            self.moved.append(float(np.mean(cell != self.cell)))
+            self.distinct.add(cell.tobytes() if len(cell) < 5_000 else cell[::7].tobytes())
+            if self.fitted:
+                self.products.append(self._product(copy))
+
+    def _product(self, copy: Index) -> Array:
+        at_row = np.empty_like(self.left)
+        at_row[copy] = self.left
+        return (at_row.T @ self.right).ravel() / len(copy)
+
+    def diagnostics(self) -> Diagnostics:
+        check = self._check() if self.fitted else None
+        pit = None
+        if self.fitted and self.copies.pit is not None:
+            pit = float(kstest(self.copies.pit, "uniform").pvalue)
+        moved, distinct = float(np.mean(self.moved)), len(self.distinct) - 1
+        problem = None
+        if moved == 0:
+            problem = "no copy differs from the data: nothing can be exchanged given the outcome"
+        elif distinct < FEWEST_DISTINCT:
+            problem = f"only {distinct} different copies are possible"
+        elif check is not None and check <= CHECK_LEVEL:
+            problem = (
+                f"copies of (A, Y) can be told from the data (p = {check:.2g}): "
+                "the density of the outcome given the attributes does not fit"
+            )
+        elif pit is not None and pit <= PIT_LEVEL:
+            problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
+        fine = (
+            "copies cannot be told from the data"
+            if self.fitted
+            else "nothing was estimated: copies are exact"
+        )
+        return Diagnostics(check, pit, moved, distinct, problem is None, problem or fine)
+
+    def _check(self) -> float:
+        """Exchangeability of the first row (the data) with the others (the copies)."""
+        values = np.array(self.products)
+        spread = values.std(axis=0)
+        z = (values - values.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+        ps = [
+            np.mean(score >= score[0] * (1 - 1e-12))
+            for score in (np.abs(z).max(axis=1), (z**2).mean(axis=1))
+        ]
+        return float(min(1.0, 2 * min(ps)))
+
+
+def _outcome_features(outcome: Column) -> Array:
+    if outcome.kind.is_categorical:
+        return np.eye(len(outcome.levels))[outcome.codes]
+    z = ndtri(rankdata(outcome.codes) / (len(outcome) + 1))
+    return np.column_stack([z, z**2, z**3, np.abs(z)])
+
+
+def _attribute_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
+    width = median_distance(a[:2000])
+    angle = a @ (rng.normal(size=(a.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)
+    features = np.hstack([a, a**2, np.cos(angle)])
+    return features - features.mean(axis=0)

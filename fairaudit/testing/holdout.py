@@ -1,0 +1,72 @@
+"""The holdout randomization test: does A help a model to predict Yhat from Y on unseen rows?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairaudit.attributes import encode
+from fairaudit.kernels import Array, Index
+from fairaudit.permute.base import stream
+from fairaudit.table import AuditTable
+from fairaudit.testing.statistic import Bound
+
+__all__ = ["HoldoutGain"]
+
+
+@dataclass(frozen=True, slots=True)
+class HoldoutGain:
+    """Gain in held-out squared loss when A is added to predict Yhat from Y (gradient boosting).
+
+    The models are fitted on one half of the rows (`training`); the test permutes and evaluates the
+    other half only, which keeps it valid.
+
+    References
+    ----------
+    Tansey, Veitch, Zhang, Rabadan and Blei (2022). The holdout randomization test. JCGS 31(1).
+    """
+
+    max_iter: int = 60
+
+    name = "hrt"
+    #: Share of the rows that the models are fitted on.
+    training_share = 0.5
+
+    def split(self, n: int, seed: int) -> tuple[Index, Index]:
+        """Rows for fitting and rows for testing."""
+        order = stream(seed, 3).permutation(n)
+        size = int(n * self.training_share)
+        return np.sort(order[:size]), np.sort(order[size:])
+
+    def bind_split(self, table: AuditTable, training: Index, testing: Index, seed: int) -> Bound:
+        """Fit on the rows `training`; copies then permute among the rows `testing`."""
+        table.require_varying_prediction()
+        u = table.prediction.matrix()
+        given, attributes = encode((table.require_outcome(),)), encode(table.attributes)
+        both = np.hstack([given, attributes])
+        alone = [self._fit(given[training], column[training], seed) for column in u.T]
+        joint = [self._fit(both[training], column[training], seed) for column in u.T]
+        u, given, attributes = u[testing], given[testing], attributes[testing]
+        scale = float(u.var(axis=0).sum()) or 1.0
+        without = _loss(alone, given, u)
+
+        def value(copy: Index) -> float:
+            return (without - _loss(joint, np.hstack([given, attributes[copy]]), u)) / scale
+
+        return lambda rows: np.array([value(copy) for copy in rows])
+
+    def _fit(self, x: Array, target: Array, seed: int) -> Any:
+        from sklearn.ensemble import HistGradientBoostingRegressor
+
+        model = HistGradientBoostingRegressor(
+            max_iter=self.max_iter, max_leaf_nodes=8, min_samples_leaf=10, early_stopping=False,
+            random_state=seed,
+        )  # fmt: skip
+        return model.fit(x, target)
+
+
+def _loss(models: list[Any], x: Array, u: Array) -> float:
+    predicted = np.column_stack([model.predict(x) for model in models])
+    return float(((u - predicted) ** 2).mean(axis=0).sum())

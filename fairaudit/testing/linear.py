@@ -1,0 +1,108 @@
+"""Statistics that are linear in features of A: O(n) per copy.
+
+Both regress the prediction on the outcome once and correlate what is left with the attributes of
+every copy. Copies permute rows of A, so that it is the few columns of residuals that are moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairaudit.attributes import encode
+from fairaudit.columns import Column
+from fairaudit.kernels import Array, Index, median_distance
+from fairaudit.permute.base import stream
+from fairaudit.table import AuditTable
+from fairaudit.testing.statistic import Bound
+
+__all__ = ["Correlation", "Features"]
+
+_MOST_FOR_BANDWIDTH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Squared multiple correlation of A with the part of Yhat that Y does not explain.
+
+    The outcome's part is removed by class means, or by a cubic regression for a continuous outcome.
+    """
+
+    name = "correlation"
+
+    def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
+        table.require_varying_prediction()
+        residual = _residual(_standard(table.prediction.matrix()), table.require_outcome(), 3)
+        return _explained(residual, _whitened(encode(table.attributes)))
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """Random Fourier features of A against those of Yhat, given Y (what RCIT computes).
+
+    Parameters
+    ----------
+    of_attributes, of_prediction : int
+        Number of random features; the attributes and the prediction themselves are added.
+    """
+
+    of_attributes: int = 100
+    of_prediction: int = 5
+
+    name = "features"
+
+    def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
+        table.require_varying_prediction()
+        rng = stream(seed, 2)
+        u = _standard(table.prediction.matrix())
+        predicted = np.hstack([u, _fourier(u, self.of_prediction, rng)])
+        residual = _residual(predicted, table.require_outcome(), 5)
+        a = encode(table.attributes)
+        attributes = _standard(np.hstack([a, a**2, _fourier(a, self.of_attributes, rng)]))
+        return _explained(_standard(residual), attributes / np.sqrt(attributes.shape[1]))
+
+
+def _explained(residual: Array, attributes: Array) -> Bound:
+    """‖Rᵀ Ã / n‖² for every copy, over the number of residual columns."""
+    n, width = residual.shape
+
+    def values(rows: Index) -> Array:
+        moved = np.empty((len(rows), n, width))
+        for place, copy in enumerate(rows):
+            moved[place, copy] = residual  # Σ_k R_k Ã_k: R_k belongs to attribute row copy[k]
+        products = np.matmul(moved.transpose(0, 2, 1), attributes) / n
+        return (products**2).sum(axis=(1, 2)) / width
+
+    return values
+
+
+def _standard(x: Array) -> Array:
+    spread = x.std(axis=0)
+    kept = spread > 1e-12
+    return (x[:, kept] - x[:, kept].mean(axis=0)) / spread[kept]
+
+
+def _whitened(a: Array) -> Array:
+    """Uncorrelated columns of unit variance that span the same space."""
+    left, singular, _ = np.linalg.svd(a - a.mean(axis=0), full_matrices=False)
+    return left[:, singular > 1e-9 * singular[0]] * np.sqrt(len(a))
+
+
+def _residual(x: Array, outcome: Column, degree: int) -> Array:
+    """What is left of the columns of x after regression on the outcome."""
+    if outcome.kind.is_categorical:
+        counts = np.bincount(outcome.codes)
+        means = np.column_stack([np.bincount(outcome.codes, column) / counts for column in x.T])
+        return x - means[outcome.codes]
+    z = encode((outcome,))[:, 0]
+    basis = np.polynomial.legendre.legvander(z / np.abs(z).max(), degree)
+    coefficients, *_ = np.linalg.lstsq(basis, x, rcond=None)
+    return x - basis @ coefficients
+
+
+def _fourier(x: Array, count: int, rng: np.random.Generator) -> Array:
+    """Random features of the Gaussian kernel with the median bandwidth."""
+    width = median_distance(x[:_MOST_FOR_BANDWIDTH])
+    angle = x @ (rng.normal(size=(x.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)
+    return np.sqrt(2.0) * np.cos(angle)

@@ -1,0 +1,198 @@
+"""KPC and CODEC as test statistics: kernel means over neighbour graphs, for many copies.
+
+Where copies only exchange attributes between equal outcomes, (Y, Ã) is a reordering of (Y, A):
+the graph stays and only the predictions move over its nodes. Otherwise every copy has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from fairaudit.attributes import Cells, cells_of, encode
+from fairaudit.kernels import Array, Gram, Index, kernel_named
+from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
+from fairaudit.metrics._kpc import check_knn, graph_of
+from fairaudit.neighbours import DIRECT, EXACT, NeighbourGraph, neighbour_graph
+from fairaudit.table import AuditTable
+from fairaudit.testing.statistic import Bound
+
+__all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
+
+
+def default_knn(n: int) -> int:
+    """Neighbours of the KPC statistic: a test wants more of them than the metric."""
+    return min(20, -(-n // 20))
+
+
+@dataclass(frozen=True, slots=True)
+class KPCStatistic:
+    """Kernel partial correlation with averaged ties.
+
+    Parameters
+    ----------
+    knn : int, optional
+        Default min(20, ⌈n/20⌉).
+    ties : {"average", "random"}
+        ``"random"`` draws new ties for every copy, as the paper's use of R's package does.
+    how : {"standard", "raw"}
+    """
+
+    knn: int | None = None
+    ties: str = "average"
+    how: str = "standard"
+
+    name = "kpc"
+
+    def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
+        table.require_varying_prediction()
+        n = len(table)
+        knn = self.knn or default_knn(n)
+        check_knn(knn, n)
+        u = table.prediction.matrix(self.how)
+        gram = Gram(kernel_named("rbf", u)[0], u)
+        given = (table.require_outcome(),)
+        if self.ties == "random":
+            return _random_ties(table, gram, knn, self.how, seed)
+        alone = graph_of(given, n, self.how, knn).mean_kernel(gram)
+        left = float(gram.diagonal.mean()) - alone
+        mean = _mean_over_copies(table, gram, knn, self.how, within_outcome, None)
+        return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
+
+
+@dataclass(frozen=True, slots=True)
+class CODECStatistic:
+    """CODEC with averaged ties: one neighbour, ranks instead of a kernel."""
+
+    how: str = "standard"
+
+    name = "codec"
+
+    def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
+        table.require_varying_prediction()
+        n = len(table)
+        rank = rankdata(one_score(table), method="max") / n
+        gram = Gram(minimum_kernel, rank[:, None])
+
+        def sums(cells: Cells) -> Array:
+            return minimum_sums(rank, cells)
+
+        alone = graph_of((table.require_outcome(),), n, self.how, 1).mean_kernel(
+            gram, within_sums=sums
+        )
+        left = float(rank.mean()) - alone
+        mean = _mean_over_copies(table, gram, 1, self.how, within_outcome, sums)
+        return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
+
+
+def _mean_over_copies(
+    table: AuditTable,
+    gram: Gram,
+    knn: int,
+    how: str,
+    within_outcome: bool,
+    sums: Callable[[Cells], Array] | None,
+) -> Callable[[Index], float]:
+    """The function copy → T(Y, Ã)."""
+    n = len(table)
+    outcome = table.require_outcome()
+    if within_outcome:
+        graph = graph_of((outcome, *table.attributes), n, how, knn)
+        return _on_fixed_graph(graph, gram) if sums is None else _on_moved_cells(graph, gram, sums)
+    given, attributes = encode((outcome,), how), encode(table.attributes, how)
+    distinct = len(outcome.levels) == n
+    cell = cells_of(table.attributes, n).of_row
+
+    def mean(rows: Index) -> float:
+        points = np.hstack([given, attributes[rows]])
+        cells = _single_rows(n) if distinct else cells_of([outcome.codes, cell[rows]], n)
+        return neighbour_graph(points, cells, knn).mean_kernel(gram, within_sums=sums)
+
+    return mean
+
+
+def _single_rows(n: int) -> Cells:
+    rows = np.arange(n)
+    return Cells(rows, rows, np.ones(n, dtype=np.intp))
+
+
+def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
+    """Row k sits at node rows[k] of a graph that stays."""
+    n = graph.n
+    if graph.count_row_pairs() > DIRECT * n and gram.features[1] <= EXACT:
+        return _by_features(graph, gram)
+    i, j, weight = graph.row_pairs()
+    i, j = i.astype(np.int32), j.astype(np.int32)
+
+    def mean(rows: Index) -> float:
+        at_node = np.empty_like(gram.u)
+        at_node[rows] = gram.u
+        return float(weight @ gram.kernel(at_node[i], at_node[j])) / n
+
+    return mean
+
+
+def _by_features(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
+    from scipy.sparse import csc_array
+
+    n, cells = graph.n, graph.cells
+    features = np.ascontiguousarray(gram.features[0].T)
+    norms = np.einsum("nr,nr->n", features, features)
+    ones, pointer = np.ones(n), np.arange(n + 1)
+    between = csc_array((graph.weight, (graph.source, graph.target)), shape=(len(cells),) * 2)
+
+    def mean(rows: Index) -> float:
+        cell = cells.of_row[rows]
+        members = csc_array((ones, cell, pointer), shape=(len(cells), n))
+        sums = members @ features
+        own = np.einsum("gr,gr->g", sums, sums) - np.bincount(cell, norms, len(cells))
+        total = float(graph.within @ own)
+        if between.nnz:
+            total += float((sums * (between @ sums)).sum())
+        return total / n
+
+    return mean
+
+
+def _on_moved_cells(
+    graph: NeighbourGraph, gram: Gram, sums: Callable[[Cells], Array]
+) -> Callable[[Index], float]:
+    def mean(rows: Index) -> float:
+        of_row = graph.cells.of_row[rows]
+        first = np.empty(len(graph.cells), dtype=np.intp)
+        first[of_row] = np.arange(graph.n)
+        cells = Cells(of_row, first, graph.cells.counts)
+        moved = NeighbourGraph(
+            cells, graph.within, graph.source, graph.target, graph.weight, graph.knn
+        )
+        return moved.mean_kernel(gram, within_sums=sums)
+
+    return mean
+
+
+def _random_ties(table: AuditTable, gram: Gram, knn: int, how: str, seed: int) -> Bound:
+    """KPC with ties drawn anew for every copy, in T(Y) too, as repeated calls of R would."""
+    from fairaudit.random_ties import random_neighbours
+
+    n = len(table)
+    outcome = table.require_outcome()
+    alone = graph_of((outcome,), n, how, knn)
+    given, attributes = encode((outcome,), how), encode(table.attributes, how)
+    cell = cells_of(table.attributes, n).of_row
+    diagonal, index = float(gram.diagonal.mean()), np.arange(n)
+    rng = np.random.default_rng(seed)
+
+    def drawn(graph: NeighbourGraph) -> float:
+        chosen = random_neighbours(graph, rng)
+        return float(np.mean([gram.pairs(index, column).mean() for column in chosen.T]))
+
+    def value(rows: Index) -> float:
+        cells = cells_of([outcome.codes, cell[rows]], n)
+        both = drawn(neighbour_graph(np.hstack([given, attributes[rows]]), cells, knn))
+        base = drawn(alone)
+        return (both - base) / (diagonal - base)
+
+    return lambda rows: np.array([value(copy) for copy in rows])

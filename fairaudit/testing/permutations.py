@@ -1,0 +1,59 @@
+"""How many copies, how they are drawn, and when to stop: one value that every test takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairaudit.errors import InputError
+
+__all__ = ["Permutations"]
+
+_BLOCK = 1 << 18  # numbers of copies × rows that are held at once
+
+
+@dataclass(frozen=True, slots=True)
+class Permutations:
+    """Settings of the conditional copies.
+
+    Parameters
+    ----------
+    n : int
+        Copies; the smallest possible p-value is 1/(n + 1).
+    steps : int
+        Pairings between data and hub, and between hub and copy (fitted densities only).
+    seed : int
+        Same seed, same p-value, whatever `batch` and `n_jobs`.
+    batch : int, optional
+        Copies held at once; by default about 2 MB of them.
+    n_jobs : int
+        Processes, through joblib.
+    stop_after : int, optional
+        Besag and Clifford (1991): stop at this many copies that reach the observed statistic;
+        p is then exceedances / copies drawn, which is valid too. Saves work when p is large.
+
+    Examples
+    --------
+    >>> Permutations(n=199, seed=7)
+    Permutations(n=199, steps=50, seed=7, batch=None, n_jobs=1, stop_after=None)
+    """
+
+    n: int = 999
+    steps: int = 50
+    seed: int = 0
+    batch: int | None = None
+    n_jobs: int = 1
+    stop_after: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("n", 1), ("steps", 1), ("seed", 0), ("batch", 1), ("stop_after", 1)):
+            value = getattr(self, name)
+            if value is None and name in ("batch", "stop_after"):
+                continue
+            if isinstance(value, bool) or int(value) != value or value < least:
+                raise InputError(
+                    f"The '{name}' of Permutations must be an integer of at least {least}. "
+                    f"Got {value!r} instead."
+                )
+
+    def batch_for(self, rows: int) -> int:
+        return self.batch or max(1, min(self.n, _BLOCK // rows))
