@@ -70,7 +70,9 @@ class Column:
         """The column at `rows` (indices or mask); levels that no longer occur are dropped."""
         codes, numeric = self.codes[rows], None if self.numeric is None else self.numeric[rows]
         kept = np.flatnonzero(np.bincount(codes, minlength=len(self.levels)))
-        return Column(self.name, self.kind, np.searchsorted(kept, codes), self.levels[kept], numeric)
+        return Column(
+            self.name, self.kind, np.searchsorted(kept, codes), self.levels[kept], numeric
+        )
 
 
 def parse_kind(text: str, name: str) -> Kind:

@@ -16,7 +16,8 @@ from fairaudit.kernels import Array, Index
 __all__ = ["Auto", "Choice", "candidates_for"]
 
 _FOLDS = 5
-_BOOSTING_ROWS = 1_000
+_BOOSTING_ROWS = 2_000
+_ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per mean
 
 Split = tuple[Index, Index]  # rows to fit on, rows to score
 
@@ -29,13 +30,12 @@ def candidates_for(a: Array) -> tuple[Density, ...]:
         Gaussian("quadratic", residuals="kernel"),
         Gaussian("ols", heteroscedastic=True),
         Gaussian("ols", heteroscedastic=True, residuals="kernel"),
-        Mixture(2),
-        Mixture(4),
-        Mixture(8),
     ]
-    if a.shape[1] > 3:
+    n, width = a.shape
+    families += [Mixture(k) for k in (2, 4, 8) if k * (width + 1) * _ROWS_PER_PARAMETER <= n]
+    if width > 3:
         families += [Gaussian("lasso"), Gaussian("lasso", residuals="kernel")]
-    if len(a) >= _BOOSTING_ROWS:
+    if n >= _BOOSTING_ROWS:
         families.append(Boosting())
     return tuple(families)
 
@@ -69,7 +69,7 @@ class Auto:
             (*_fit_and_score(family, y, a, splits, seed), family)
             for family in self.families or candidates_for(a)
         ]
-        score, fits, family = max(tried, key=lambda item: item[0])
+        _, fits, family = max(tried, key=lambda item: item[0])
         return Choice(family, fits, {one.name: value for value, _, one in tried})
 
     def fit(self, y: Array, a: Array, seed: int) -> Fitted:

@@ -8,7 +8,7 @@ because it holds a few parameters per row i and never an n × n matrix.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,16 @@ from scipy.special import ndtr
 
 from fairaudit.kernels import Array, Index
 
-__all__ = ["ClassTable", "Density", "Fitted", "LocationScale", "Normal", "PairDensity", "Shape"]
+__all__ = [
+    "ClassTable",
+    "Density",
+    "Fitted",
+    "LocationScale",
+    "Normal",
+    "PairDensity",
+    "Shape",
+    "quietly_fitted",
+]
 
 _LOG_FLOOR = -700.0  # a density of zero must not make a swap's odds undefined
 
@@ -49,7 +58,8 @@ class Fitted(Protocol):
 class Density(Protocol):
     """A family of conditional densities."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def fit(self, y: Array, a: Array, seed: int) -> Fitted:
         """Fit to outcomes `y` and encoded attributes `a`."""
@@ -108,3 +118,14 @@ class ClassTable(PairDensity):
 
     def log_density(self, i: Index, j: Index) -> Array:
         return self.table[i, self.codes[j]]
+
+
+def quietly_fitted(model: Any, x: Array, y: Array) -> Any:
+    """Fit without convergence warnings: the held-out likelihood and the diagnostics judge."""
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.fit(x, y)

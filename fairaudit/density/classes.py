@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.density.base import ClassTable
+from fairaudit.density.base import ClassTable, quietly_fitted
 from fairaudit.kernels import Array
 
 __all__ = ["Frequencies", "Logistic", "NeuralClassifier"]
@@ -62,17 +62,13 @@ class Frequencies:
         flat = np.bincount(cell.ravel() * classes + codes, minlength=len(cells) * classes)
         counts = flat.reshape(len(cells), classes) + self.prior * overall
         shares = counts / counts.sum(axis=1, keepdims=True)
-        return _FittedFrequencies({row.tobytes(): k for k, row in enumerate(cells)}, shares, overall)
+        return _FittedFrequencies(
+            {row.tobytes(): k for k, row in enumerate(cells)}, shares, overall
+        )
 
 
 def _fit(model: Any, y: Array, a: Array) -> _FittedClassifier:
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return _FittedClassifier(model.fit(a, y.astype(np.intp)))
+    return _FittedClassifier(quietly_fitted(model, a, y.astype(np.intp)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.density.base import LocationScale, Normal, Shape
+from fairaudit.density.base import LocationScale, Normal, Shape, quietly_fitted
 from fairaudit.density.residuals import KernelShape
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
@@ -44,7 +44,7 @@ class Gaussian:
 
     def fit(self, y: Array, a: Array, seed: int) -> _FittedGaussian:
         features = _features(a, self.mean)
-        model = _mean_model(self.mean, seed).fit(features, y)
+        model = quietly_fitted(_mean_model(self.mean, seed), features, y)
         fitted = model.predict(features)
         used = int(np.count_nonzero(getattr(model, "coef_", ()))) + 1
         residual = y - fitted

@@ -46,5 +46,7 @@ class _OraclePairs(PairDensity):
                 f"for {i.size} pairs."
             )
         if np.isnan(values).any():
-            raise InputError("The oracle density returned NaN. Return log-densities (−inf is fine).")
+            raise InputError(
+                "The oracle density returned NaN. Return log-densities (−inf is fine)."
+            )
         return np.maximum(values, -700.0).reshape(i.shape)

@@ -22,7 +22,9 @@ class KernelShape:
 
     def __init__(self, residuals: Array) -> None:
         n = len(residuals)
-        spread = min(float(residuals.std()), float(np.subtract(*np.percentile(residuals, [75, 25]))) / 1.349)
+        spread = min(
+            float(residuals.std()), float(np.subtract(*np.percentile(residuals, [75, 25]))) / 1.349
+        )
         width = 0.9 * (spread or 1.0) * n**-0.2
         reach = float(np.abs(residuals).max()) + 10.0
         self.grid = np.linspace(-reach, reach, _GRID)
@@ -40,7 +42,11 @@ class KernelShape:
     def log_density(self, z: Array) -> Array:
         inside = np.interp(z, self.grid, self.log)
         far = np.abs(z) > self.grid[-1]
-        return np.where(far, np.log(_TAIL_SHARE) + student.logpdf(z, 3), inside) if far.any() else inside
+        return (
+            np.where(far, np.log(_TAIL_SHARE) + student.logpdf(z, 3), inside)
+            if far.any()
+            else inside
+        )
 
     def cdf(self, z: Array) -> Array:
         return np.interp(z, self.grid, self.cumulative)

@@ -63,8 +63,8 @@ def codec(
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, y = rng.normal(size=(2, 2000))
-    >>> round(float(codec(y + a, a, y)), 1), round(float(codec(y + rng.normal(size=2000), a, y)), 1)
-    (0.9, -0.0)
+    >>> float(codec(y + a, a, y)) > 0.9, abs(float(codec(y + rng.normal(size=2000), a, y))) < 0.1
+    (True, True)
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
     return codec_of_table(table, ties=ties, how=encode, backend=backend, seed=seed)
@@ -90,7 +90,7 @@ def codec_of_table(
 
         outcome = None if table.outcome is None else encode((table.outcome,), how)
         attributes = encode(table.attributes, how)
-        value = _r_bridge.codec(score, attributes, outcome, seed=seed)
+        value = _r_bridge.codec(score[:, None], attributes, outcome, seed=seed)
         return CODEC(value, len(table), "random", backend)
     value = _native(table, score, ties, how, seed)
     return CODEC(value, len(table), ties, backend)

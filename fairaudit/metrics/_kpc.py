@@ -136,7 +136,10 @@ def kpc_of_table(
         gram = Gram(function, u)
         both = _mean_kernel((*given, *table.attributes), how, knn, ties, seed, gram)
         alone = _mean_kernel(given, how, knn, ties, seed, gram)
-        value = (both - alone) / (float(gram.diagonal.mean()) - alone)
+        left = float(gram.diagonal.mean()) - alone
+        if left <= 1e-12 * float(gram.diagonal.max()):
+            raise InputError("KPC is undefined: the outcome determines the prediction completely.")
+        value = (both - alone) / left
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "callable")
     return KPC(float(value), len(table), knn, name, width, ties, backend)
 

@@ -87,8 +87,7 @@ class ICP:
         else:
             everything = np.arange(len(y))
             splits = [
-                (np.setdiff1d(everything, rows) if len(parts) > 1 else rows, rows)
-                for rows in parts
+                (np.setdiff1d(everything, rows) if len(parts) > 1 else rows, rows) for rows in parts
             ]
             how = f"cross-fitted in {len(parts)} folds" if len(parts) > 1 else "fitted in sample"
             if isinstance(density, Auto):

@@ -14,7 +14,6 @@ from fairaudit.kernels import Array, Index
 from fairaudit.permute.icp import ICP, FittedCopies
 from fairaudit.table import AuditTable
 from fairaudit.testing.diagnostics import CopyCheck
-from fairaudit.testing.holdout import HoldoutGain
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.result import TestResult
 from fairaudit.testing.statistic import Bound, Statistic, statistic_named
@@ -22,7 +21,6 @@ from fairaudit.testing.statistic import Bound, Statistic, statistic_named
 __all__ = ["conditional_independence_test", "equalized_odds_test", "run_test"]
 
 FEWEST_ROWS = 20
-_CHECKED_COPIES = 199
 
 
 def equalized_odds_test(
@@ -132,34 +130,36 @@ def run_test(
 ) -> TestResult:
     """The test on a table that has been checked."""
     start = time.process_time()
-    outcome = table.require_outcome()
     statistics = statistic_named(statistic)
-    rows, table_rows = None, table
-    if any(isinstance(one, HoldoutGain) for one in statistics):
-        if len(statistics) > 1:
-            raise InputError("The statistic 'hrt' tests half of the rows; it cannot be combined.")
-        rows = statistics[0].split(len(table), permutations.seed)  # type: ignore[attr-defined]
-        table_rows = table.take(rows[1])
+    tested = _tested(table, statistics, permutations.seed)
+    outcome = tested.require_outcome()
     fitted = copies.prepare(
-        table_rows.require_outcome(), table_rows.attributes,
-        steps=permutations.steps, seed=permutations.seed,
-        units=None if table_rows.ids is None else table_rows.ids.codes, training=training,
+        outcome, tested.attributes, steps=permutations.steps, seed=permutations.seed,
+        units=None if tested.ids is None else tested.ids.codes, training=training,
     )  # fmt: skip
     within = fitted.sampler.within_outcome
-    bound: list[Bound] = (
-        [statistics[0].bind_split(table, *rows, permutations.seed)]  # type: ignore[attr-defined]
-        if rows
-        else [s.bind(table, within_outcome=within, seed=permutations.seed) for s in statistics]
-    )
+    bound = [s.bind(table, within_outcome=within, seed=permutations.seed) for s in statistics]
     prepared = time.process_time()
-    check = CopyCheck(table_rows.require_outcome(), table_rows.attributes, fitted,
-                      permutations.seed)  # fmt: skip
-    observed = np.array([one(np.arange(len(table_rows))[None, :])[0] for one in bound])
+    check = CopyCheck(outcome, tested.attributes, fitted, permutations.seed)
+    observed = np.array([one(np.arange(len(tested))[None, :])[0] for one in bound])
     null = _null_values(bound, fitted, permutations, check, observed)
     return _result(
-        observed, null, [s.name for s in statistics], table_rows, fitted, check, permutations,
+        observed, null, [s.name for s in statistics], tested, fitted, check, permutations,
         {"fit": prepared - start, "copies and statistics": time.process_time() - prepared},
     )  # fmt: skip
+
+
+def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
+    """The rows that are permuted: all, unless a statistic keeps some for fitting."""
+    halves = [s for s in statistics if hasattr(s, "tested_rows")]
+    if not halves:
+        table.require_outcome()
+        return table
+    if len(statistics) > 1:
+        raise InputError(
+            f"The statistic {halves[0].name!r} tests a part of the rows and cannot be combined."
+        )
+    return table.take(halves[0].tested_rows(len(table), seed))  # type: ignore[attr-defined]
 
 
 def _null_values(
@@ -177,9 +177,6 @@ def _null_values(
     if permutations.n_jobs != 1 and stop is None:
         from joblib import Parallel, delayed
 
-        for numbers in ranges:  # the checks look at the first copies, here
-            if numbers.start < _CHECKED_COPIES:
-                check.see(sampler.block(numbers)[: _CHECKED_COPIES - numbers.start])
         parts = Parallel(n_jobs=permutations.n_jobs)(
             delayed(_evaluate)(bound, sampler.block, numbers) for numbers in ranges
         )
@@ -188,8 +185,7 @@ def _null_values(
     reached = 0
     for numbers in ranges:
         rows = sampler.block(numbers)
-        if numbers.start < _CHECKED_COPIES:
-            check.see(rows[: _CHECKED_COPIES - numbers.start])
+        check.see(numbers, rows)
         part = np.column_stack([one(rows) for one in bound])
         if stop is not None:
             hits = reached + np.cumsum(_reaches(part[:, 0], observed[0]))

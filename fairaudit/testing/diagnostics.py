@@ -20,6 +20,8 @@ __all__ = ["CopyCheck", "Diagnostics"]
 CHECK_LEVEL = 0.01
 PIT_LEVEL = 0.001
 FEWEST_DISTINCT = 20
+CHECKED_COPIES = 399
+_BLOCK = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +78,12 @@ class CopyCheck:
             self.right = _attribute_features(encode(attributes), stream(seed, 6))
             self.products.append(self._product(np.arange(n)))
 
-    def see(self, rows: Index) -> None:
-        for copy in rows:
+    def see(self, numbers: range, rows: Index) -> None:
+        """Look at a block of copies, as far as it continues what has been seen."""
+        seen = len(self.moved)
+        if numbers.start != seen or seen >= CHECKED_COPIES:
+            return
+        for copy in rows[: CHECKED_COPIES - seen]:
             cell = self.cell[copy]
             self.moved.append(float(np.mean(cell != self.cell)))
             self.distinct.add(cell.tobytes() if len(cell) < 5_000 else cell[::7].tobytes())
@@ -90,6 +96,10 @@ class CopyCheck:
         return (at_row.T @ self.right).ravel() / len(copy)
 
     def diagnostics(self) -> Diagnostics:
+        while len(self.moved) < CHECKED_COPIES:  # fewer were drawn for the test, or elsewhere
+            start = len(self.moved)
+            numbers = range(start, min(start + _BLOCK, CHECKED_COPIES))
+            self.see(numbers, self.copies.sampler.block(numbers))
         check = self._check() if self.fitted else None
         pit = None
         if self.fitted and self.copies.pit is not None:

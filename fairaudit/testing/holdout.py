@@ -34,15 +34,15 @@ class HoldoutGain:
     #: Share of the rows that the models are fitted on.
     training_share = 0.5
 
-    def split(self, n: int, seed: int) -> tuple[Index, Index]:
-        """Rows for fitting and rows for testing."""
+    def tested_rows(self, n: int, seed: int) -> Index:
+        """The rows that the test permutes; the models are fitted on the others."""
         order = stream(seed, 3).permutation(n)
-        size = int(n * self.training_share)
-        return np.sort(order[:size]), np.sort(order[size:])
+        return np.sort(order[int(n * self.training_share) :])
 
-    def bind_split(self, table: AuditTable, training: Index, testing: Index, seed: int) -> Bound:
-        """Fit on the rows `training`; copies then permute among the rows `testing`."""
+    def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         table.require_varying_prediction()
+        testing = self.tested_rows(len(table), seed)
+        training = np.setdiff1d(np.arange(len(table)), testing)
         u = table.prediction.matrix()
         given, attributes = encode((table.require_outcome(),)), encode(table.attributes)
         both = np.hstack([given, attributes])

@@ -60,7 +60,7 @@ class KPCStatistic:
         alone = graph_of(given, n, self.how, knn).mean_kernel(gram)
         left = float(gram.diagonal.mean()) - alone
         mean = _mean_over_copies(table, gram, knn, self.how, within_outcome, None)
-        return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
+        return _ratio(mean, alone, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,14 @@ class CODECStatistic:
         )
         left = float(rank.mean()) - alone
         mean = _mean_over_copies(table, gram, 1, self.how, within_outcome, sums)
-        return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
+        return _ratio(mean, alone, left)
+
+
+def _ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
+    """(T(Y, Ã) − T(Y)) / (k̄ − T(Y)); 0 where the outcome determines the prediction."""
+    if left <= 1e-12:
+        return lambda rows: np.zeros(len(rows))
+    return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
 
 
 def _mean_over_copies(

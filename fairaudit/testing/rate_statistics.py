@@ -65,10 +65,15 @@ class _CellRates:
         self.group = groups.of_row
         self.shape = (2, len(groups))
         self.overall = ratio(
-            np.bincount(self.actual, self.predicted, 2), np.bincount(self.actual, minlength=2) * 1.0
+            _sums(self.actual, self.predicted, 2), _sums(self.actual, np.ones(len(table)), 2)
         )[:, None]
 
     def of(self, copy: Index) -> Array:
         key = self.actual * self.shape[1] + self.group[copy]
-        counts = np.bincount(key, minlength=self.shape[0] * self.shape[1]) * 1.0
-        return ratio(np.bincount(key, self.predicted, len(counts)), counts).reshape(self.shape)
+        size = self.shape[0] * self.shape[1]
+        counts = _sums(key, np.ones(len(key)), size)
+        return ratio(_sums(key, self.predicted, size), counts).reshape(self.shape)
+
+
+def _sums(key: Index, values: Array, size: int) -> Array:
+    return np.asarray(np.bincount(key, values, size), dtype=np.float64)

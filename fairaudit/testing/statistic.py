@@ -25,7 +25,10 @@ class Statistic(Protocol):
     name: str
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
-        """Bind to a table; `within_outcome` tells that copies only exchange equal outcomes."""
+        """Bind to a table; `within_outcome` tells that copies only exchange equal outcomes.
+
+        A statistic that has a method `tested_rows(n, seed)` gets copies of these rows only.
+        """
         ...
 
 
@@ -57,10 +60,11 @@ def statistic_named(statistic: str | Statistic | Sequence[str | Statistic]) -> l
                 f"method. Got {statistic!r} instead."
             )
         return [known[statistic]()]
-    if hasattr(statistic, "bind"):
+    if isinstance(statistic, Sequence):
+        if statistic:
+            return [one for item in statistic for one in statistic_named(item)]
+    elif hasattr(statistic, "bind"):
         return [statistic]
-    if isinstance(statistic, Sequence) and statistic:
-        return [one for item in statistic for one in statistic_named(item)]
     raise InputError(
         f"The 'statistic' parameter must be a name or have a 'bind' method. Got {statistic!r}."
     )
