@@ -16,7 +16,7 @@ from fairaudit.kernels import Array, Index
 __all__ = ["Auto", "Choice", "candidates_for"]
 
 _FOLDS = 5
-_BOOSTING_ROWS = 2_000
+_MANY_ROWS = 2_000  # from here on costlier families are tried too
 _ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per mean
 
 Split = tuple[Index, Index]  # rows to fit on, rows to score
@@ -27,15 +27,17 @@ def candidates_for(a: Array) -> tuple[Density, ...]:
     families: list[Density] = [
         Gaussian("ols"),
         Gaussian("ols", residuals="kernel"),
+        Gaussian("quadratic"),
         Gaussian("quadratic", residuals="kernel"),
         Gaussian("ols", heteroscedastic=True),
         Gaussian("ols", heteroscedastic=True, residuals="kernel"),
     ]
     n, width = a.shape
-    families += [Mixture(k) for k in (2, 4, 8) if k * (width + 1) * _ROWS_PER_PARAMETER <= n]
+    sizes = (2, 4, 8) if n >= _MANY_ROWS else (2, 4)
+    families += [Mixture(k) for k in sizes if k * (width + 1) * _ROWS_PER_PARAMETER <= n]
     if width > 3:
         families += [Gaussian("lasso"), Gaussian("lasso", residuals="kernel")]
-    if n >= _BOOSTING_ROWS:
+    if n >= _MANY_ROWS:
         families.append(Boosting())
     return tuple(families)
 

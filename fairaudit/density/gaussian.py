@@ -15,6 +15,7 @@ from fairaudit.kernels import Array
 __all__ = ["Gaussian"]
 
 _LARGEST_SCALE_RATIO = 20.0
+_MOST_FOR_PRODUCTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class Gaussian:
     Parameters
     ----------
     mean : {"ols", "lasso", "ridge", "quadratic"}
-        How the mean is fitted; penalties by cross-validation. ``"quadratic"`` adds the squares of
-        the attributes to ordinary least squares.
+        How the mean is fitted; penalties by cross-validation. ``"quadratic"`` adds squares to
+        ordinary least squares, and products of pairs for up to 8 encoded columns.
     heteroscedastic : bool
         Let log σ(a) be linear in the attributes.
     residuals : {"normal", "kernel"}
@@ -58,7 +59,12 @@ class Gaussian:
 
 
 def _features(a: Array, mean: str) -> Array:
-    return np.hstack([a, a**2]) if mean == "quadratic" else a
+    if mean != "quadratic":
+        return a
+    if a.shape[1] > _MOST_FOR_PRODUCTS:
+        return np.hstack([a, a**2])
+    i, j = np.triu_indices(a.shape[1])
+    return np.hstack([a, a[:, i] * a[:, j]])
 
 
 def _mean_model(mean: str, seed: int) -> Any:
@@ -67,7 +73,7 @@ def _mean_model(mean: str, seed: int) -> Any:
     if mean in ("ols", "quadratic"):
         return linear_model.Ridge(alpha=1e-8)  # least squares that survives collinear columns
     if mean == "lasso":
-        return linear_model.LassoCV(cv=5, alphas=30, random_state=seed)
+        return linear_model.LassoCV(cv=3, alphas=30, random_state=seed)
     if mean == "ridge":
         return linear_model.RidgeCV(alphas=np.logspace(-3, 4, 22))
     raise InputError(

@@ -20,7 +20,7 @@ __all__ = ["CopyCheck", "Diagnostics"]
 CHECK_LEVEL = 0.01
 PIT_LEVEL = 0.001
 FEWEST_DISTINCT = 20
-CHECKED_COPIES = 399
+CHECKED_COPIES = 199
 _BLOCK = 50
 
 

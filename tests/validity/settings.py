@@ -21,6 +21,7 @@ class Setting:
     n: int
     outcome: str
     draw: Callable
+    misfit: bool = False  # a linear Gaussian q(y|a) is wrong here
 
     @property
     def categorical(self) -> bool:
@@ -90,6 +91,20 @@ def continuous(kind: str, n: int, noise: str = "normal") -> Callable:
     return draw
 
 
+def curved(rng):
+    """A depends on Y², so that q(y|a) has two modes; the oracle is Bayes' rule."""
+    n = 500
+    y, noise = rng.normal(size=(2, n))
+    a = rng.normal(size=(n, 3))
+    a[:, 0] += 0.8 * (y**2 - 1)
+
+    def oracle(values, row):
+        return -0.5 * values**2 - 0.5 * (row[:, 0] - 0.8 * (values**2 - 1)) ** 2
+
+    frame = pd.DataFrame(a).add_prefix("a")
+    return y + 0.5 * y**2 + noise, y, frame, (oracle, a[:, :1])
+
+
 def _settings() -> list[Setting]:
     table = [
         ("binary", "1 binary", 200, 2), ("binary", "2 binary", 1000, 2),
@@ -108,9 +123,10 @@ def _settings() -> list[Setting]:
         ("12 levels", 1000, "normal"), ("5 continuous", 1000, "normal"),
         ("5 continuous", 1000, "skewed"), ("2 continuous", 1000, "heteroscedastic"),
     ]:  # fmt: skip
-        made.append(
-            Setting(f"continuous y, {noise}; {kind}", n, "continuous", continuous(kind, n, noise))
-        )
+        name = f"continuous y, {noise}; {kind}"
+        wrong = noise != "normal"
+        made.append(Setting(name, n, "continuous", continuous(kind, n, noise), wrong))
+    made.append(Setting("continuous y, two modes; 3 continuous", 500, "continuous", curved, True))
     return made
 
 

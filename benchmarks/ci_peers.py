@@ -1,0 +1,142 @@
+"""Our test beside other tests of conditional independence: size, power, CPU time, memory.
+
+    python benchmarks/ci_peers.py --mode rates --reps 200    # n = 500, level .05
+    python benchmarks/ci_peers.py --mode timing              # n = 500, 5,000, 20,000
+    PEERS_PYTHON=<an interpreter that has the peers> python benchmarks/ci_peers.py
+
+A ~ N(0, I₃), Y = 0.8 A₁ + 0.4 A₂ + N(0,1), Yhat = Y + N(0,1) (null); + 0.3 A₁ (alt);
++ 0.3 (A₁² − 1) (alt_sq). null_mixed: A₂ binary, A₃ of four levels. null_nl: Y ~ N(0,1),
+A₁ = 0.8 (Y² − 1) + N(0,1), Yhat = Y + 0.5 Y² + N(0,1). Everybody gets the same tables, one thread,
+199 copies, default settings, and a fresh process for each test (rates) or each cell (timing);
+peers that cannot be imported are listed as absent. Output is Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import peers
+
+SIZES = (500, 5_000, 20_000)
+WORKER = str(Path(__file__).with_name("peers.py"))
+#: rows of `rates` that one run of the combination answers, by the names of its parts
+PARTS = {"ours kpc": "kpc", "ours features": "features"}
+OWN = 3  # calls per scenario that measure such a row's CPU, and check its p-values
+
+
+def worker(test: str, timeout: float, **options: object) -> tuple[list[dict], str]:
+    """Lines of a fresh process, and why there are not more."""
+    python = sys.executable if test in peers.OURS else os.environ.get("PEERS_PYTHON")
+    command = [python or sys.executable, WORKER, test]
+    for name, value in options.items():
+        command += [f"--{name}", str(value)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            out, errors = process.communicate(timeout=timeout)
+            last = (errors.strip().splitlines() or [""])[-1]
+            why = f"failed: {last[:80]}" if process.returncode else ""
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, _ = process.communicate()
+            why = f"> {timeout:.0f} s wall"
+    lines = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    if lines and "absent" in lines[0]:
+        return [], "absent"
+    return lines, why
+
+
+def share(values: list[bool]) -> str:
+    return f"{sum(values) / len(values):.3f}" if values else "–"
+
+
+def rates(tests: list[str], reps: int, cpu: float, timeout: float) -> None:
+    rows: dict[str, dict[str, list]] = {}
+    seconds: dict[str, list[float]] = {}
+    notes: dict[str, str] = {}
+    for test in tests:
+        shared = PARTS.get(test) if "ours max" in rows else None
+        lines, notes[test] = worker(
+            test, timeout, reps=OWN if shared else reps, cpu=cpu if test in peers.PEERS else "inf"
+        )
+        rows[test] = {line["scenario"]: line["answers"] for line in lines}
+        seconds[test] = [line["cpu"] for line in lines]
+        if shared:
+            own = rows[test]
+            rows[test] = {
+                scenario: [(parts[shared], flagged, {}) for _, flagged, parts in answers]
+                for scenario, answers in rows["ours max"].items()
+            }
+            for scenario, answers in own.items():
+                again = [answer[0] for answer in rows[test][scenario][: len(answers)]]
+                if again != [answer[0] for answer in answers]:
+                    notes[test] = f"{test}: other p-values alone than in the combination"
+                    print(notes[test], file=sys.stderr)
+        print(f"{test}: done", file=sys.stderr, flush=True)
+
+    order = [test for test in (*peers.OURS, *peers.PEERS) if test in rows]
+    print(f"Share of p ≤ {peers.LEVEL} at n = 500 (replications)\n")
+    print(f"| test | {' | '.join(peers.SCENARIOS)} | CPU s per test |")
+    print("|---" * (len(peers.SCENARIOS) + 2) + "|")
+    for test in order:
+        cells = []
+        for scenario in peers.SCENARIOS:
+            answers = rows[test].get(scenario, [])
+            rejected = [answer[0] <= peers.LEVEL for answer in answers]
+            cells.append(f"{share(rejected)} ({len(answers)})" if answers else notes[test] or "–")
+        cost = f"{sum(seconds[test]) / len(seconds[test]):.2f}" if seconds[test] else "–"
+        print(f"| {test} | {' | '.join(cells)} | {cost} |")
+    print("\nOurs: share flagged by the diagnostics; share rejected without a flag\n")
+    print(f"| test | {' | '.join(peers.SCENARIOS)} |")
+    print("|---" * (len(peers.SCENARIOS) + 1) + "|")
+    for test in (test for test in order if test in peers.OURS):
+        cells = [
+            f"{share([flag for _, flag, _ in answers])}; "
+            f"{share([p <= peers.LEVEL and not flag for p, flag, _ in answers])}"
+            for answers in (rows[test].get(scenario, []) for scenario in peers.SCENARIOS)
+        ]
+        print(f"| {test} | {' | '.join(cells)} |")
+
+
+def timing(tests: list[str], timeout: float) -> None:
+    print("One test of alt: CPU seconds, and MB over the imported, warmed-up process\n")
+    print(f"| test | {' | '.join(f'n = {n:,}' for n in SIZES)} |")
+    print("|---" * (len(SIZES) + 1) + "|")
+    for test in tests:
+        cells: list[str] = []
+        for n in SIZES:
+            lines, why = worker(test, timeout, n=n, scenarios="alt")
+            if not lines:
+                cells.append(why)
+                break
+            cells.append(f"{lines[0]['cpu']:.2f} s, {lines[0]['mb']:.0f} MB")
+        cells += ["–"] * (len(SIZES) - len(cells))
+        print(f"| {test} | {' | '.join(cells)} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mode", choices=("rates", "timing"), default="rates")
+    parser.add_argument("--reps", type=int, default=200)
+    parser.add_argument("--tests", help="comma-separated part of a name each; default all")
+    parser.add_argument("--cpu", type=float, default=60.0, help="s per scenario of a peer (rates)")
+    parser.add_argument("--timeout", type=float, help="wall s of one process")
+    args = parser.parse_args()
+    # the combination first: its run answers the rows of its parts too
+    tests = ["ours max", *(t for t in (*peers.OURS, *peers.PEERS) if t != "ours max")]
+    if args.tests:
+        tests = [t for t in tests if any(part in t for part in args.tests.split(","))]
+    if args.mode == "rates":
+        rates(tests, args.reps, args.cpu, args.timeout or 6 * 3600)
+    else:
+        timing(tests, args.timeout or 300)
+
+
+if __name__ == "__main__":
+    main()
