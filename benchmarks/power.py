@@ -128,9 +128,8 @@ def adult(folder: Path) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
     ]
     frame = pd.concat(parts, ignore_index=True).dropna().drop(columns="fnlwgt")
     y = frame.pop("income").str.startswith(">50K").to_numpy().astype(int)
-    sensitive = pd.DataFrame(
-        {"race": (frame.pop("race") == "White").astype(int), "sex": frame.pop("sex")}
-    )
+    groups = {"race": frame.pop("race") == "White", "sex": frame.pop("sex") == "Male"}
+    sensitive = pd.DataFrame(groups).astype(int)
     return pd.get_dummies(frame, dtype=float), y, sensitive
 
 

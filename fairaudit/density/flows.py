@@ -131,7 +131,7 @@ class _FittedMAF:
 
 @dataclass(frozen=True, slots=True)
 class Spline:
-    """Neural spline flow: y → a monotone rational-quadratic spline, chosen by a → N(0, 1).
+    """Neural spline flow: y → residual → rational-quadratic spline, chosen by a → N(0, 1).
 
     Parameters
     ----------
@@ -143,8 +143,10 @@ class Spline:
 
     Notes
     -----
-    The bound form keeps the knots of every row, n × 3(bins + 1) numbers, and evaluates
-    log q(y_j|a_i) for any pair without another pass of the network.
+    The spline acts on the residuals of a ridge regression of y on a: the network then has to learn
+    only what is not linear, and is closer to the truth where it is. The bound form keeps the knots
+    of every row, n × 3(bins + 1) numbers, and evaluates log q(y_j|a_i) for any pair without
+    another pass of the network.
 
     References
     ----------
@@ -169,9 +171,13 @@ class Spline:
     name = "spline"
 
     def fit(self, y: Array, a: Array, seed: int) -> _FittedSpline:
+        from sklearn.linear_model import RidgeCV
+
         _, transforms = require_flows()
-        _check_sizes(bins=self.bins - 1, hidden_layers=self.hidden_layers, hidden=self.hidden)
-        outcome, attributes = Standard.of(y), Standard.of(a)
+        _check_sizes(bins=self.bins, hidden_layers=self.hidden_layers, hidden=self.hidden)
+        linear = RidgeCV(alphas=np.logspace(-3, 4, 15)).fit(a, y)
+        residual = y - linear.predict(a)
+        outcome, attributes = Standard.of(residual), Standard.of(a)
 
         def build() -> Any:
             return transforms.MaskedPiecewiseRationalQuadraticAutoregressiveTransform(
@@ -180,12 +186,13 @@ class Spline:
                 min_bin_width=_MIN_BIN, min_bin_height=_MIN_BIN, min_derivative=_MIN_BIN,
             )  # fmt: skip
 
-        flow = fit_flow(build, outcome(y)[:, None], attributes(a), self.training, seed)
-        return _FittedSpline(flow, outcome, attributes)
+        flow = fit_flow(build, outcome(residual)[:, None], attributes(a), self.training, seed)
+        return _FittedSpline(linear, flow, outcome, attributes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _FittedSpline:
+    linear: Any
     flow: Any
     outcome: Standard
     attributes: Standard
@@ -195,7 +202,8 @@ class _FittedSpline:
         with on_one_thread(torch), torch.no_grad():
             context = torch.as_tensor(self.attributes(a))
             raw = self.flow.autoregressive_net(context.new_zeros((len(a), 1)), context).numpy()
-        return SplinePairs(self.outcome(y), raw, self.outcome.log_unit)
+        location = self.linear.predict(a) / self.outcome.spread
+        return SplinePairs(self.outcome(y), location, raw, self.outcome.log_unit)
 
 
 class SplinePairs(PairDensity):
@@ -203,35 +211,36 @@ class SplinePairs(PairDensity):
 
     Parameters
     ----------
-    y : array
-        Standardized outcomes.
+    y, location : arrays
+        Standardized outcomes; row i sees y_j as y_j − location_i.
     raw : array, n × (3·bins − 1)
         Widths and heights before the softmax, inner derivatives before the softplus.
     log_unit : float
         log of the unit in which y is standardized.
     """
 
-    def __init__(self, y: Array, raw: Array, log_unit: float) -> None:
+    def __init__(self, y: Array, location: Array, raw: Array, log_unit: float) -> None:
         bins = (raw.shape[1] + 1) // 3
-        self.y, self.bins, self.log_unit = y, bins, log_unit
+        self.y, self.location, self.bins, self.log_unit = y, location, bins, log_unit
         self.x = _knots(raw[:, :bins])
         self.z = _knots(raw[:, bins : 2 * bins])
         self.slope = np.ones((len(raw), bins + 1))  # tails are the identity
         self.slope[:, 1:-1] = _MIN_BIN + np.logaddexp(0.0, raw[:, 2 * bins :])
 
     def log_density(self, i: Index, j: Index) -> Array:
-        z, log_slope = self._transformed(i, self.y[j])
+        z, log_slope = self._transformed(i, self.y[j] - self.location[i])
         value = log_slope - 0.5 * z * z - 0.5 * np.log(2 * np.pi) - self.log_unit
         return np.maximum(value, _LOG_FLOOR)
 
     def pit(self) -> Array:
-        return np.asarray(ndtr(self._transformed(np.arange(len(self.y)), self.y)[0]))
+        z, _ = self._transformed(np.arange(len(self.y)), self.y - self.location)
+        return np.asarray(ndtr(z))
 
-    def _transformed(self, i: Index, y: Array) -> tuple[Array, Array]:
-        """The spline of rows i at y, and the log of its slope there."""
-        inside = np.abs(y) < _TAIL
-        at = np.clip(y, -_TAIL, _TAIL)
-        piece = np.zeros(np.broadcast(i, y).shape, dtype=np.intp)
+    def _transformed(self, i: Index, u: Array) -> tuple[Array, Array]:
+        """The spline of rows i at u, and the log of its slope there."""
+        inside = np.abs(u) < _TAIL
+        at = np.clip(u, -_TAIL, _TAIL)
+        piece = np.zeros(np.broadcast(i, u).shape, dtype=np.intp)
         for knot in range(1, self.bins):
             piece += at >= self.x[i, knot]
         left, low = self.x[i, piece], self.z[i, piece]
@@ -243,7 +252,7 @@ class SplinePairs(PairDensity):
         value = low + height * (mean * t * t + first * t * s) / bottom
         top = mean**2 * (last * t * t + 2 * mean * t * s + first * s * s)
         log_slope = np.log(top) - 2 * np.log(bottom)
-        return np.where(inside, value, y), np.where(inside, log_slope, 0.0)
+        return np.where(inside, value, u), np.where(inside, log_slope, 0.0)
 
 
 def _knots(raw: Array) -> Array:

@@ -25,7 +25,8 @@ class Gaussian:
     Parameters
     ----------
     mean : {"ols", "lasso", "ridge", "quadratic"}
-        How the mean is fitted; penalties by cross-validation. ``"quadratic"`` adds squares to
+        How the mean is fitted; the LASSO penalty by BIC (by cross-validation with few rows),
+        the ridge penalty by cross-validation. ``"quadratic"`` adds squares to
         ordinary least squares, and products of pairs for up to 8 encoded columns.
     heteroscedastic : bool
         Let log σ(a) be linear in the attributes.
@@ -45,7 +46,7 @@ class Gaussian:
 
     def fit(self, y: Array, a: Array, seed: int) -> _FittedGaussian:
         features = _features(a, self.mean)
-        model = quietly_fitted(_mean_model(self.mean, seed), features, y)
+        model = quietly_fitted(_mean_model(self.mean, features.shape, seed), features, y)
         fitted = model.predict(features)
         used = int(np.count_nonzero(getattr(model, "coef_", ()))) + 1
         residual = y - fitted
@@ -67,13 +68,15 @@ def _features(a: Array, mean: str) -> Array:
     return np.hstack([a, a[:, i] * a[:, j]])
 
 
-def _mean_model(mean: str, seed: int) -> Any:
+def _mean_model(mean: str, shape: tuple[int, ...], seed: int) -> Any:
     from sklearn import linear_model
 
     if mean in ("ols", "quadratic"):
         return linear_model.Ridge(alpha=1e-8)  # least squares that survives collinear columns
+    if mean == "lasso" and shape[0] > 2 * shape[1]:
+        return linear_model.LassoLarsIC(criterion="bic")  # one path instead of cross-validation
     if mean == "lasso":
-        return linear_model.LassoCV(cv=3, alphas=30, random_state=seed)
+        return linear_model.LassoCV(cv=5, random_state=seed)
     if mean == "ridge":
         return linear_model.RidgeCV(alphas=np.logspace(-3, 4, 22))
     raise InputError(

@@ -22,7 +22,7 @@ from settings import SETTINGS, Setting  # noqa: E402
 import fairaudit as fa  # noqa: E402
 
 COPIES = 19
-CHECKED = 200  # replications in which the diagnostics, which cost more than the test, are run
+CHECKED = 100  # replications in which the diagnostics, dearer than the test, are run
 
 
 def densities(setting: Setting) -> tuple[str, ...]:

@@ -1,0 +1,101 @@
+"""What conditional permutations share: the table as numbers, cross-fitting folds, units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairaudit.attributes import encode
+from fairaudit.columns import Column, column_of
+from fairaudit.density.base import PairDensity
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Index
+from fairaudit.permute.base import stream
+from fairaudit.permute.chain import Fold
+
+__all__ = ["joined_pit", "numbers_of", "split_rows", "units_by_size"]
+
+
+def split_rows(n: int, folds: int, units: Index | None, seed: int) -> list[Index]:
+    """The rows of every fold; people stay together. One fold is all rows.
+
+    Examples
+    --------
+    >>> [len(rows) for rows in split_rows(20, 5, None, seed=0)]
+    [4, 4, 4, 4, 4]
+    """
+    if folds < 1:
+        raise InputError(f"The 'folds' parameter must be at least 1. Got {folds}.")
+    if folds == 1:
+        return [np.arange(n)]
+    unit = np.arange(n) if units is None else units
+    count = int(unit.max()) + 1
+    if count < 4 * folds:
+        raise InputError(
+            f"{count} rows are too few to cross-fit the density in {folds} folds. "
+            "Pass more rows, fewer folds, or a table to fit on (density_data)."
+        )
+    fold = stream(seed, 5).permutation(count) % folds
+    return [np.flatnonzero(fold[unit] == k) for k in range(folds)]
+
+
+def numbers_of(
+    outcome: Column,
+    attributes: Sequence[Column],
+    training: tuple[Column, Sequence[Column]] | None = None,
+    *,
+    encoded: bool = True,
+) -> tuple[Array, Array, Array, Array]:
+    """Outcomes and attributes as numbers, here and in the training table, on one scale.
+
+    Without `encoded` an attribute is one column: its numbers, or the codes of its levels.
+    """
+    extra = (None, [None] * len(attributes)) if training is None else training
+    n = len(outcome)
+    target = _stacked(outcome, extra[0])
+    columns = [_stacked(c, e) for c, e in zip(attributes, extra[1], strict=True)]
+    y = target.codes.astype(np.float64) if outcome.kind.is_categorical else _numeric(target)
+    if encoded:
+        a = encode(columns)
+    else:
+        a = np.column_stack([c.codes if c.numeric is None else c.numeric for c in columns])
+    return y[:n], a[:n].astype(np.float64), y[n:], a[n:].astype(np.float64)
+
+
+def _stacked(column: Column, extra: Column | None) -> Column:
+    if extra is None:
+        return column
+    parts = [c.levels[c.codes] if c.numeric is None else c.numeric for c in (column, extra)]
+    return column_of(column.name, np.concatenate(parts), kind=column.kind)
+
+
+def _numeric(column: Column) -> Array:
+    if column.numeric is None:
+        raise InputError(f"The outcome {column.name!r} must be numbers to be continuous.")
+    return column.numeric
+
+
+def units_by_size(rows: Index, units: Index | None) -> list[Index] | None:
+    """The units among these rows, in local numbers, one array per unit size."""
+    if units is None:
+        return None
+    unit = units[rows]
+    order = np.argsort(unit, kind="stable")
+    starts = np.flatnonzero(np.diff(unit[order], prepend=-1))
+    by_size: dict[int, list[Index]] = {}
+    for members in np.split(order, starts[1:]):
+        by_size.setdefault(len(members), []).append(members)
+    return [np.array(members) for _, members in sorted(by_size.items())]
+
+
+def joined_pit(folds: list[Fold], n: int) -> Array | None:
+    """Probability integral transforms of all rows, or None where a density has none."""
+    values = np.empty(n)
+    for fold in folds:
+        pairs: PairDensity = fold.pairs
+        pit = pairs.pit()
+        if pit is None:
+            return None
+        values[fold.rows] = pit
+    return values

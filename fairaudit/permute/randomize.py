@@ -1,0 +1,122 @@
+"""Conditional randomization: attributes drawn anew from q(a|y), not rearranged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairaudit.columns import Column
+from fairaudit.density.inverse import inverse_named
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Index
+from fairaudit.permute.base import stream
+from fairaudit.permute.folds import numbers_of, split_rows
+from fairaudit.permute.icp import FittedCopies
+from fairaudit.permute.within import WithinOutcome
+
+__all__ = ["ConditionalRandomization", "Resampled", "ResampledWithinOutcome"]
+
+
+class ResampledWithinOutcome(WithinOutcome):
+    """Rows (or whole units) drawn with replacement within each outcome class.
+
+    Draws from the empirical q(a|y) of the table itself. The copies are no permutations: counts
+    change from copy to copy, and validity is asymptotic where `WithinOutcome` is exact.
+    """
+
+    within_outcome = False
+
+    def block(self, copies: range) -> Index:
+        result = np.empty((len(copies), self.n), dtype=np.intp)
+        for place, copy in enumerate(copies):
+            rng = stream(self.seed, 1, copy)
+            for members in self.strata:
+                result[place, members] = members[rng.integers(len(members), size=len(members))]
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalRandomization:
+    """Settings of conditional randomization, as FDL (Romano et al. 2020) uses it.
+
+    Parameters
+    ----------
+    density : str or density
+        q(a|y), as for `fairaudit.permute.cp.CP`.
+    folds : int
+        Cross-fitting, as for CP.
+
+    Examples
+    --------
+    >>> from fairaudit.columns import columns_from
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.normal(size=60)
+    >>> outcome, = columns_from(y, argument="y_true", outcome=True)
+    >>> attributes = columns_from(y[:, None] + rng.normal(size=(60, 2)), argument="sensitive")
+    >>> ConditionalRandomization().fit(outcome, attributes, seed=0).draw(3).shape
+    (60, 2)
+    """
+
+    density: Any = "auto"
+    folds: int = 5
+
+    def prepare(
+        self,
+        outcome: Column,
+        attributes: Sequence[Column],
+        *,
+        steps: int,
+        seed: int,
+        units: Index | None = None,
+        training: tuple[Column, Sequence[Column]] | None = None,
+    ) -> FittedCopies:
+        """Copies as rows, for a categorical outcome; the arguments are those of `ICP.prepare`."""
+        if not outcome.kind.is_categorical or self.density not in ("auto", "frequencies"):
+            raise InputError(
+                "Conditional randomization gives rows of the table only for a categorical outcome "
+                "with density='frequencies'. Use fit(...).draw(number) for new attributes."
+            )
+        sampler = ResampledWithinOutcome(outcome.codes, seed, units)
+        return FittedCopies(sampler, "rows resampled within classes")
+
+    def fit(
+        self,
+        outcome: Column,
+        attributes: Sequence[Column],
+        *,
+        seed: int,
+        training: tuple[Column, Sequence[Column]] | None = None,
+    ) -> Resampled:
+        """Fit q(a|y), fold by fold unless there is a training table."""
+        density = inverse_named(self.density, categorical=outcome.kind.is_categorical)
+        y, a, train_y, train_a = numbers_of(outcome, attributes, training)
+        fit_seed = int(stream(seed, 4).integers(2**31))
+        parts = split_rows(len(y), 1 if training is not None else self.folds, None, seed)
+        fits = []
+        for rows in parts:
+            others = np.setdiff1d(np.arange(len(y)), rows) if len(parts) > 1 else rows
+            source = (train_y, train_a) if training is not None else (y[others], a[others])
+            fits.append(density.fit(*source, fit_seed))
+        return Resampled(y, a.shape[1], parts, fits, seed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampled:
+    """Fitted conditional randomization: draws encoded attributes for the rows of a table."""
+
+    y: Array
+    width: int
+    parts: list[Index]
+    fits: list[Any]
+    seed: int
+
+    def draw(self, number: int) -> Array:
+        """Copy of this number, n × d; the same number gives the same copy."""
+        rng = stream(self.seed, 1, number)
+        drawn = np.empty((len(self.y), self.width))
+        for rows, fitted in zip(self.parts, self.fits, strict=True):
+            drawn[rows] = fitted.sample(self.y[rows], rng)
+        return drawn
