@@ -72,7 +72,7 @@ OURS = {
     "ours kpc": ("kpc",),
     "ours features": ("features",),
     "ours max": ("max",),
-    "ours kpc, Gaussian q": ("kpc", "ols"),
+    "ours Gaussian q": ("kpc", "ols"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Tables to try things on; the demo is generated, so nothing is downloaded."""
+"""Tables to try things on; the demo and the simulations are generated, nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ _HOME = {
     "DEMO_FEATURES": "demo",
     "demo_model": "demo",
     "load_demo": "demo",
+    "Simulation": "simulations",
+    "simulate_1": "simulations",
+    "simulate_2": "simulations",
+    "simulate_quality": "simulations",
 }
 
 __all__ = list(_HOME)

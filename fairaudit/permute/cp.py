@@ -71,7 +71,7 @@ class CP:
         density = inverse_named(self.density, categorical=outcome.kind.is_categorical)
         y, a, train_y, train_a = numbers_of(outcome, attributes, training)
         fit_seed = int(stream(seed, 4).integers(2**31))
-        parts = split_rows(len(y), 1 if training is not None else self.folds, units, seed)
+        parts = split_rows(len(y), self.folds, units, seed, whole=training is not None)
         folds = []
         for rows in parts:
             if training is not None:

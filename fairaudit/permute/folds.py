@@ -17,8 +17,10 @@ from fairaudit.permute.chain import Fold
 __all__ = ["joined_pit", "numbers_of", "split_rows", "units_by_size"]
 
 
-def split_rows(n: int, folds: int, units: Index | None, seed: int) -> list[Index]:
-    """The rows of every fold; people stay together. One fold is all rows.
+def split_rows(
+    n: int, folds: int, units: Index | None, seed: int, *, whole: bool = False
+) -> list[Index]:
+    """The rows of every fold; people stay together. `whole` and one fold give all rows.
 
     Examples
     --------
@@ -27,7 +29,7 @@ def split_rows(n: int, folds: int, units: Index | None, seed: int) -> list[Index
     """
     if folds < 1:
         raise InputError(f"The 'folds' parameter must be at least 1. Got {folds}.")
-    if folds == 1:
+    if whole or folds == 1:
         return [np.arange(n)]
     unit = np.arange(n) if units is None else units
     count = int(unit.max()) + 1

@@ -78,7 +78,7 @@ class ICP:
         known = isinstance(density, Oracle)
         y, a, train_y, train_a = numbers_of(outcome, attributes, training, encoded=not known)
         whole = known or training is not None
-        parts = split_rows(len(y), 1 if whole else self.folds, units, seed)
+        parts = split_rows(len(y), self.folds, units, seed, whole=whole)
         fit_seed = int(stream(seed, 4).integers(2**31))
         scores: dict[str, float] = {}
         if training is not None:

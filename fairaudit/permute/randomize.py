@@ -94,7 +94,7 @@ class ConditionalRandomization:
         density = inverse_named(self.density, categorical=outcome.kind.is_categorical)
         y, a, train_y, train_a = numbers_of(outcome, attributes, training)
         fit_seed = int(stream(seed, 4).integers(2**31))
-        parts = split_rows(len(y), 1 if training is not None else self.folds, None, seed)
+        parts = split_rows(len(y), self.folds, None, seed, whole=training is not None)
         fits = []
         for rows in parts:
             others = np.setdiff1d(np.arange(len(y)), rows) if len(parts) > 1 else rows
