@@ -72,7 +72,9 @@ def main() -> None:
     print("| K0 | K | ICP | CP | ICP closer | CP / ICP |\n|---|---|---|---|---|---|")
     for relevant in args.relevant:
         for irrelevant in args.irrelevant:
-            tv = np.array([distances(relevant, irrelevant, s, args.maf) for s in range(args.trials)])
+            tv = np.array(
+                [distances(relevant, irrelevant, s, args.maf) for s in range(args.trials)]
+            )
             log = np.log10(tv)
             (icp, cp), (icp_sd, cp_sd) = log.mean(axis=0), log.std(axis=0)
             print(

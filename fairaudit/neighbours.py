@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from fairaudit.attributes import Cells
 from fairaudit.kernels import Array, Gram, Index
 
-__all__ = ["DIRECT", "EXACT", "NeighbourGraph", "neighbour_graph"]
+__all__ = ["EXACT", "NeighbourGraph", "neighbour_graph"]
 
 _TIE = 1e-9  # distances that agree to this relative precision are equal
 _QUERY = 1 << 21  # neighbours per tree query
 _PAIRS = 1 << 20  # kernel values per evaluation
-DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pair
+_DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pair
 EXACT = 1e-12  # features are used where no kernel value is off by more than this
 
 
@@ -60,7 +60,7 @@ class NeighbourGraph:
         if within_sums is not None:
             total = self._between(gram) + float(self.within @ within_sums(self.cells))
             return total / self.n
-        if self.count_row_pairs() > DIRECT * self.n and gram.features[1] <= EXACT:
+        if self.count_row_pairs() > _DIRECT * self.n and gram.features[1] <= EXACT:
             return self._by_features(gram.features[0]) / self.n
         inside = np.flatnonzero(self.within > 0)
         return (self._between(gram) + self._inside(gram, inside)) / self.n

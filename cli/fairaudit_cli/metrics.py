@@ -23,7 +23,7 @@ __all__ = ["CAUTION", "add_arguments", "as_text", "measure", "read_table", "run"
 
 DEFAULT_THRESHOLD = 0.5
 CAUTION = (
-    "These are sizes, not a verdict: sampling alone moves every one of them away from its "
+    "The measures are sizes, not a verdict: sampling alone moves each of them away from its "
     "value under equalized odds (0, and 1 for the ratio)."
 )
 

@@ -16,11 +16,14 @@ from fairaudit.attributes import Cells, cells_of, encode
 from fairaudit.kernels import Array, Gram, Index, kernel_named
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
-from fairaudit.neighbours import DIRECT, EXACT, NeighbourGraph, neighbour_graph
+from fairaudit.neighbours import EXACT, NeighbourGraph, neighbour_graph
 from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
+
+
+_MANY_PAIRS = 8  # per row; below, features cannot be cheaper
 
 
 def default_knn(n: int) -> int:
@@ -128,9 +131,11 @@ def _single_rows(n: int) -> Cells:
 
 def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
     """Row k sits at node rows[k] of a graph that stays."""
-    n = graph.n
-    if graph.count_row_pairs() > DIRECT * n and gram.features[1] <= EXACT:
-        return _by_features(graph, gram)
+    n, pairs = graph.n, graph.count_row_pairs()
+    if pairs > _MANY_PAIRS * n and gram.features[1] <= EXACT:
+        rank = len(gram.features[0])
+        if rank * (n + len(graph.weight)) < 2 * pairs:  # multiplications against exponentials
+            return _by_features(graph, gram)
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
 
