@@ -209,3 +209,13 @@ def test_bad_arguments_need_no_r():
         bridge.kpc_graph(ONE, ONE, ONE, kernel="cosine", **call)
     with pytest.raises(InputError, match="one column of predictions"):
         bridge.codec(np.ones((6, 2)), ONE, ONE, seed=0)
+
+
+def test_public_functions_take_r_as_backend(r):
+    import fairaudit as fa
+
+    u, y, a = columns("continuous_unfair_d1")
+    for measure in (fa.metrics.kpc, fa.metrics.codec, fa.metrics.kpc_rkhs):
+        native, by_r = (measure(u, a, y, encode="raw", backend=b) for b in ("native", "r"))
+        assert by_r.backend == "r"
+        assert float(by_r) == pytest.approx(float(native), abs=1e-9)
