@@ -22,6 +22,7 @@ from fairaudit.density.base import LocationScale, PairDensity
 from fairaudit.density.flows import MAF
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.inverse import GraphicalLassoGaussian, MAFInverse
+from fairaudit.density.training import Training
 
 RELEVANT, IRRELEVANT = (1, 5, 10), (0, 5, 10, 20, 50, 100)
 ROWS, W = 200, 0.6
@@ -54,8 +55,10 @@ def oracle(table: Simulation, y: np.ndarray, a: np.ndarray) -> PairDensity:
 
 def densities(width: int, maf: bool) -> tuple[Any, Any]:
     """q(y|a) for ICP and q(a|y) for CP."""
-    if maf:
-        return MAF(), MAFInverse()
+    if maf:  # as the paper sets them for its simulations
+        training = Training(learning_rate=0.1, l1=0.01)
+        size = {"components": 1, "hidden_layers": 1, "hidden": None, "training": training}
+        return MAF(**size), MAFInverse(**size)
     if width == 1:
         return Gaussian("ols"), GraphicalLassoGaussian("empirical")
     return Gaussian("lasso"), GraphicalLassoGaussian()

@@ -22,6 +22,8 @@ from fairaudit.table import AuditTable
 from fairaudit.testing.core import run_test
 from fairaudit.testing.permutations import Permutations
 
+DRAWS = 5000
+
 
 def gaussian_table(n, seed=0, width=3):
     rng = np.random.default_rng(seed)
@@ -89,9 +91,9 @@ def test_frequencies():
 def maf():
     pytest.importorskip("torch")
     pytest.importorskip("nflows")
-    training = Training(learning_rate=0.01, epochs=60, patience=15)
+    training = Training(learning_rate=0.01, epochs=40, patience=10)
     return MAFInverse(components=1, hidden=16, training=training).fit(
-        *gaussian_table(600, width=2), seed=0
+        *gaussian_table(500, width=2), seed=0
     )
 
 
@@ -124,15 +126,15 @@ def brute_force_p(inverse, seed=0):
     )
     law = np.exp(log.sum(axis=1))
     sampler = ConditionalPermutation(
-        [Fold(np.arange(5), pairs)], steps=200, seed=seed, inverse=inverse
+        [Fold(np.arange(5), pairs)], steps=40, seed=seed, inverse=inverse
     )
     code = 5 ** np.arange(5)
-    drawn = sampler.block(range(20_000)) @ code
+    drawn = sampler.block(range(DRAWS)) @ code
     counts = np.array([(drawn == order @ code).sum() for order in orders])
-    expected = 20_000 * law / law.sum()
-    rare = expected < 5
-    observed = np.append(counts[~rare], counts[rare].sum())
-    return chisquare(observed, np.append(expected[~rare], expected[rare].sum())).pvalue
+    expected = DRAWS * law / law.sum()
+    group = np.where(expected < 5, len(orders), np.arange(len(orders)))  # rare orders together
+    observed, expected = np.bincount(group, counts), np.bincount(group, expected)
+    return chisquare(observed[expected > 0], expected[expected > 0]).pvalue
 
 
 def test_cp_has_the_exact_law():
@@ -145,7 +147,7 @@ def test_the_inverted_walk_does_not():
 
 @pytest.mark.parametrize("kind", ["continuous", "classes"])
 def test_a_test_runs_with_cp(kind):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     y, a = gaussian_table(300)
     if kind == "classes":
         y = (y > 5).astype(int)

@@ -82,13 +82,13 @@ class _ChainedCopies(ConditionalPermutation):
     """The authors' way: every copy continues from the one before. Not exchangeable."""
 
     def block(self, copies):
-        fold, state, result = self.folds[0], np.arange(self.n)[None, :].copy(), []
+        fold, state, result = self.folds[0], np.arange(self.n)[:, None].copy(), []
         for copy in copies:
             rng = stream(self.seed, 1, copy)
             for _ in self.pairings[0]:
                 i, j, size = fold.pairing(rng)
-                fold.step(state, i, j, size, rng.random((1, len(i))))
-            result.append(np.argsort(state[0]))
+                fold.step(state, i, j, size, rng.random((len(i), 1)))
+            result.append(np.argsort(state[:, 0]))
         return np.array(result)
 
 
@@ -98,10 +98,10 @@ class _UnreversedCopies(ConditionalPermutation):
     def __init__(self, folds, steps, seed):
         super().__init__(folds, steps, seed)
         fold, rng = folds[0], stream(seed, 9)
-        state = np.arange(self.n)[None, :].copy()
+        state = np.arange(self.n)[:, None].copy()
         for i, j, size in self.pairings[0]:
-            fold.step(state, i, j, size, rng.random((1, len(i))))
-        self.hubs = [state[0]]
+            fold.step(state, i, j, size, rng.random((len(i), 1)))
+        self.hubs = [state[:, 0]]
 
 
 def rejections(sampler, steps, replications=3000):

@@ -16,6 +16,7 @@ from fairaudit.kernels import Array, Index
 __all__ = ["Auto", "Choice", "candidates_for"]
 
 _FOLDS = 5
+_MOST_ROWS = 5_000  # the choice is made on at most this many
 _MANY_ROWS = 2_000  # from here on costlier families are tried too
 _ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per mean
 
@@ -67,11 +68,14 @@ class Auto:
 
     def choose(self, y: Array, a: Array, splits: Sequence[Split], seed: int) -> Choice:
         """Fit every family on every split and keep the one that predicts held-out rows best."""
+        some = _at_most(_MOST_ROWS, len(y), splits, seed)
         tried = [
-            (*_fit_and_score(family, y, a, splits, seed), family)
+            (*_fit_and_score(family, y, a, some, seed), family)
             for family in self.families or candidates_for(a)
         ]
         _, fits, family = max(tried, key=lambda item: item[0])
+        if some is not splits:
+            fits = [family.fit(y[fit_rows], a[fit_rows], seed) for fit_rows, _ in splits]
         return Choice(family, fits, {one.name: value for value, _, one in tried})
 
     def fit(self, y: Array, a: Array, seed: int) -> Fitted:
@@ -79,6 +83,15 @@ class Auto:
         fold = np.random.default_rng(seed).permutation(len(y)) % min(_FOLDS, len(y))
         splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(_FOLDS)]
         return self.choose(y, a, splits, seed).family.fit(y, a, seed)
+
+
+def _at_most(most: int, n: int, splits: Sequence[Split], seed: int) -> Sequence[Split]:
+    """The splits, thinned to `most` rows in all where there are more."""
+    if n <= most:
+        return splits
+    kept = np.zeros(n, dtype=bool)
+    kept[np.random.default_rng(seed).permutation(n)[:most]] = True
+    return [(fit_rows[kept[fit_rows]], rows[kept[rows]]) for fit_rows, rows in splits]
 
 
 def _fit_and_score(
@@ -93,4 +106,4 @@ def _fit_and_score(
         index = np.arange(len(rows))
         total += float(fitted.pairs(y[rows], a[rows]).log_density(index, index).sum())
         fits.append(fitted)
-    return total / len(y), fits
+    return total / sum(len(rows) for _, rows in splits), fits

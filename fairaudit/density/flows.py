@@ -52,7 +52,8 @@ class MAF:
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(size=(300, 1))
     >>> y = a[:, 0] + 0.5 * rng.normal(size=300)
-    >>> pairs = MAF(components=2).fit(y, a, seed=0).pairs(y, a)
+    >>> quick = Training(learning_rate=0.01, epochs=20)
+    >>> pairs = MAF(components=2, training=quick).fit(y, a, seed=0).pairs(y, a)
     >>> bool(np.corrcoef(pairs.location, a[:, 0])[0, 1] > 0.95)
     True
     """
@@ -157,7 +158,8 @@ class Spline:
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(size=(300, 1))
     >>> y = np.where(rng.random(300) < 0.5, 2.0, -2.0) + 0.3 * rng.normal(size=300)
-    >>> pairs = Spline().fit(y, a, seed=0).pairs(np.array([-2.0, 0.0]), np.zeros((2, 1)))
+    >>> fitted = Spline(training=Training(learning_rate=0.01, epochs=20)).fit(y, a, seed=0)
+    >>> pairs = fitted.pairs(np.array([-2.0, 0.0]), np.zeros((2, 1)))
     >>> at_mode, between = pairs.log_density(np.arange(2), np.arange(2))
     >>> bool(at_mode > between + 1)
     True

@@ -45,7 +45,7 @@ class Training:
     ----------
     learning_rate : float
     l1 : float
-        Penalty on the mean absolute weight of each matrix, summed over the matrices.
+        Penalty on the sum of the absolute weights, against the mean log-likelihood.
     epochs : int
         At most this many.
     patience : int
@@ -157,7 +157,7 @@ def _train(
                 optimizer.zero_grad()
                 loss = _loss(transform, fit[0][rows], fit[1][rows])
                 if training.l1:
-                    loss = loss + training.l1 * _mean_absolute(transform)
+                    loss = loss + training.l1 * _absolute_weights(transform)
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(transform.parameters(), _LARGEST_GRADIENT)
                 optimizer.step()
@@ -178,5 +178,5 @@ def _loss(transform: Any, x: Any, context: Any) -> Any:
     return (0.5 * (z * z).sum(dim=1) - log_determinant).mean()
 
 
-def _mean_absolute(transform: Any) -> Any:
-    return sum(weight.abs().mean() for weight in transform.parameters() if weight.dim() > 1)
+def _absolute_weights(transform: Any) -> Any:
+    return sum(weight.abs().sum() for weight in transform.parameters() if weight.dim() > 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairaudit.density.base import PairDensity
-from fairaudit.kernels import Index
+from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import CopySampler, stream
 
 __all__ = ["ConditionalPermutation", "Fold"]
@@ -52,18 +52,21 @@ class Fold:
         return (members[order[:half]].ravel(), members[order[half : 2 * half]].ravel(),
                 members.shape[1])  # fmt: skip
 
-    def step(self, state: Index, i: Index, j: Index, size: int, uniform: object) -> None:
-        """Exchange outcomes between the paired rows, in place, with their conditional odds."""
-        at_i, at_j = state[:, i], state[:, j]
-        odds = self.pairs.swap_log_odds(i, j, at_i, at_j)
+    def step(self, state: Index, i: Index, j: Index, size: int, uniform: Array) -> None:
+        """Exchange outcomes between the paired rows, in place, with their conditional odds.
+
+        `state` has one column per copy; `uniform` one row per pair and one column per copy.
+        """
+        at_i, at_j = state[i], state[j]
+        odds = self.pairs.swap_log_odds(i[:, None], j[:, None], at_i, at_j)
         if size > 1:
-            odds = odds.reshape(len(state), -1, size).sum(axis=2)
+            odds = odds.reshape(-1, size, state.shape[1]).sum(axis=1)
         # accept with probability 1 / (1 + exp(-odds))
-        swap = uniform * (1.0 + np.exp(np.minimum(-odds, 700.0))) < 1.0  # type: ignore[operator]
+        swap = uniform * (1.0 + np.exp(np.minimum(-odds, 700.0))) < 1.0
         if size > 1:
-            swap = np.repeat(swap, size, axis=1)
-        state[:, i] = np.where(swap, at_j, at_i)
-        state[:, j] = np.where(swap, at_i, at_j)
+            swap = np.repeat(swap, size, axis=0)
+        state[i] = np.where(swap, at_j, at_i)
+        state[j] = np.where(swap, at_i, at_j)
 
 
 class ConditionalPermutation(CopySampler):
@@ -94,22 +97,29 @@ class ConditionalPermutation(CopySampler):
         for number, fold in enumerate(folds):
             rng = stream(seed, 0, number)
             pairings = [fold.pairing(rng) for _ in range(steps)]
-            state = np.arange(len(fold.rows))[None, :].copy()
+            state = np.arange(len(fold.rows))[:, None].copy()
             for i, j, size in reversed(pairings):
-                fold.step(state, i, j, size, rng.random((1, len(i) // size)))
+                fold.step(state, i, j, size, rng.random((len(i) // size, 1)))
             self.pairings.append(pairings)
-            self.hubs.append(state[0])
+            self.hubs.append(state[:, 0])
 
     def block(self, copies: range) -> Index:
         streams = [stream(self.seed, 1, copy) for copy in copies]
         result = np.empty((len(copies), self.n), dtype=np.intp)
         for fold, pairings, hub in zip(self.folds, self.pairings, self.hubs, strict=True):
-            state = np.tile(hub, (len(copies), 1))
+            state = np.tile(hub[:, None], (1, len(copies)))
             for i, j, size in pairings:
                 uniform = np.empty((len(copies), len(i) // size))
                 for place, rng in enumerate(streams):
                     rng.random(out=uniform[place])
-                fold.step(state, i, j, size, uniform)
-            local = np.argsort(state, axis=1) if self.inverse else state
-            result[:, fold.rows] = fold.rows[local]
+                fold.step(state, i, j, size, uniform.T)
+            local = _inverted(state) if self.inverse else state
+            result[:, fold.rows] = fold.rows[local.T]
         return result
+
+
+def _inverted(state: Index) -> Index:
+    """The inverse permutation of every column."""
+    inverse = np.empty_like(state)
+    np.put_along_axis(inverse, state, np.arange(len(state))[:, None], axis=0)
+    return inverse

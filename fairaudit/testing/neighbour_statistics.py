@@ -24,6 +24,7 @@ __all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
 
 
 _MANY_PAIRS = 8  # per row; below, features cannot be cheaper
+_PAIR_COST = 12  # a kernel value on a pair of rows, in multiplications
 
 
 def default_knn(n: int) -> int:
@@ -134,7 +135,7 @@ def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], floa
     n, pairs = graph.n, graph.count_row_pairs()
     if pairs > _MANY_PAIRS * n and gram.features[1] <= EXACT:
         rank = len(gram.features[0])
-        if rank * (n + len(graph.weight)) < 2 * pairs:  # multiplications against exponentials
+        if rank * (n + len(graph.weight)) < _PAIR_COST * pairs:
             return _by_features(graph, gram)
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
