@@ -65,8 +65,9 @@ class Fold:
         swap = uniform * (1.0 + np.exp(np.minimum(-odds, 700.0))) < 1.0
         if size > 1:
             swap = np.repeat(swap, size, axis=0)
-        state[i] = np.where(swap, at_j, at_i)
-        state[j] = np.where(swap, at_i, at_j)
+        change = (at_j - at_i) * swap
+        state[i] = at_i + change
+        state[j] = at_j - change
 
 
 class ConditionalPermutation(CopySampler):
@@ -112,7 +113,7 @@ class ConditionalPermutation(CopySampler):
                 uniform = np.empty((len(copies), len(i) // size))
                 for place, rng in enumerate(streams):
                     rng.random(out=uniform[place])
-                fold.step(state, i, j, size, uniform.T)
+                fold.step(state, i, j, size, np.ascontiguousarray(uniform.T))
             local = _inverted(state) if self.inverse else state
             result[:, fold.rows] = fold.rows[local.T]
         return result
