@@ -8,18 +8,29 @@ batched or on which process draws them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from fairaudit.kernels import Index
+from fairaudit.columns import Column
+from fairaudit.kernels import Array, Index
 
-__all__ = ["CopySampler", "stream"]
+__all__ = ["Copies", "CopySampler", "FittedCopies", "gathered", "stream"]
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
     """The random generator of one named purpose: independent for different keys."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def gathered(copy: Index, values: Array) -> Array:
+    """Row r: the sum of values[k] over the outcome rows k that have the attributes of row r.
+
+    Σ_k values[k] f(Ã_k) is then Σ_r gathered[r] f(A_r): features of A need not be moved.
+    """
+    return np.column_stack([np.bincount(copy, column, len(copy)) for column in values.T])
 
 
 class CopySampler(ABC):
@@ -45,3 +56,41 @@ class CopySampler(ABC):
         for start in range(0, count, batch):
             numbers = range(start, min(start + batch, count))
             yield numbers, self.block(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class FittedCopies:
+    """A sampler and how it came about.
+
+    Attributes
+    ----------
+    sampler : CopySampler
+    density : str
+        What was fitted, in words.
+    scores : dict
+        For ``"auto"``: the mean held-out log-likelihood of every family it tried.
+    pit : array or None
+        Probability integral transforms of all rows under the density that permutes them.
+    """
+
+    sampler: CopySampler
+    density: str
+    scores: dict[str, float] = field(default_factory=dict)
+    pit: Array | None = None
+
+
+class Copies(Protocol):
+    """A way to draw conditional copies: ICP, CP, conditional randomization."""
+
+    def prepare(
+        self,
+        outcome: Column,
+        attributes: Sequence[Column],
+        *,
+        steps: int,
+        seed: int,
+        units: Index | None = None,
+        training: tuple[Column, Sequence[Column]] | None = None,
+    ) -> FittedCopies:
+        """Fit what must be fitted and return the sampler."""
+        ...

@@ -11,10 +11,9 @@ import numpy as np
 from fairaudit.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.kernels import Index
-from fairaudit.permute.base import stream
+from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.folds import numbers_of, split_rows, units_by_size
-from fairaudit.permute.icp import FittedCopies
 
 __all__ = ["CP"]
 

@@ -12,9 +12,8 @@ from fairaudit.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
-from fairaudit.permute.base import stream
+from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.folds import numbers_of, split_rows
-from fairaudit.permute.icp import FittedCopies
 from fairaudit.permute.within import WithinOutcome
 
 __all__ = ["ConditionalRandomization", "Resampled", "ResampledWithinOutcome"]

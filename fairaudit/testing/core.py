@@ -11,7 +11,8 @@ import numpy as np
 from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
-from fairaudit.permute.icp import ICP, FittedCopies
+from fairaudit.permute.base import Copies, FittedCopies
+from fairaudit.permute.icp import ICP
 from fairaudit.table import AuditTable
 from fairaudit.testing.diagnostics import CopyCheck
 from fairaudit.testing.permutations import Permutations
@@ -124,7 +125,7 @@ def run_test(
     table: AuditTable,
     *,
     statistic: str | Statistic | Sequence[str | Statistic],
-    copies: ICP,
+    copies: Copies,
     permutations: Permutations,
     training: Any = None,
 ) -> TestResult:

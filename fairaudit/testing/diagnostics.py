@@ -11,8 +11,7 @@ from scipy.stats import kstest, rankdata
 from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import Column
 from fairaudit.kernels import Array, Index, median_distance
-from fairaudit.permute.base import stream
-from fairaudit.permute.icp import FittedCopies
+from fairaudit.permute.base import FittedCopies, gathered, stream
 
 __all__ = ["CopyCheck", "Diagnostics"]
 
@@ -91,9 +90,7 @@ class CopyCheck:
                 self.products.append(self._product(copy))
 
     def _product(self, copy: Index) -> Array:
-        at_row = np.empty_like(self.left)
-        at_row[copy] = self.left
-        return (at_row.T @ self.right).ravel() / len(copy)
+        return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
 
     def diagnostics(self) -> Diagnostics:
         while len(self.moved) < CHECKED_COPIES:  # fewer were drawn for the test, or elsewhere

@@ -13,7 +13,7 @@ import numpy as np
 from fairaudit.attributes import encode
 from fairaudit.columns import Column
 from fairaudit.kernels import Array, Index, median_distance
-from fairaudit.permute.base import stream
+from fairaudit.permute.base import gathered, stream
 from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
@@ -68,9 +68,7 @@ def _explained(residual: Array, attributes: Array) -> Bound:
     n, width = residual.shape
 
     def values(rows: Index) -> Array:
-        moved = np.empty((len(rows), n, width))
-        for place, copy in enumerate(rows):
-            moved[place, copy] = residual  # Σ_k R_k Ã_k: R_k belongs to attribute row copy[k]
+        moved = np.stack([gathered(copy, residual) for copy in rows])
         products = np.matmul(moved.transpose(0, 2, 1), attributes) / n
         return (products**2).sum(axis=(1, 2)) / width
 
