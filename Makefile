@@ -32,8 +32,11 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/kpc.py
+	$(BIN)/python benchmarks/speed.py
 
+# Hours. The table of docs/validity.md: tests/validity/size.py; the same as assertions: -m slow.
 validity: $(STAMP)
+	$(BIN)/python tests/validity/size.py --replications 1000
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 
 clean:
