@@ -63,7 +63,10 @@ def rates(tests: list[str], reps: int, cpu: float, timeout: float) -> None:
     for test in tests:
         shared = PARTS.get(test) if "ours max" in rows else None
         lines, notes[test] = worker(
-            test, timeout, reps=OWN if shared else reps, cpu=cpu if test in peers.PEERS else "inf"
+            test,
+            timeout,
+            reps=min(OWN, reps) if shared else reps,
+            cpu=cpu if test in peers.PEERS else "inf",
         )
         rows[test] = {line["scenario"]: line["answers"] for line in lines}
         seconds[test] = [line["cpu"] for line in lines]

@@ -5,7 +5,10 @@ Public names are loaded on first use, so that ``import fairaudit`` costs nothing
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
+
+from fairaudit._lazy import lazy_names
 
 _HOME = {
     "AuditTable": "fairaudit.table",
@@ -21,21 +24,17 @@ _MODULES = ("datasets", "metrics")
 __all__ = [*_HOME, *_MODULES, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+_find = lazy_names(__name__, _HOME)
 
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-    elif name in _MODULES:
-        value = import_module(f"fairaudit.{name}")
-    elif name == "__version__":
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"fairaudit.{name}")
+    if name == "__version__":
         from importlib.metadata import version
 
-        value = version("fairaudit-icp")
-    else:
-        raise AttributeError(f"module 'fairaudit' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+        return version("fairaudit-icp")
+    return _find(name)
 
 
 def __dir__() -> list[str]:

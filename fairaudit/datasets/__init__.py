@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fairaudit._lazy import lazy_names
 
 _HOME = {
-    "DEMO_FEATURES": "demo",
-    "demo_model": "demo",
-    "load_demo": "demo",
-    "Simulation": "simulations",
-    "simulate_1": "simulations",
-    "simulate_2": "simulations",
-    "simulate_quality": "simulations",
+    "DEMO_FEATURES": "fairaudit.datasets._demo",
+    "demo_model": "fairaudit.datasets._demo",
+    "load_demo": "fairaudit.datasets._demo",
+    "Simulation": "fairaudit.datasets._simulations",
+    "simulate_1": "fairaudit.datasets._simulations",
+    "simulate_2": "fairaudit.datasets._simulations",
+    "simulate_quality": "fairaudit.datasets._simulations",
 }
 
 __all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _HOME:
-        value = getattr(import_module(f"fairaudit.datasets._{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'fairaudit.datasets' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOME)

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fairaudit._lazy import lazy_names
 
 _HOME = {
-    "kpc": "kpc",
-    "kpc_rkhs": "rkhs",
-    "codec": "codec",
-    "deo": "deo",
-    "equalized_odds_difference": "odds",
-    "equalized_odds_ratio": "odds",
-    "group_rates": "rates",
-    "group_errors": "errors",
-    "hgr": "hgr",
-    "subgroup_violation": "subgroup",
+    "kpc": "fairaudit.metrics._kpc",
+    "kpc_rkhs": "fairaudit.metrics._rkhs",
+    "codec": "fairaudit.metrics._codec",
+    "deo": "fairaudit.metrics._deo",
+    "equalized_odds_difference": "fairaudit.metrics._odds",
+    "equalized_odds_ratio": "fairaudit.metrics._odds",
+    "group_rates": "fairaudit.metrics._rates",
+    "group_errors": "fairaudit.metrics._errors",
+    "hgr": "fairaudit.metrics._hgr",
+    "subgroup_violation": "fairaudit.metrics._subgroup",
 }
 
 __all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _HOME:
-        value = getattr(import_module(f"fairaudit.metrics._{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'fairaudit.metrics' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, _HOME)
