@@ -243,7 +243,7 @@ def test_several_statistics_are_calibrated_together():
     result = odds_test(u, y, frame, statistic="max", permutations=fa.Permutations(n=99))
     assert set(result.parts) == {"kpc", "correlation", "features"}
     assert result.p_value >= min(result.parts.values())
-    assert result.name == "max of kpc, correlation, features"
+    assert result.name == "-log10 of the smallest p of kpc, correlation, features"
 
 
 def test_general_name():

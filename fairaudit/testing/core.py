@@ -219,8 +219,9 @@ def _result(
     }
     if len(names) > 1:
         value, values = _smallest_p(observed, null)
+        name = f"-log10 of the smallest p of {', '.join(names)}"
     else:
-        value, values = float(observed[0]), null[:, 0]
+        value, values, name = float(observed[0]), null[:, 0], names[0]
     exceed = int(_reaches(values, value).sum())
     stopped = permutations.stop_after is not None and drawn < permutations.n
     p = exceed / drawn if stopped else (1 + exceed) / (drawn + 1)
@@ -234,19 +235,19 @@ def _result(
         p = float("nan")
     return TestResult(
         value, float(p), _interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
-        "max of " + ", ".join(names) if len(names) > 1 else names[0], len(table), fitted.density,
+        name, len(table), fitted.density,
         fitted.scores, diagnostics, reason, permutations, seconds,
         parts if len(names) > 1 else {},
     )  # fmt: skip
 
 
 def _smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
-    """Minus the smallest p-value over the statistics, for the data and every copy alike."""
+    """−log10 of the smallest p-value over the statistics, for the data and every copy alike."""
     from scipy.stats import rankdata
 
     together = np.vstack([observed, null])
     p = rankdata(-together, method="max", axis=0) / len(together)
-    smallest = -p.min(axis=1)
+    smallest = -np.log10(p.min(axis=1))
     return float(smallest[0]), smallest[1:]
 
 
