@@ -155,7 +155,8 @@ def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     waiting = np.flatnonzero(others < knn)
     if len(waiting):
         distinct = np.ascontiguousarray(points[cells.first])
-        query = _nearest(distinct)
+        query, order = _nearest(distinct)
+        waiting = order[others[order] < knn]  # neighbours in turn: the tree is read in order
         reach = min(len(distinct), knn + 2)
         while len(waiting):  # cells whose ties reach further than the query go round again
             again = []
@@ -175,8 +176,11 @@ def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     return NeighbourGraph(cells, within, source, target, weight, knn)
 
 
-def _nearest(points: Array) -> Callable[[Index, int], tuple[Array, Index]]:
-    """A function (rows, k) → distances and indices of the k nearest points, itself included."""
+def _nearest(points: Array) -> tuple[Callable[[Index, int], tuple[Array, Index]], Index]:
+    """A function (rows, k) → distances and indices of the k nearest points, itself included.
+
+    And an order of the rows in which neighbours follow each other.
+    """
     if points.shape[1] > 1:
         from scipy.spatial import cKDTree
 
@@ -186,7 +190,7 @@ def _nearest(points: Array) -> Callable[[Index, int], tuple[Array, Index]]:
             distance, neighbour = tree.query(points[rows], k=k)
             return distance.reshape(len(rows), k), neighbour.reshape(len(rows), k)
 
-        return by_tree
+        return by_tree, tree.indices
     order = np.argsort(points[:, 0])
     x = points[order, 0]
     place = np.empty_like(order)
@@ -200,7 +204,7 @@ def _nearest(points: Array) -> Callable[[Index, int], tuple[Array, Index]]:
         found = np.clip(np.take_along_axis(window, near, axis=1), 0, len(x) - 1)
         return np.take_along_axis(gap, near, axis=1), order[found]
 
-    return on_line
+    return on_line, order
 
 
 def _edges(
