@@ -155,7 +155,7 @@ def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     waiting = np.flatnonzero(others < knn)
     if len(waiting):
         distinct = np.ascontiguousarray(points[cells.first])
-        query, order = _nearest(distinct)
+        query, order = _nearest(distinct, knn)
         waiting = order[others[order] < knn]  # neighbours in turn: the tree is read in order
         reach = min(len(distinct), knn + 2)
         while len(waiting):  # cells whose ties reach further than the query go round again
@@ -176,7 +176,7 @@ def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     return NeighbourGraph(cells, within, source, target, weight, knn)
 
 
-def _nearest(points: Array) -> tuple[Callable[[Index, int], tuple[Array, Index]], Index]:
+def _nearest(points: Array, knn: int) -> tuple[Callable[[Index, int], tuple[Array, Index]], Index]:
     """A function (rows, k) → distances and indices of the k nearest points, itself included.
 
     And an order of the rows in which neighbours follow each other.
@@ -184,7 +184,7 @@ def _nearest(points: Array) -> tuple[Callable[[Index, int], tuple[Array, Index]]
     if points.shape[1] > 1:
         from scipy.spatial import cKDTree
 
-        tree = cKDTree(points)
+        tree = cKDTree(points, leafsize=32 if knn > 8 else 16)
 
         def by_tree(rows: Index, k: int) -> tuple[Array, Index]:
             distance, neighbour = tree.query(points[rows], k=k)

@@ -266,3 +266,15 @@ def test_people_with_several_rows():
     grouped = odds_test(u, y, sex, groups=people, statistic="correlation", permutations=QUICK)
     # a person's rows agree, so that row-wise copies vary too little
     assert grouped.null.std() > 1.5 * naive[0].null.std()
+
+
+def test_random_ties_do_not_depend_on_the_batch():
+    u, y, frame = people(100)
+    values = [
+        odds_test(
+            u, y, frame[["sex"]], statistic=KPCStatistic(knn=1, ties="random"),
+            permutations=fa.Permutations(n=9, batch=batch),
+        ).null
+        for batch in (2, 9)
+    ]  # fmt: skip
+    assert np.array_equal(*values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 from scipy.stats import rankdata
@@ -196,16 +197,16 @@ def _random_ties(table: AuditTable, gram: Gram, knn: int, how: str, seed: int) -
     given, attributes = encode((outcome,), how), encode(table.attributes, how)
     cell = cells_of(table.attributes, n).of_row
     diagonal, index = float(gram.diagonal.mean()), np.arange(n)
-    rng = np.random.default_rng(seed)
 
-    def drawn(graph: NeighbourGraph) -> float:
+    def drawn(graph: NeighbourGraph, rng: np.random.Generator) -> float:
         chosen = random_neighbours(graph, rng)
         return float(np.mean([gram.pairs(index, column).mean() for column in chosen.T]))
 
     def value(rows: Index) -> float:
+        rng = np.random.default_rng([seed, crc32(rows.tobytes())])  # the copy's own, in any batch
         cells = cells_of([outcome.codes, cell[rows]], n)
-        both = drawn(neighbour_graph(np.hstack([given, attributes[rows]]), cells, knn))
-        base = drawn(alone)
+        both = drawn(neighbour_graph(np.hstack([given, attributes[rows]]), cells, knn), rng)
+        base = drawn(alone, rng)
         return (both - base) / (diagonal - base)
 
     return lambda rows: np.array([value(copy) for copy in rows])
