@@ -132,6 +132,11 @@ def run_test(
     """The test on a table that has been checked."""
     start = time.process_time()
     statistics = statistic_named(statistic)
+    if permutations.stop_after is not None and len(statistics) > 1:
+        raise InputError(
+            "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
+            f"{len(statistics)} of them."
+        )
     tested = _tested(table, statistics, permutations.seed)
     outcome = tested.require_outcome()
     fitted = copies.prepare(
@@ -154,7 +159,6 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
     """The rows that are permuted: all, unless a statistic keeps some for fitting."""
     halves = [s for s in statistics if hasattr(s, "tested_rows")]
     if not halves:
-        table.require_outcome()
         return table
     if len(statistics) > 1:
         raise InputError(
@@ -170,7 +174,7 @@ def _null_values(
     """Statistics of the copies, one row per copy; fewer rows after early stopping."""
     sampler = fitted.sampler
     batch = permutations.batch_for(sampler.n)
-    stop = permutations.stop_after if len(bound) == 1 else None
+    stop = permutations.stop_after
     ranges = [
         range(start, min(start + batch, permutations.n))
         for start in range(0, permutations.n, batch)

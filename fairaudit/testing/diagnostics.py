@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from scipy.special import ndtri
@@ -12,6 +13,7 @@ from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import Column
 from fairaudit.kernels import Array, Index, median_distance
 from fairaudit.permute.base import FittedCopies, gathered, stream
+from fairaudit.testing.permutations import Permutations
 
 __all__ = ["CopyCheck", "Diagnostics"]
 
@@ -20,7 +22,6 @@ CHECK_LEVEL = 0.01
 PIT_LEVEL = 0.001
 FEWEST_DISTINCT = 20
 CHECKED_COPIES = 199
-_BLOCK = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class CopyCheck:
         n = len(outcome)
         self.copies = copies
         self.cell = cells_of(attributes, n).of_row
-        self.distinct = {self.cell.tobytes()}
+        self.distinct = {_digest(self.cell)}
         self.moved: list[float] = []
         self.products: list[Array] = []
         self.fitted = not copies.sampler.within_outcome and copies.density != "oracle"
@@ -85,7 +86,7 @@ class CopyCheck:
         for copy in rows[: CHECKED_COPIES - seen]:
             cell = self.cell[copy]
             self.moved.append(float(np.mean(cell != self.cell)))
-            self.distinct.add(cell.tobytes() if len(cell) < 5_000 else cell[::7].tobytes())
+            self.distinct.add(_digest(cell))
             if self.fitted:
                 self.products.append(self._product(copy))
 
@@ -93,9 +94,10 @@ class CopyCheck:
         return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
 
     def diagnostics(self) -> Diagnostics:
+        batch = Permutations(n=CHECKED_COPIES).batch_for(len(self.cell))
         while len(self.moved) < CHECKED_COPIES:  # fewer were drawn for the test, or elsewhere
             start = len(self.moved)
-            numbers = range(start, min(start + _BLOCK, CHECKED_COPIES))
+            numbers = range(start, min(start + batch, CHECKED_COPIES))
             self.see(numbers, self.copies.sampler.block(numbers))
         check = self._check() if self.fitted else None
         pit = None
@@ -131,6 +133,10 @@ class CopyCheck:
             for score in (np.abs(z).max(axis=1), (z**2).mean(axis=1))
         ]
         return float(min(1.0, 2 * min(ps)))
+
+
+def _digest(cell: Index) -> bytes:
+    return blake2b(cell.tobytes(), digest_size=16).digest()
 
 
 def _outcome_features(outcome: Column) -> Array:

@@ -30,6 +30,7 @@ class Permutations:
     stop_after : int, optional
         Besag and Clifford (1991): stop at this many copies that reach the observed statistic;
         p is then exceedances / copies drawn, which is valid too. Saves work when p is large.
+        Copies are then drawn one batch after the other, whatever `n_jobs`.
 
     Examples
     --------
