@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
 
-__all__ = ["Cells", "cells_of", "encode"]
+__all__ = ["Cells", "cells_of", "encode", "second_order"]
 
 MAX_LEVELS = 500
+_MOST_FOR_PRODUCTS = 8
 
 
 def encode(columns: Sequence[Column], how: str = "standard") -> NDArray[np.float64]:
@@ -37,6 +38,14 @@ def encode(columns: Sequence[Column], how: str = "standard") -> NDArray[np.float
     if how == "standard":
         return np.column_stack([_standard(column) for column in columns])
     raise InputError(f"The 'encode' parameter must be 'standard' or 'raw'. Got {how!r} instead.")
+
+
+def second_order(a: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squares of the columns, and products of pairs for up to 8 of them."""
+    if a.shape[1] > _MOST_FOR_PRODUCTS:
+        return a**2
+    i, j = np.triu_indices(a.shape[1])
+    return a[:, i] * a[:, j]
 
 
 def _raw(column: Column) -> NDArray[np.float64]:

@@ -211,6 +211,10 @@ def _edges(
     distance: Array, neighbour: Index, counts: Index, cells: Index, knn: int
 ) -> tuple[tuple[Index, Index, Array], NDArray[np.bool_]]:
     """Edges (position in `cells`, neighbour, weight), and which cells have seen all their ties."""
+    if neighbour.shape[1] > knn + 1 and _untied(distance, neighbour, counts, cells, knn):
+        position = np.repeat(np.arange(len(cells)), knn)
+        found = neighbour[:, 1 : knn + 1].ravel()
+        return (position, found, np.full(len(found), 1.0 / knn)), np.ones(len(cells), dtype=bool)
     own = neighbour == cells[:, None]
     size = np.where(own, 0, counts[neighbour])
     need = knn - (counts[cells] - 1)
@@ -224,3 +228,12 @@ def _edges(
     weight = np.where(closer, 1.0, np.where(tied, share[:, None], 0.0)) / knn
     position, place = np.nonzero(weight)
     return (position, neighbour[position, place], weight[position, place]), done
+
+
+def _untied(distance: Array, neighbour: Index, counts: Index, cells: Index, knn: int) -> bool:
+    """Single rows throughout, each its own nearest, and nothing tied with the K-th neighbour."""
+    return bool(
+        counts.max() == 1
+        and (neighbour[:, 0] == cells).all()
+        and (distance[:, knn + 1] > distance[:, knn] * (1 + _TIE)).all()
+    )

@@ -18,6 +18,7 @@ __all__ = ["Auto", "Choice", "candidates_for"]
 _FOLDS = 5
 _MOST_ROWS = 5_000  # the choice is made on at most this many
 _FINALISTS = 3
+_AS_GOOD = 1.0  # log-likelihood of all held-out rows: a difference that is no evidence
 _MANY_ROWS = 2_000  # from here on costlier families are tried too
 _ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per mean
 
@@ -25,20 +26,21 @@ Split = tuple[Index, Index]  # rows to fit on, rows to score
 
 
 def candidates_for(a: Array) -> tuple[Density, ...]:
-    """Families that are cheap and differ in what they can express."""
+    """Families that differ in what they can express, the cheapest to permute first."""
     families: list[Density] = [
         Gaussian("ols"),
-        Gaussian("ols", residuals="kernel"),
         Gaussian("quadratic"),
-        Gaussian("quadratic", residuals="kernel"),
         Gaussian("ols", heteroscedastic=True),
+        Gaussian("ols", residuals="kernel"),
+        Gaussian("quadratic", residuals="kernel"),
         Gaussian("ols", heteroscedastic=True, residuals="kernel"),
     ]
     n, width = a.shape
+    if width > 3:
+        families.insert(1, Gaussian("lasso"))
+        families.append(Gaussian("lasso", residuals="kernel"))
     sizes = (2, 4, 8) if n >= _MANY_ROWS else (2, 4)
     families += [Mixture(k) for k in sizes if k * (width + 1) * _ROWS_PER_PARAMETER <= n]
-    if width > 3:
-        families += [Gaussian("lasso"), Gaussian("lasso", residuals="kernel")]
     if n >= _MANY_ROWS:
         families.append(Boosting())
     return tuple(families)
@@ -71,7 +73,8 @@ class Auto:
     def choose(self, y: Array, a: Array, splits: Sequence[Split], seed: int) -> Choice:
         """Keep the family that predicts held-out rows best.
 
-        All families meet on the first split, the best three of them on the others.
+        All families meet on the first split, the best three of them on the others. Of those
+        within `_AS_GOOD` of the best, the one that stands first in the list wins.
         """
         some = _at_most(_MOST_ROWS, len(y), splits, seed)
         families = self.families or candidates_for(a)
@@ -81,7 +84,9 @@ class Auto:
         for score, fits, family in sorted(first, key=lambda item: -item[0])[:_FINALISTS]:
             rest, more = _fit_and_score(family, y, a, some[1:], seed)
             finals.append((score + rest, fits + more, family))
-        _, fits, family = max(finals, key=lambda item: item[0])
+        best = max(score for score, _, _ in finals)
+        as_good = [final for final in finals if final[0] >= best - _AS_GOOD]
+        _, fits, family = min(as_good, key=lambda final: families.index(final[2]))
         if some is not splits:
             fits = [family.fit(y[fit_rows], a[fit_rows], seed) for fit_rows, _ in splits]
         rows = sum(len(held_out) for _, held_out in some)

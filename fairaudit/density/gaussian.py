@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.attributes import second_order
 from fairaudit.density.base import LocationScale, Normal, Shape, quietly_fitted
 from fairaudit.density.residuals import KernelShape
 from fairaudit.errors import InputError
@@ -15,7 +16,6 @@ from fairaudit.kernels import Array
 __all__ = ["Gaussian"]
 
 _LARGEST_SCALE_RATIO = 20.0
-_MOST_FOR_PRODUCTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,7 @@ class Gaussian:
 
 
 def _features(a: Array, mean: str) -> Array:
-    if mean != "quadratic":
-        return a
-    if a.shape[1] > _MOST_FOR_PRODUCTS:
-        return np.hstack([a, a**2])
-    i, j = np.triu_indices(a.shape[1])
-    return np.hstack([a, a[:, i] * a[:, j]])
+    return np.hstack([a, second_order(a)]) if mean == "quadratic" else a
 
 
 def _mean_model(mean: str, shape: tuple[int, ...], seed: int) -> Any:

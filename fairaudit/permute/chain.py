@@ -61,13 +61,20 @@ class Fold:
         odds = self.pairs.swap_log_odds(i[:, None], j[:, None], at_i, at_j)
         if size > 1:
             odds = odds.reshape(-1, size, state.shape[1]).sum(axis=1)
-        # accept with probability 1 / (1 + exp(-odds))
-        swap = uniform * (1.0 + np.exp(np.minimum(-odds, 700.0))) < 1.0
+        # swap with probability 1 / (1 + exp(-odds)): where uniform · (1 + exp(-odds)) < 1
+        np.negative(odds, out=odds)
+        np.minimum(odds, 700.0, out=odds)
+        np.exp(odds, out=odds)
+        odds += 1.0
+        odds *= uniform
+        swap = odds < 1.0
         if size > 1:
             swap = np.repeat(swap, size, axis=0)
-        change = (at_j - at_i) * swap
-        state[i] = at_i + change
-        state[j] = at_j - change
+        change = at_j - at_i
+        change *= swap
+        at_i += change
+        at_j -= change
+        state[i], state[j] = at_i, at_j
 
 
 class ConditionalPermutation(CopySampler):
@@ -98,7 +105,7 @@ class ConditionalPermutation(CopySampler):
         for number, fold in enumerate(folds):
             rng = stream(seed, 0, number)
             pairings = [fold.pairing(rng) for _ in range(steps)]
-            state = np.arange(len(fold.rows))[:, None].copy()
+            state = np.arange(len(fold.rows), dtype=np.int32)[:, None].copy()
             for i, j, size in reversed(pairings):
                 fold.step(state, i, j, size, rng.random((len(i) // size, 1)))
             self.pairings.append(pairings)

@@ -7,9 +7,9 @@ from hashlib import blake2b
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import kstest, rankdata
+from scipy.stats import kstest, normaltest, rankdata
 
-from fairaudit.attributes import cells_of, encode
+from fairaudit.attributes import cells_of, encode, second_order
 from fairaudit.columns import Column
 from fairaudit.kernels import Array, Index, median_distance
 from fairaudit.permute.base import FittedCopies, gathered, stream
@@ -20,6 +20,7 @@ __all__ = ["CopyCheck", "Diagnostics"]
 #: A valid audit fails the copy check with this probability.
 CHECK_LEVEL = 0.01
 PIT_LEVEL = 0.001
+FARTHEST_SCORE = 3.0  # a lone outlier is no evidence against a density
 FEWEST_DISTINCT = 20
 CHECKED_COPIES = 199
 
@@ -33,7 +34,8 @@ class Diagnostics:
     copy_check : float or None
         p-value that (A, Y) and (Ã, Y) look alike; None where nothing was estimated.
     pit : float or None
-        Kolmogorov–Smirnov p-value of the density's probability integral transforms.
+        p-value that the density's probability integral transforms are uniform
+        (Kolmogorov–Smirnov, and skewness and kurtosis of their normal scores).
     moved : float
         Mean share of rows whose attributes differ from the data's.
     distinct : int
@@ -58,9 +60,10 @@ class CopyCheck:
     """Collects what the diagnostics need while copies pass by.
 
     Under a true density the data and its copies are exchangeable, so that any function of (A, Y)
-    must look the same on both. Here: mean products of features of A (linear, squares, random
-    Fourier) and of Y, standardized over data and copies together; the two-sample statistics are
-    the largest and the mean squared deviation, and the p-value is the permutation one, doubled.
+    must look the same on both. Here: mean products of features of A (linear, squares and
+    products, random Fourier) and of Y, standardized over data and copies together; the two-sample
+    statistics are the largest and the mean squared deviation, and the p-value is the permutation
+    one, doubled.
     """
 
     def __init__(
@@ -102,7 +105,7 @@ class CopyCheck:
         check = self._check() if self.fitted else None
         pit = None
         if self.fitted and self.copies.pit is not None:
-            pit = float(kstest(self.copies.pit, "uniform").pvalue)
+            pit = _pit_check(self.copies.pit)
         moved, distinct = float(np.mean(self.moved)), len(self.distinct) - 1
         problem = None
         if moved == 0:
@@ -135,6 +138,15 @@ class CopyCheck:
         return float(min(1.0, 2 * min(ps)))
 
 
+def _pit_check(pit: Array) -> float:
+    """Uniform as a whole (Kolmogorov–Smirnov) and in its tails (D'Agostino–Pearson), doubled."""
+    scores = np.clip(ndtri(np.clip(pit, 1e-12, 1 - 1e-12)), -FARTHEST_SCORE, FARTHEST_SCORE)
+    whole = float(kstest(pit, "uniform").pvalue)
+    if len(pit) < FEWEST_DISTINCT or np.ptp(scores) == 0:
+        return whole
+    return min(1.0, 2 * whole, 2 * float(normaltest(scores).pvalue))
+
+
 def _digest(cell: Index) -> bytes:
     return blake2b(cell.tobytes(), digest_size=16).digest()
 
@@ -149,5 +161,5 @@ def _outcome_features(outcome: Column) -> Array:
 def _attribute_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
     width = median_distance(a[:2000])
     angle = a @ (rng.normal(size=(a.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)
-    features = np.hstack([a, a**2, np.cos(angle)])
+    features = np.hstack([a, second_order(a), np.cos(angle)])
     return features - features.mean(axis=0)
