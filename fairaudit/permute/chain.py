@@ -8,11 +8,16 @@ pairings each step is reversible, hence data and copies are exchangeable given t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit.density.base import PairDensity
 from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import CopySampler, stream
+
+State = NDArray[Any]  # int32: outcome rows by attribute row, one column per copy
 
 __all__ = ["ConditionalPermutation", "Fold"]
 
@@ -52,7 +57,7 @@ class Fold:
         return (members[order[:half]].ravel(), members[order[half : 2 * half]].ravel(),
                 members.shape[1])  # fmt: skip
 
-    def step(self, state: Index, i: Index, j: Index, size: int, uniform: Array) -> None:
+    def step(self, state: State, i: Index, j: Index, size: int, uniform: Array) -> None:
         """Exchange outcomes between the paired rows, in place, with their conditional odds.
 
         `state` has one column per copy; `uniform` one row per pair and one column per copy.
@@ -126,7 +131,7 @@ class ConditionalPermutation(CopySampler):
         return result
 
 
-def _inverted(state: Index) -> Index:
+def _inverted(state: State) -> State:
     """The inverse permutation of every column."""
     inverse = np.empty_like(state)
     np.put_along_axis(inverse, state, np.arange(len(state))[:, None], axis=0)
