@@ -11,13 +11,16 @@ from typing import Any
 from fairaudit._lazy import lazy_names
 
 _HOME = {
+    "AuditResult": "fairaudit.result",
     "AuditTable": "fairaudit.table",
+    "audit": "fairaudit.auditing",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",
     "conditional_independence_test": "fairaudit.testing.core",
     "equalized_odds_test": "fairaudit.testing.core",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
+    "Verdict": "fairaudit.result",
 }
 _MODULES = ("datasets", "metrics")
 

@@ -15,6 +15,7 @@ from fairaudit.errors import InputError
 __all__ = ["Column", "Kind", "columns_from", "parse_kind", "split_kinds"]
 
 MAX_OUTCOME_CLASSES = 20
+_MANY_NUMBERS = 10  # different numbers; text among so many is taken for a mistake
 
 
 class Kind(str, Enum):
@@ -200,11 +201,7 @@ def column_of(name: str, values: Any, *, kind: Kind | None = None, outcome: bool
     if numeric is None:
         _reject_non_text(name, seen)
         codes, levels = pd.factorize(values.astype(object), sort=True)
-        if kind is not None and not kind.is_categorical:
-            raise InputError(
-                f"Column {name!r} holds text ({levels[0]!r}, for one) and cannot be {kind}. "
-                "Turn it into numbers or declare it categorical."
-            )
+        _reject_text_among_numbers(name, codes, levels, kind)
     else:
         if not np.isfinite(numeric).all():
             row = int(np.flatnonzero(~np.isfinite(numeric))[0])
@@ -251,6 +248,29 @@ def _reject_non_text(name: str, seen: str) -> None:
             "Turn them into numbers first (age in years, say)."
         )
     raise InputError(f"Column {name!r} holds {seen} values. Pass numbers or text.")
+
+
+def _reject_text_among_numbers(
+    name: str, codes: NDArray[Any], levels: NDArray[Any], kind: Kind | None
+) -> None:
+    """Text where numbers are declared, or where nearly all values are numbers."""
+    import pandas as pd
+
+    if kind is not None and kind.is_categorical:
+        return
+    text = np.isnan(pd.to_numeric(pd.Series(levels), errors="coerce").to_numpy(dtype=float))
+    numbers = int((~text).sum())
+    if kind is None and (numbers < _MANY_NUMBERS or numbers < 0.9 * len(levels) or not text.any()):
+        return
+    odd = int(np.flatnonzero(text)[0]) if text.any() else 0
+    row = int(np.flatnonzero(codes == odd)[0])
+    raise InputError(
+        f"Column {name!r} holds text among numbers ({levels[odd]!r} in row {row}). "
+        f"Correct it, or declare {name}:categorical."
+        if kind is None
+        else f"Column {name!r} holds text ({levels[odd]!r} in row {row}) and cannot be {kind}. "
+        "Turn it into numbers or declare it categorical."
+    )
 
 
 def _infer_kind(numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool) -> Kind:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairaudit.columns import Column, columns_from, split_kinds
 from fairaudit.errors import InputError
 
-__all__ = ["AuditTable", "Prediction"]
+__all__ = ["AuditTable", "Prediction", "unknown_column"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +155,7 @@ class AuditTable:
             for item in specs:
                 name, kind = split_kinds(item.strip())
                 if name not in table.columns:
-                    raise InputError(_unknown_column(name, table.columns))
+                    raise InputError(unknown_column(name, table.columns))
                 if kind is not None:
                     chosen[name] = kind.value
                 picked[name] = table[name].to_numpy()
@@ -234,10 +234,10 @@ def _check_known_kinds(kinds: Mapping[str, str] | None, columns: Sequence[Column
     names = [column.name for column in columns]
     for name in kinds or {}:
         if name not in names:
-            raise InputError(_unknown_column(name, names))
+            raise InputError(unknown_column(name, names))
 
 
-def _unknown_column(name: str, known: Sequence[str]) -> str:
+def unknown_column(name: str, known: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, n=3)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairaudit.result import Verdict
 
 __all__ = ["ExitCode"]
 
@@ -22,3 +26,9 @@ class ExitCode(IntEnum):
     """Stopped by Ctrl-C."""
     BROKEN_PIPE = 141
     """The reader of the output went away; neither a pass nor a violation."""
+
+    @classmethod
+    def of(cls, verdict: Verdict, *, strict: bool = False) -> ExitCode:
+        """The status that a verdict ends with; `strict` counts inconclusive as a violation."""
+        codes = {"violation": cls.VIOLATION, "no violation found": cls.OK}
+        return codes.get(verdict.value, cls.VIOLATION if strict else cls.INCONCLUSIVE)

@@ -17,8 +17,11 @@ __all__ = ["COMMANDS", "main"]
 # Name → one line of help. The module fairaudit_cli.<name> has add_arguments(parser) and
 # run(args) -> int; it is imported only when its command is called.
 COMMANDS = {
+    "test": "test a model or its predictions for equalized odds: verdict, reports, exit status",
     "metrics": "measure how large the violation is, from a table with predictions",
-    "demo": "write a small lending table and report on a model's predictions for it",
+    "report": "show a saved audit again, in other formats",
+    "verify": "repeat a saved audit and compare every number",
+    "demo": "write a model and a lending table, and audit them",
     "doctor": "show what is installed, what is missing and how to install it",
 }
 
@@ -44,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     args = _parser(called=argv[0] if argv else None).parse_args(argv)
+    args.argv = argv
     return int(args.run(args))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from fairaudit.columns import Column
 from fairaudit.kernels import Array, Index
 
-__all__ = ["Copies", "CopySampler", "FittedCopies", "gathered", "stream"]
+__all__ = ["Copies", "CopySampler", "FittedCopies", "LimitedSampler", "gathered", "stream"]
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -51,11 +51,32 @@ class CopySampler(ABC):
     def block(self, copies: range) -> Index:
         """The copies of these numbers, one per row (len(copies) × n)."""
 
+    def local(self, block: Index) -> Index:
+        """What this sampler shows of a block drawn by the one it looks at: all of it."""
+        return block
+
     def blocks(self, count: int, batch: int) -> Iterator[tuple[range, Index]]:
         """All copies 0 … count − 1 in blocks of at most `batch`."""
         for start in range(0, count, batch):
             numbers = range(start, min(start + batch, count))
             yield numbers, self.block(numbers)
+
+
+class LimitedSampler(CopySampler):
+    """Another sampler's copies on some of its rows, which exchange among themselves only."""
+
+    def __init__(self, whole: CopySampler, rows: Index) -> None:
+        self.whole, self.rows = whole, rows
+        self.n = len(rows)
+        self.within_outcome = whole.within_outcome
+        self.place = np.full(whole.n, -1, dtype=np.intp)
+        self.place[rows] = np.arange(self.n)
+
+    def block(self, copies: range) -> Index:
+        return self.local(self.whole.block(copies))
+
+    def local(self, block: Index) -> Index:
+        return self.place[block[:, self.rows]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +98,11 @@ class FittedCopies:
     density: str
     scores: dict[str, float] = field(default_factory=dict)
     pit: Array | None = None
+
+    def limited_to(self, rows: Index) -> FittedCopies:
+        """The same copies on some rows."""
+        pit = None if self.pit is None else self.pit[rows]
+        return replace(self, sampler=LimitedSampler(self.sampler, rows), pit=pit)
 
 
 class Copies(Protocol):

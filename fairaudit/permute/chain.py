@@ -19,6 +19,8 @@ from fairaudit.permute.base import CopySampler, stream
 
 State = NDArray[Any]  # int32: outcome rows by attribute row, one column per copy
 
+_STEPS_AT_ONCE = 10  # for which random numbers are held
+
 __all__ = ["ConditionalPermutation", "Fold"]
 
 
@@ -121,11 +123,14 @@ class ConditionalPermutation(CopySampler):
         result = np.empty((len(copies), self.n), dtype=np.intp)
         for fold, pairings, hub in zip(self.folds, self.pairings, self.hubs, strict=True):
             state = np.tile(hub[:, None], (1, len(copies)))
-            for i, j, size in pairings:
-                uniform = np.empty((len(copies), len(i) // size))
+            for first in range(0, len(pairings), _STEPS_AT_ONCE):
+                some = pairings[first : first + _STEPS_AT_ONCE]
+                ends = np.cumsum([0, *(len(i) // size for i, _, size in some)])
+                uniform = np.empty((len(copies), ends[-1]))
                 for place, rng in enumerate(streams):
                     rng.random(out=uniform[place])
-                fold.step(state, i, j, size, np.ascontiguousarray(uniform.T))
+                for (i, j, size), at, end in zip(some, ends, ends[1:], strict=False):
+                    fold.step(state, i, j, size, np.ascontiguousarray(uniform[:, at:end].T))
             local = _inverted(state) if self.inverse else state
             result[:, fold.rows] = fold.rows[local.T]
         return result

@@ -45,11 +45,14 @@ class ICP:
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
+        strata: Index | None = None,
     ) -> FittedCopies:
         """Fit what must be fitted and return the sampler.
 
         `training` is a separate table (outcome, attributes) to fit the density on; `units` are
-        numbers of people whose rows move together.
+        numbers of people whose rows move together. Rows of different `strata` (ranges of the
+        outcome) do not exchange: the law of Y given A within a range is q(y|a) up to a factor
+        of a alone, which cancels in every exchange.
         """
         density = density_named(self.density, categorical=outcome.kind.is_categorical)
         if density is None:
@@ -66,11 +69,18 @@ class ICP:
             how = f"cross-fitted in {len(parts)} folds" if len(parts) > 1 else "fitted in sample"
         folds = [
             Fold(rows, fitted.pairs(y[rows], a[rows]), units_by_size(rows, units))
-            for rows, fitted in zip(parts, choice.fits, strict=True)
+            for part, fitted in zip(parts, choice.fits, strict=True)
+            for rows in _by_stratum(part, strata)
         ]
         name = density.name if known else f"{choice.family.name}, {how}"
         sampler = ConditionalPermutation(folds, steps, seed)
         return FittedCopies(sampler, name, choice.scores, joined_pit(folds, len(y)))
+
+
+def _by_stratum(rows: Index, strata: Index | None) -> list[Index]:
+    if strata is None:
+        return [rows]
+    return [rows[strata[rows] == stratum] for stratum in np.unique(strata[rows])]
 
 
 def _cross_fit(density: Any, y: Array, a: Array, parts: list[Index], seed: int) -> Choice:

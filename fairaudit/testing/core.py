@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,13 @@ from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.result import TestResult
 from fairaudit.testing.statistic import Bound, Statistic, statistic_named
 
-__all__ = ["conditional_independence_test", "equalized_odds_test", "run_test"]
+__all__ = [
+    "Question",
+    "conditional_independence_test",
+    "equalized_odds_test",
+    "run_test",
+    "run_tests",
+]
 
 FEWEST_ROWS = 20
 
@@ -132,27 +139,87 @@ def run_test(
     """The test on a table that has been checked."""
     start = time.process_time()
     statistics = statistic_named(statistic)
-    if permutations.stop_after is not None and len(statistics) > 1:
+    tested = _tested(table, statistics, permutations.seed)
+    fitted = copies.prepare(
+        tested.require_outcome(), tested.attributes, steps=permutations.steps,
+        seed=permutations.seed, units=None if tested.ids is None else tested.ids.codes,
+        training=training,
+    )  # fmt: skip
+    question = Question(table, tested=tested)
+    fit = time.process_time() - start
+    (result,) = run_tests([question], fitted, statistics, permutations)
+    result.seconds["fit"] += fit
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the copies.
+
+    Attributes
+    ----------
+    table : AuditTable
+        The prediction, the outcome and the attributes that the statistic sees.
+    rows : int array, optional
+        The rows of the copies' table that `table` consists of; they must exchange attributes
+        among themselves only. Default: all.
+    tested : AuditTable, optional
+        The rows of `table` that are permuted, where a statistic keeps some for fitting.
+    """
+
+    table: AuditTable
+    rows: Index | None = None
+    tested: AuditTable | None = None
+
+
+def run_tests(
+    questions: Sequence[Question],
+    fitted: FittedCopies,
+    statistics: list[Statistic],
+    permutations: Permutations,
+    progress: Callable[[int], None] | None = None,
+) -> list[TestResult]:
+    """Several questions asked of the same copies, which are drawn once.
+
+    `progress` hears how many copies each block had.
+    """
+    if permutations.stop_after is not None and len(statistics) * len(questions) > 1:
         raise InputError(
             "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
             f"{len(statistics)} of them."
         )
-    tested = _tested(table, statistics, permutations.seed)
-    outcome = tested.require_outcome()
-    fitted = copies.prepare(
-        outcome, tested.attributes, steps=permutations.steps, seed=permutations.seed,
-        units=None if tested.ids is None else tested.ids.codes, training=training,
-    )  # fmt: skip
-    within = fitted.sampler.within_outcome
-    bound = [s.bind(table, within_outcome=within, seed=permutations.seed) for s in statistics]
-    prepared = time.process_time()
-    check = CopyCheck(outcome, tested.attributes, fitted, permutations.seed)
-    observed = np.array([one(np.arange(len(tested))[None, :])[0] for one in bound])
-    null = _null_values(bound, fitted, permutations, check, observed)
-    return _result(
-        observed, null, [s.name for s in statistics], tested, fitted, check, permutations,
-        {"fit": prepared - start, "copies and statistics": time.process_time() - prepared},
-    )  # fmt: skip
+    asked = [_Asked(one, fitted, statistics, permutations.seed) for one in questions]
+    start = time.process_time()
+    nulls = _null_values(asked, fitted, permutations, progress)
+    shared = (time.process_time() - start) / len(asked)
+    return [
+        _result(one, null, [s.name for s in statistics], permutations, shared)
+        for one, null in zip(asked, nulls, strict=True)
+    ]
+
+
+class _Asked:
+    """A question bound to its statistics and to its view of the copies."""
+
+    def __init__(
+        self, question: Question, fitted: FittedCopies, statistics: list[Statistic], seed: int
+    ) -> None:
+        start = time.process_time()
+        self.table = question.tested or question.table
+        view = fitted if question.rows is None else fitted.limited_to(question.rows)
+        within = fitted.sampler.within_outcome
+        self.bound = [s.bind(question.table, within_outcome=within, seed=seed) for s in statistics]
+        self.local = view.sampler.local
+        self.fitted = view
+        outcome = self.table.require_outcome()
+        self.check = CopyCheck(outcome, self.table.attributes, view, seed)
+        identity = np.arange(len(self.table))[None, :]
+        self.observed = np.array([one(identity)[0] for one in self.bound])
+        self.seconds = time.process_time() - start
+
+    def values(self, block: Index) -> Array:
+        rows = self.local(block)
+        return np.column_stack([one(rows) for one in self.bound])
 
 
 def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
@@ -168,10 +235,10 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
 
 
 def _null_values(
-    bound: list[Bound], fitted: FittedCopies, permutations: Permutations, check: CopyCheck,
-    observed: Array,
-) -> Array:  # fmt: skip
-    """Statistics of the copies, one row per copy; fewer rows after early stopping."""
+    asked: list[_Asked], fitted: FittedCopies, permutations: Permutations,
+    progress: Callable[[int], None] | None,
+) -> list[Array]:  # fmt: skip
+    """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
     sampler = fitted.sampler
     batch = permutations.batch_for(sampler.n)
     stop = permutations.stop_after
@@ -182,29 +249,33 @@ def _null_values(
     if permutations.n_jobs != 1 and stop is None:
         from joblib import Parallel, delayed
 
+        work = [(one.bound, one.local) for one in asked]
         parts = Parallel(n_jobs=permutations.n_jobs)(
-            delayed(_evaluate)(bound, sampler.block, numbers) for numbers in ranges
+            delayed(_evaluate)(work, sampler.block, numbers) for numbers in ranges
         )
-        return np.vstack(parts)
-    values: list[Array] = []
+        return [np.vstack(blocks) for blocks in zip(*parts, strict=True)]
+    values: list[list[Array]] = []
     reached = 0
     for numbers in ranges:
-        rows = sampler.block(numbers)
-        check.see(numbers, rows)
-        part = np.column_stack([one(rows) for one in bound])
+        block = sampler.block(numbers)
+        for one in asked:
+            one.check.see(numbers, one.local(block))
+        values.append([one.values(block) for one in asked])
+        if progress is not None:
+            progress(len(numbers))
         if stop is not None:
-            hits = reached + np.cumsum(_reaches(part[:, 0], observed[0]))
+            part = values[-1][0]
+            hits = reached + np.cumsum(_reaches(part[:, 0], asked[0].observed[0]))
             if hits[-1] >= stop:
-                values.append(part[: int(np.argmax(hits >= stop)) + 1])
+                values[-1][0] = part[: int(np.argmax(hits >= stop)) + 1]
                 break
             reached = int(hits[-1])
-        values.append(part)
-    return np.vstack(values)
+    return [np.vstack(blocks) for blocks in zip(*values, strict=True)]
 
 
-def _evaluate(bound: list[Bound], block: Any, numbers: range) -> Array:
+def _evaluate(work: list[tuple[list[Bound], Any]], block: Any, numbers: range) -> list[Array]:
     rows: Index = block(numbers)
-    return np.column_stack([one(rows) for one in bound])
+    return [np.column_stack([one(local(rows)) for one in bound]) for bound, local in work]
 
 
 def _reaches(values: Array, observed: float) -> Any:
@@ -213,9 +284,9 @@ def _reaches(values: Array, observed: float) -> Any:
 
 
 def _result(
-    observed: Array, null: Array, names: list[str], table: AuditTable, fitted: FittedCopies,
-    check: CopyCheck, permutations: Permutations, seconds: dict[str, float],
-) -> TestResult:  # fmt: skip
+    asked: _Asked, null: Array, names: list[str], permutations: Permutations, shared: float
+) -> TestResult:
+    observed, table, fitted = asked.observed, asked.table, asked.fitted
     drawn = len(null)
     parts = {
         name: float((1 + _reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
@@ -229,7 +300,7 @@ def _result(
     exceed = int(_reaches(values, value).sum())
     stopped = permutations.stop_after is not None and drawn < permutations.n
     p = exceed / drawn if stopped else (1 + exceed) / (drawn + 1)
-    diagnostics = check.diagnostics()
+    diagnostics = asked.check.diagnostics()
     reason = None if diagnostics.trustworthy else diagnostics.because
     if len(table) < FEWEST_ROWS:
         reason = f"{len(table)} rows are too few; at least {FEWEST_ROWS} are needed"
@@ -240,7 +311,8 @@ def _result(
     return TestResult(
         value, float(p), _interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
         name, len(table), fitted.density,
-        fitted.scores, diagnostics, reason, permutations, seconds,
+        fitted.scores, diagnostics, reason, permutations,
+        {"fit": asked.seconds, "copies and statistics": shared},
         parts if len(names) > 1 else {},
     )  # fmt: skip
 

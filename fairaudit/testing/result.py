@@ -12,7 +12,7 @@ from fairaudit.testing.permutations import Permutations
 if TYPE_CHECKING:
     from fairaudit.testing.diagnostics import Diagnostics
 
-__all__ = ["TestResult"]
+__all__ = ["TestResult", "plot_null"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +86,20 @@ class TestResult:
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""
-        import matplotlib.pyplot as plt
+        return plot_null(self.null, self.statistic, self.p_value, self.name, ax)
 
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
-        ax.hist(self.null, bins=30, color="#9db4c0", label=f"{len(self.null)} copies under H0")
-        ax.axvline(self.statistic, color="#b02a30", linewidth=2, label="observed")
-        ax.set_xlabel(self.name)
-        ax.set_ylabel("copies")
-        ax.set_title(f"p = {self.p_value:.3g}")
-        ax.legend(frameon=False)
-        return ax
+
+def plot_null(null: Any, observed: float | None, p: float | None, name: str, ax: Any) -> Any:
+    """Histogram of the copies' statistics with the observed value; returns the Axes."""
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
+    ax.hist(null, bins=30, color="#9db4c0", label=f"{len(null)} copies under H0")
+    if observed is not None:
+        ax.axvline(observed, color="#b02a30", linewidth=2, label="observed")
+    ax.set_xlabel(name)
+    ax.set_ylabel("copies")
+    ax.set_title("no p-value" if p is None else f"p = {p:.3g}")
+    ax.legend(frameon=False)
+    return ax

@@ -4,53 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairaudit.metrics._errors import CellErrors, GroupErrors
-    from fairaudit.metrics._rates import CellRates, GroupRates, Rate
+    from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
 
 __all__ = [
-    "Line",
-    "Measurements",
     "cells_rows",
     "cells_table",
+    "estimate_text",
     "json_text",
     "markdown_table",
     "measures_rows",
+    "number",
     "table",
 ]
 
 MOST_CELLS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One measured number.
-
-    Attributes
-    ----------
-    name : str
-    value : float or None
-        None when the measure does not fit the table; `note` then says why.
-    attributes : names of the attributes it was measured on
-    note : str
-    """
-
-    name: str
-    value: float | None
-    attributes: tuple[str, ...]
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """The numbers, the cells behind the rates, and what a reader must know about them."""
-
-    lines: tuple[Line, ...]
-    cells: GroupRates | GroupErrors | None
-    notes: tuple[str, ...]
 
 
 def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
@@ -89,62 +59,59 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
 
-def measures_rows(result: Measurements) -> list[list[str]]:
+def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
     """A header and one row per number.
 
     Examples
     --------
-    >>> lines = (Line("KPC", 0.08576, ("race", "sex")), Line("CODEC", None, ("race",), "why"))
-    >>> print(table(measures_rows(Measurements(lines, None, ()))))
+    >>> from fairaudit.result import MeasuredValue
+    >>> some = [MeasuredValue("kpc", "KPC", 0.08576, ("race", "sex")),
+    ...         MeasuredValue("codec", "CODEC", None, ("race",), "why")]
+    >>> print(table(measures_rows(some)))
     measure  value   attributes
     KPC      0.0858  race, sex
     CODEC    –       race        why
     """
     head = ["measure", "value", "attributes", ""]
-    shown = ((x.name, _number(x.value), ", ".join(x.attributes), x.note) for x in result.lines)
+    shown = ((x.name, number(x.value), ", ".join(x.attributes), x.note) for x in measures)
     return [head, *(list(row) for row in shown)]
 
 
-def cells_rows(result: GroupRates | GroupErrors) -> list[list[str]]:
+def cells_rows(cells: CellTable) -> list[list[str]]:
     """A header and one row per group: its rates, or its errors, with 95 % intervals."""
-    head = [*result.attributes, "rows"]
-    rows = [[*map(str, cell.levels), str(cell.n), *_evidence(cell)] for cell in result.cells]
-    if hasattr(result, "positive"):
-        return [[*head, "selected", "TPR", "FPR"], *rows]
-    return [[*head, "mean error", "median error"], *rows]
+    head = [*cells.attributes, "rows", *cells.columns]
+    return [head, *([*cell.levels, *_evidence(cell)] for cell in cells.cells)]
 
 
-def cells_table(result: GroupRates | GroupErrors) -> str:
+def cells_table(cells: CellTable) -> str:
     """`cells_rows` as plain text; of very many groups the first, and how many are left."""
-    rows = cells_rows(result)
+    rows = cells_rows(cells)
     text = table(rows[: MOST_CELLS + 1])
     left = len(rows) - 1 - MOST_CELLS
     if left > 0:
         text += f"\n… and {left} more groups; --json lists them all"
-    if result.unlisted:
-        text += f"\n{result.unlisted} more combinations have no rows"
+    if cells.unlisted:
+        text += f"\n{cells.unlisted} more combinations have no rows"
     return text
 
 
-def _evidence(cell: CellRates | CellErrors) -> list[str]:
-    from fairaudit.metrics._rates import CellRates
-
-    if isinstance(cell, CellRates):
-        return [_rate(cell.selection), _rate(cell.tpr), _rate(cell.fpr)]
-    return [_with_interval(cell.mean, cell.low, cell.high), _number(cell.quantiles[2])]
+def _evidence(cell: Cell) -> list[str]:
+    if cell.masked:
+        return ["masked"] * (1 + len(cell.estimates))
+    return [str(cell.rows), *(estimate_text(one, cell.rows) for one in cell.estimates)]
 
 
-def _rate(rate: Rate) -> str:
-    return f"{_with_interval(rate.value, rate.low, rate.high)} of {rate.n}"
-
-
-def _with_interval(value: float, low: float, high: float) -> str:
-    if math.isnan(value):
+def estimate_text(estimate: Estimate, cell_rows: int | None = None) -> str:
+    """``0.512 [0.463, 0.561] of 403``; the rows are left out where they are the cell's."""
+    if estimate.value is None:
         return "–"
-    return f"{value:.3f}" if math.isnan(low) else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    text = f"{estimate.value:.3f}"
+    if estimate.low is not None and estimate.high is not None:
+        text += f" [{estimate.low:.3f}, {estimate.high:.3f}]"
+    return text if estimate.rows == cell_rows else f"{text} of {estimate.rows}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.4f}"
 
 

@@ -1,0 +1,100 @@
+"""Settings of a project: `[tool.fairaudit]` in pyproject.toml, or the file fairaudit.toml."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from fairaudit.errors import InputError
+
+__all__ = ["KEYS", "with_config"]
+
+#: What the file may say: the options of `fairaudit test` by their long names.
+KEYS = (
+    "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
+    "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
+    "tolerance", "report", "suppress", "strict",
+)  # fmt: skip
+_PATHS = ("model", "data", "report")
+_LISTS = ("data", "sensitive", "pairs", "report")
+_FILE = "fairaudit.toml"
+
+
+def with_config(args: argparse.Namespace) -> argparse.Namespace:
+    """The command line, completed by the project's file; what was typed wins."""
+    path = _config_path(args.config)
+    if path is None:
+        return args
+    for key, value in _settings(path).items():
+        if getattr(args, key) is None:
+            setattr(args, key, _converted(key, value, path))
+    return args
+
+
+def _config_path(given: str | None) -> Path | None:
+    if given is not None:
+        if not Path(given).is_file():
+            raise InputError(f"There is no file {given!r}. Check --config.")
+        return Path(given)
+    for path in (Path(_FILE), Path("pyproject.toml")):
+        if path.is_file() and (path.name == _FILE or b"[tool.fairaudit" in path.read_bytes()):
+            return path
+    return None
+
+
+def _settings(path: Path) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib  # type: ignore[import-not-found,no-redef]
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}.") from None
+    if path.name == "pyproject.toml" or "tool" in content:
+        content = content.get("tool", {}).get("fairaudit", {})
+    for key in content:
+        if key == "trust":
+            raise InputError(
+                f"{path}: 'trust' cannot be set in a file. Pass --trust on the command line."
+            )
+        if key not in KEYS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(key, KEYS, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(KEYS)}."
+            raise InputError(f"{path}: there is no setting {key!r}. {hint}")
+    return content
+
+
+def _converted(key: str, value: Any, path: Path) -> Any:
+    """A value of the file in the form that the command line gives."""
+    if key == "tolerance":
+        if not isinstance(value, dict):
+            raise InputError(f"{path}: 'tolerance' must be a table, as in {{ kpc = 0.01 }}.")
+        return {name: float(limit) for name, limit in value.items()}
+    if key in ("alpha", "threshold") and isinstance(value, (int, float)):
+        return float(value)
+    if key in _LISTS:
+        value = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, str) for item in value):
+            raise InputError(f"{path}: {key!r} must be text or a list of texts.")
+    expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool, "alpha": float,
+                "threshold": float}.get(key, list if key in _LISTS else str)  # fmt: skip
+    if key in ("predictions", "statistic") and isinstance(value, list):
+        value = ",".join(map(str, value))
+    if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
+        raise InputError(f"{path}: {key!r} must be {expected.__name__}. Got {value!r} instead.")
+    if key not in _PATHS:
+        return value
+    if isinstance(value, list):
+        return [_beside(path, str(item)) for item in value]
+    return _beside(path, str(value))
+
+
+def _beside(config: Path, name: str) -> str:
+    """Paths are relative to the file that names them; functions (module:name) stay."""
+    if name == "-" or ":" in name or Path(name).is_absolute():
+        return name
+    return str(config.parent / name)

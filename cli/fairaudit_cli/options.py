@@ -1,0 +1,144 @@
+"""Options that commands share: the model, the table, and which column is what."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from fairaudit.models import Predictor
+    from fairaudit.preparation import Roles
+
+__all__ = [
+    "add_model_arguments",
+    "add_table_arguments",
+    "finite",
+    "names_in",
+    "predictor_from",
+    "roles_from",
+]
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--model",
+        metavar="FILE",
+        help="a fitted model: .pkl, .joblib, .skops, .onnx, or package.module:function",
+    )
+    parser.add_argument(
+        "--trust",
+        action="append",
+        metavar="NAME",
+        help="allow this class or function in a pickle (module.name), repeatable",
+    )
+
+
+def add_table_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data",
+        action="append",
+        metavar="FILE",
+        help="CSV, Parquet or Arrow; a pattern; - for standard input; repeatable",
+    )
+    parser.add_argument(
+        "--sensitive",
+        action="append",
+        metavar="COLUMN[,COLUMN…]",
+        help="sensitive attributes, repeatable; a kind may follow the name, as in age:continuous",
+    )
+    parser.add_argument(
+        "--outcome",
+        metavar="COLUMN",
+        help="the true outcome (default: the one column left over, or one called y, label, "
+        "target or outcome)",
+    )
+    parser.add_argument(
+        "--predictions",
+        metavar="COLUMN[,COLUMN…]",
+        help="instead of a model: labels, scores, or one probability column per class",
+    )
+    parser.add_argument("--weights", metavar="COLUMN", help="weights of the rows, for the rates")
+    parser.add_argument("--id", metavar="COLUMN", help="ids of people who have several rows")
+    parser.add_argument(
+        "--where", metavar="CONDITION", help='audit these rows only, as in "age > 18"'
+    )
+    parser.add_argument(
+        "--missing",
+        choices=("auto", "error", "category", "drop"),
+        help="missing sensitive values: a category of their own (auto: an error in a continuous "
+        "column), an error, or rows to drop",
+    )
+    parser.add_argument(
+        "--on", choices=("scores", "labels"), help="what is audited (default: scores)"
+    )
+    parser.add_argument(
+        "--threshold",
+        type=finite,
+        metavar="NUMBER",
+        help="scores at or above it count as the larger class (default: 0.5 for scores in [0, 1])",
+    )
+
+
+def finite(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"must be a finite number, got {text!r}")
+    return value
+
+
+def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
+    """Names given one by one, with commas, or both."""
+    parts = [texts] if isinstance(texts, str) else list(texts or ())
+    return tuple(name.strip() for part in parts for name in part.split(",") if name.strip())
+
+
+def roles_from(args: argparse.Namespace) -> Roles:
+    """The roles of the columns, checked as far as they can be without the data."""
+    from fairaudit.columns import split_kinds
+    from fairaudit.preparation import Roles
+
+    if not args.data:
+        raise InputError("No data. Pass --data FILE, or put it into [tool.fairaudit].")
+    roles = {
+        "--sensitive": names_in(args.sensitive),
+        "--predictions": names_in(args.predictions),
+        "--outcome": names_in(args.outcome),
+    }
+    if not roles["--sensitive"]:
+        raise InputError("No sensitive attribute. Pass --sensitive COLUMN[,COLUMN…].")
+    model = getattr(args, "model", None)
+    if (model is None) == (not roles["--predictions"]):
+        raise InputError("Pass --model FILE, or --predictions COLUMN without a model.")
+    taken: dict[str, str] = {}
+    for option, names in roles.items():
+        for name in (split_kinds(spec)[0] for spec in names):
+            if taken.setdefault(name, option) != option:
+                raise InputError(
+                    f"Column {name!r} is given as {taken[name]} and as {option}. "
+                    "Give it one of the two roles."
+                )
+    given: dict[str, Any] = {
+        "weights": args.weights, "ids": args.id, "where": args.where, "missing": args.missing,
+        "on": args.on, "threshold": args.threshold,
+    }  # fmt: skip
+    return Roles(
+        sensitive=roles["--sensitive"],
+        outcome=args.outcome,
+        predictions=roles["--predictions"],
+        **{name: value for name, value in given.items() if value is not None},
+    )
+
+
+def predictor_from(args: argparse.Namespace) -> Predictor | None:
+    if args.model is None:
+        return None
+    from fairaudit.models import load_model
+
+    return load_model(args.model, trust=tuple(args.trust or ()))

@@ -1,0 +1,156 @@
+"""`fairaudit verify`: repeat a saved audit from its own record and compare every number."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.errors import InputError
+from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.options import add_model_arguments, predictor_from
+from fairaudit_cli.report import read_record
+
+if TYPE_CHECKING:
+    from fairaudit.auditing import Plan
+    from fairaudit.preparation import Roles
+    from fairaudit.result import AuditResult, Source
+
+__all__ = ["add_arguments", "differences", "run"]
+
+#: Fields that say when, where and how long, and differ from run to run.
+_CIRCUMSTANCES = ("seconds", "created", "python", "platform", "packages", "version", "command",
+                  "path")  # fmt: skip
+#: Measures that depend on what else is installed.
+_ELSEWHERE = ("kpc_r",)
+_SAME = 1e-9  # relative
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = "Exit status: 0 every number is the same, 1 something differs, 2 bad input."
+    parser.add_argument("record", metavar="AUDIT.JSON", help="written by fairaudit test --report")
+    add_model_arguments(parser)
+    parser.add_argument("--data", action="append", metavar="FILE", help="the table; repeatable")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    from fairaudit.auditing import audit_frame
+    from fairaudit.files import read_tables
+    from fairaudit_cli.progress import ProgressBar
+
+    record: AuditResult = read_record(args.record)
+    roles, plan, fewest = _settings(record, args.jobs)
+    if not args.data:
+        raise InputError("No data. Pass the audited table as --data FILE.")
+    if (record.capsule.model is None) != (args.model is None):
+        raise InputError(
+            "The record is of a model. Pass it as --model FILE." if args.model is None
+            else "The record is of predictions in the table. Leave --model out."
+        )  # fmt: skip
+    frame, sources = read_tables(args.data)
+    predictor = predictor_from(args)
+    other = list(_other_files(record, sources, predictor))
+    if other:
+        print("not reproduced: " + "; ".join(other))
+        return ExitCode.VIOLATION
+    with ProgressBar() as bar:
+        again = audit_frame(
+            frame, roles, plan, predictor=predictor, data=sources, progress=bar
+        ).suppressed(fewest)
+    counted, changed = differences(record.to_dict(), _carried(again, record).to_dict())
+    if changed:
+        print(f"not reproduced: {len(changed)} of {counted} values differ")
+        print("\n".join(f"  {line}" for line in changed[:20]))
+        for line in _circumstances(record, again):
+            print(f"  note: {line}")
+        return ExitCode.VIOLATION
+    print(f"reproduced: all {counted} values are the same; verdict: {again.verdict}")
+    return ExitCode.OK
+
+
+def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
+    """What was asked then."""
+    from dataclasses import fields
+
+    from fairaudit.auditing import Plan
+    from fairaudit.preparation import Roles
+    from fairaudit.testing.permutations import Permutations
+
+    options = dict(record.capsule.options)
+    if "sensitive" not in options:
+        raise InputError("The record was made in Python, not from files: it cannot be repeated.")
+    fewest = int(options.get("suppress", 0))
+    names = {field.name for field in fields(Roles)}
+    roles: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in options.items() if k in names
+    }
+    capsule = record.capsule
+    drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs)
+    plan = Plan(
+        alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
+        permutations=drawn, folds=options["folds"], adjust=options["adjust"],
+        pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
+        threshold=options["threshold"],
+        with_r=any(one.key in _ELSEWHERE for one in record.measures),
+    )  # fmt: skip
+    return Roles(**roles), plan, fewest
+
+
+def _other_files(record: AuditResult, sources: tuple[Source, ...], predictor: Any) -> Iterator[str]:
+    then = [source.sha256 for source in record.capsule.data]
+    now = [source.sha256 for source in sources]
+    if then != now:
+        yield "the data are not the files of the record (their SHA-256 differs)"
+    model = record.capsule.model
+    if model is not None and predictor is not None and model.sha256 != predictor.sha256:
+        yield "the model is not the file of the record (its SHA-256 differs)"
+
+
+def _carried(again: AuditResult, record: AuditResult) -> AuditResult:
+    """The new result with the record's own settings that do not enter the numbers."""
+    from dataclasses import replace
+
+    return replace(again, capsule=replace(again.capsule, options=record.capsule.options))
+
+
+def differences(then: dict[str, Any], now: dict[str, Any]) -> tuple[int, list[str]]:
+    """How many values were compared, and those that differ, as ``path: then, now``."""
+    first, second = dict(_leaves(then)), dict(_leaves(now))
+    changed = [
+        f"{path}: {first.get(path, '(absent)')!r}, now {second.get(path, '(absent)')!r}"
+        for path in [*first, *(path for path in second if path not in first)]
+        if not _same(first.get(path), second.get(path))
+    ]
+    return len(first), changed
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key not in _CIRCUMSTANCES:
+                yield from _leaves(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        kept = [
+            one for one in value if not (isinstance(one, dict) and one.get("key") in _ELSEWHERE)
+        ]
+        for number, item in enumerate(kept):
+            yield from _leaves(item, f"{path}[{number}]")
+    else:
+        yield path, value
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, float) and isinstance(b, (int, float)) and not isinstance(b, bool):
+        return math.isclose(a, b, rel_tol=_SAME, abs_tol=1e-12)
+    return type(a) is type(b) and bool(a == b)
+
+
+def _circumstances(record: AuditResult, again: AuditResult) -> Iterator[str]:
+    then, now = record.capsule, again.capsule
+    if then.version != now.version:
+        yield f"fairaudit {then.version} then, {now.version} now"
+    for name, version in then.packages.items():
+        if now.packages.get(name) != version:
+            yield f"{name} {version} then, {now.packages.get(name, 'absent')} now"

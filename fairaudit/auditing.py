@@ -1,0 +1,337 @@
+"""The orchestrator: from a checked table to a verdict with its evidence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.capsule import capsule_of
+from fairaudit.errors import InputError
+from fairaudit.findings import Progress, find
+from fairaudit.measurements import CAUTION, Measurements, measure
+from fairaudit.preparation import Prepared, Roles, column_facts, prepare
+from fairaudit.result import (
+    AuditResult,
+    CopyQuality,
+    Finding,
+    Source,
+    TableFacts,
+    Verdict,
+)
+from fairaudit.table import AuditTable
+from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.result import TestResult
+from fairaudit.testing.statistic import Statistic, statistic_named
+from fairaudit.verdict import as_words, decide
+
+if TYPE_CHECKING:
+    from fairaudit.models import Predictor
+
+__all__ = ["Plan", "audit", "audit_frame", "audit_table"]
+
+ADJUSTMENTS = ("holm", "fdr_bh")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Settings of an audit.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of the verdict.
+    statistic : str, Statistic or list
+        See `fairaudit.equalized_odds_test`.
+    density : str
+        q(y|a) behind the copies; ``"auto"`` permutes within classes where the outcome has them.
+    permutations : Permutations
+    folds : int
+    adjust : {"holm", "fdr_bh"}
+        Among the questions behind the gate.
+    pairs : tuple of pairs of names
+        Pairs of attributes to test too.
+    tolerance : mapping
+        Measure → size up to which a significant effect is a note and not a violation.
+    threshold : float or None
+        Turns scores into labels for the rates.
+    with_r : bool
+        Show KPC by R where it can be had.
+    """
+
+    alpha: float = 0.05
+    statistic: Any = "kpc"
+    density: Any = "auto"
+    permutations: Permutations = field(default_factory=Permutations)
+    folds: int = 5
+    adjust: str = "holm"
+    pairs: tuple[tuple[str, str], ...] = ()
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    with_r: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {self.alpha:g}.")
+        if self.adjust not in ADJUSTMENTS:
+            raise InputError(
+                f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
+            )
+        if any(hasattr(one, "tested_rows") for one in statistic_named(self.statistic)):
+            raise InputError(
+                "The statistic 'hrt' tests a part of the rows and cannot be shared by the "
+                "questions of an audit. Use fairaudit.equalized_odds_test for it."
+            )
+        for name, limit in self.tolerance.items():
+            if not limit >= 0:
+                raise InputError(f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.")
+
+
+def audit(
+    model: Any = None,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sensitive: Any,
+    predictions: Any = None,
+    outcome: Any = None,
+    weights: Any = None,
+    ids: Any = None,
+    kinds: Mapping[str, str] | None = None,
+    on: str = "scores",
+    threshold: float | None = None,
+    alpha: float = 0.05,
+    statistic: str | Statistic | Sequence[str | Statistic] = "kpc",
+    density: Any = "auto",
+    permutations: Permutations | None = None,
+    seed: int | None = None,
+    adjust: str = "holm",
+    pairs: Sequence[tuple[str, str]] | str = (),
+    tolerance: Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """Audit a model, or predictions that are already there, for equalized odds.
+
+    Parameters
+    ----------
+    model : object, optional
+        With `predict_proba`, `decision_function` or `predict`. Or pass `predictions`.
+    X : frame or array
+        The model's features; may hold further columns.
+    y : array or series
+        The true outcome; `outcome` is another name for it.
+    sensitive : frame, array, mapping, or names of columns of `X`
+        Any number of attributes of any kind.
+    predictions : array, series or frame, optional
+        Labels, scores or one probability column per class.
+    weights, ids : array, optional
+        Row weights (they enter rates and DEO); ids of people with several rows.
+    kinds : mapping, optional
+        Kinds of columns that are not to be inferred.
+    on : {"scores", "labels"}
+        What is audited.
+    threshold : float, optional
+        Scores at or above it count as the larger class.
+    alpha, statistic, density, permutations, adjust, tolerance
+        See `Plan`.
+    seed : int, optional
+        Of the copies; short for ``permutations=Permutations(seed=…)``.
+    pairs : sequence of pairs of names, or "all"
+        Pairs of attributes to test too.
+    progress : callable, optional
+        Called with (what, done, total).
+
+    Returns
+    -------
+    AuditResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, (2, 500))
+    >>> score = y + 0.5 * sex + rng.normal(size=500)
+    >>> result = audit(predictions=score, outcome=y, sensitive={"sex": sex})
+    >>> print(result.verdict, result.p_value)
+    violation 0.001
+    """
+    target = y if outcome is None else outcome
+    if target is None:
+        raise InputError("The outcome is missing. Pass it as y= or outcome=.")
+    if (model is None) == (predictions is None):
+        raise InputError("Pass a model with X, or predictions, and not both.")
+    predictor: Predictor | None = None
+    features: tuple[str, ...] = ()
+    attributes = _named_columns(sensitive, X)
+    if model is not None:
+        from fairaudit.models import predictor_of
+
+        if X is None:
+            raise InputError("The model needs X, the table of its features.")
+        predictor = predictor_of(model)
+        predictions, features = _predicted(predictor, X, attributes, on)
+    table = AuditTable.of(predictions, attributes, target, weights=weights, ids=ids, kinds=kinds)
+    if on == "labels":
+        from fairaudit.preparation import as_labels
+
+        table = as_labels(table, threshold)
+    drawn = permutations or Permutations()
+    plan = Plan(
+        alpha=alpha, statistic=statistic, density=density, adjust=adjust,
+        permutations=drawn if seed is None else replace(drawn, seed=seed),
+        pairs=_pairs(pairs, [column.name for column in table.attributes]),
+        tolerance=dict(tolerance or {}), threshold=threshold,
+    )  # fmt: skip
+    source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
+    return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
+
+
+def audit_frame(
+    frame: Any,
+    roles: Roles,
+    plan: Plan,
+    *,
+    predictor: Predictor | None = None,
+    data: tuple[Source, ...] = (),
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """Audit one table with named columns, as the command line does."""
+    prepared = prepare(frame, roles, predictor)
+    model = None
+    if predictor is not None:
+        model = Source(predictor.source, predictor.kind, predictor.sha256)
+    result = audit_table(prepared, plan, model=model, data=data, command=command,
+                         roles=roles, progress=progress)  # fmt: skip
+    notes = () if predictor is None else predictor.notes
+    return replace(result, notes=(*result.notes, *notes))
+
+
+def audit_table(
+    prepared: Prepared,
+    plan: Plan,
+    *,
+    model: Source | None = None,
+    data: tuple[Source, ...] = (),
+    command: str | None = None,
+    roles: Roles | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """The audit itself."""
+    start = time.process_time()
+    table = prepared.table
+    outcome = table.require_outcome()
+    hear = progress or (lambda what, done, total: None)
+    hear("measures", 0, 1)
+    sizes = measure(table, threshold=plan.threshold, with_r=plan.with_r)
+    hear("measures", 1, 1)
+    findings, gate = find(table, plan, hear)
+    facts = TableFacts(
+        len(table),
+        len(table) if table.ids is None else len(table.ids.levels),
+        table.prediction.describe(),
+        column_facts(outcome, prepared.missing.get(outcome.name, 0)),
+        tuple(column_facts(c, prepared.missing.get(c.name, 0)) for c in table.attributes),
+        prepared.features,
+        prepared.excluded,
+        None if table.weights is None else (roles.weights if roles else "weights"),
+        None if table.ids is None else table.ids.name,
+    )
+    verdict, because = decide(
+        findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance
+    )
+    return AuditResult(
+        verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
+        sizes.values, sizes.cells, _quality(gate),
+        tuple(float(value) for value in gate.null),
+        _notes(verdict, findings, sizes, table, plan),
+        capsule_of(table, plan, roles, model, data, command),
+        time.process_time() - start,
+    )  # fmt: skip
+
+
+def _named_columns(sensitive: Any, X: Any) -> Any:
+    """`sensitive` as given, or the columns of X that it names."""
+    if isinstance(sensitive, str):
+        sensitive = [name.strip() for name in sensitive.split(",") if name.strip()]
+    names = (
+        isinstance(sensitive, (list, tuple))
+        and sensitive
+        and all(isinstance(name, str) for name in sensitive)
+    )
+    if not names or X is None or len(sensitive) == len(X) or not hasattr(X, "columns"):
+        return sensitive
+    from fairaudit.table import unknown_column
+
+    known = [str(name) for name in X.columns]
+    for name in sensitive:
+        if name not in known:
+            raise InputError(unknown_column(name, known))
+    return X[list(sensitive)]
+
+
+def _predicted(
+    predictor: Predictor, X: Any, attributes: Any, on: str
+) -> tuple[Any, tuple[str, ...]]:
+    import narwhals as nw
+    import pandas as pd
+
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = native.to_pandas() if isinstance(native, nw.DataFrame) else pd.DataFrame(np.asarray(X))
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    names = [str(name) for name in getattr(attributes, "columns", ())]
+    features = predictor.columns(
+        list(frame.columns), outcome=None, sensitive=[n for n in names if n in frame.columns]
+    )
+    return predictor.predict(frame[features], on=on), tuple(features)
+
+
+def _pairs(pairs: Sequence[tuple[str, str]] | str, names: list[str]) -> tuple[tuple[str, str], ...]:
+    if isinstance(pairs, str):
+        if pairs != "all":
+            raise InputError(f"The 'pairs' must be pairs of names, or 'all'. Got {pairs!r}.")
+        return tuple(combinations(names, 2))
+    return tuple((str(a), str(b)) for a, b in pairs)
+
+
+def _quality(gate: TestResult) -> CopyQuality:
+    found = gate.diagnostics
+    return CopyQuality(
+        found.trustworthy, found.because, gate.density, found.copy_check, found.pit,
+        found.moved, found.distinct, dict(gate.scores),
+    )  # fmt: skip
+
+
+def _notes(
+    verdict: Verdict,
+    findings: tuple[Finding, ...],
+    sizes: Measurements,
+    table: AuditTable,
+    plan: Plan,
+) -> tuple[str, ...]:
+    gate = findings[0]
+    notes = []
+    single = [one for one in findings if one.family == "attribute"]
+    if gate.significant and single and not any(one.significant for one in single):
+        notes.append(
+            f"No attribute shows this alone: the dependence is on {as_words(gate.attributes)} "
+            "in combination. Audits of one attribute at a time would miss it."
+        )
+    low, high = gate.p_interval
+    if gate.p_value is not None and verdict is not Verdict.INCONCLUSIVE and low < plan.alpha < high:
+        notes.append(
+            f"The p-value is uncertain by simulation ({low:.3g} to {high:.3g}) and alpha lies "
+            f"within: draw more than {gate.copies} copies (--permutations) to settle it."
+        )
+    if any(one.inconclusive for one in findings[1:]):
+        names = "; ".join(f"{one.name}: {one.inconclusive}" for one in findings[1:]
+                          if one.inconclusive)  # fmt: skip
+        notes.append(f"Not settled behind the gate: {names}.")
+    if table.weights is not None:
+        notes.append("Weights enter rates, DEO and odds; the tests and KPC count every row once.")
+    if table.ids is not None:
+        notes.append("People have several rows: whole people were permuted.")
+    return (*notes, *sizes.notes, CAUTION)

@@ -1,0 +1,84 @@
+"""The capsule: what is needed to repeat an audit, collected while it runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.result import Capsule, Source
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    from fairaudit.auditing import Plan
+    from fairaudit.preparation import Roles
+
+__all__ = ["capsule_of"]
+
+
+def capsule_of(
+    table: AuditTable,
+    plan: Plan,
+    roles: Roles | None,
+    model: Source | None,
+    data: tuple[Source, ...],
+    command: str | None,
+) -> Capsule:
+    """Versions, settings and hashes."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    packages = {}
+    for name in ("numpy", "scipy", "scikit-learn", "pandas"):
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    drawn = plan.permutations
+    options: dict[str, Any] = {}
+    if roles is not None:
+        options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
+    options |= {
+        "alpha": plan.alpha, "statistic": _name_of(plan.statistic),
+        "density": _name_of(plan.density), "folds": plan.folds, "adjust": plan.adjust,
+        "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
+        "threshold": plan.threshold,
+    }  # fmt: skip
+    return Capsule(
+        _now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
+        packages, drawn.seed, drawn.n, drawn.steps, model, data, _fingerprint(table), options,
+        command,
+    )  # fmt: skip
+
+
+def _name_of(value: Any) -> Any:
+    """A name as it is, an object by its own."""
+    if isinstance(value, (list, tuple)):
+        return [_name_of(one) for one in value]
+    return value if isinstance(value, str) else str(getattr(value, "name", type(value).__name__))
+
+
+def _now() -> str:
+    """Now in UTC; the time of SOURCE_DATE_EPOCH where reports must be reproducible to the byte."""
+    import os
+    from datetime import datetime, timezone
+
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch else datetime.now(timezone.utc)
+    return now.isoformat(timespec="seconds")
+
+
+def _fingerprint(table: AuditTable) -> str:
+    """SHA-256 of the columns that enter the tests."""
+    digest = hashlib.sha256()
+    columns = [*table.prediction.columns, table.require_outcome(), *table.attributes]
+    for column in columns + ([table.ids] if table.ids is not None else []):
+        values = column.levels.astype(str) if column.numeric is None else column.numeric
+        digest.update(f"{column.name}:{column.kind}:{len(column)}".encode())
+        digest.update("\0".join(values).encode() if column.numeric is None else values.tobytes())
+        digest.update(column.codes.astype(np.int64).tobytes())
+    if table.weights is not None:
+        digest.update(table.weights.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,229 @@
+"""The questions of an audit, asked of shared copies, and their answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairaudit.errors import InputError
+from fairaudit.kernels import Index
+from fairaudit.permute.base import FittedCopies
+from fairaudit.permute.icp import ICP
+from fairaudit.result import Finding
+from fairaudit.table import AuditTable, unknown_column
+from fairaudit.testing.core import Question, run_tests
+from fairaudit.testing.result import TestResult
+from fairaudit.testing.statistic import statistic_named
+
+if TYPE_CHECKING:
+    from fairaudit.auditing import Plan
+
+__all__ = ["Progress", "adjusted", "find"]
+
+RANGES = 3  # of a continuous outcome
+
+#: Hears what is done now, and how far it is: (what, done, total).
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question with its place in the audit; `label` names an outcome class or range."""
+
+    family: str
+    attributes: tuple[str, ...]
+    label: str | None
+    question: Question
+
+    @property
+    def name(self) -> str:
+        return self.label if self.label is not None else ", ".join(self.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Questions that share their copies; `strata` are ranges of the outcome that stay apart."""
+
+    asked: list[_Asked]
+    strata: Index | None = None
+
+
+def find(table: AuditTable, plan: Plan, hear: Progress) -> tuple[tuple[Finding, ...], TestResult]:
+    """Every finding, the gate first, and the whole test behind the gate."""
+    statistics = statistic_named(plan.statistic)
+    rounds = _rounds(table, plan)
+    total = len(rounds) * plan.permutations.n
+    findings: list[Finding] = []
+    gate: TestResult | None = None
+    for number, one in enumerate(rounds):
+        what = "outcome ranges" if one.strata is not None else f"copies of {one.asked[0].name}"
+        done = number * plan.permutations.n
+        hear(what, done, total)
+
+        def count(copies: int, what: str = what) -> None:
+            nonlocal done
+            done += copies
+            hear(what, done, total)
+
+        start = time.process_time()
+        fitted = _copies(_with(table, one.asked[0].attributes), plan, one.strata)
+        spent = time.process_time() - start
+        asked = [each for each in one.asked if each.family == "joint" or _differs(each)]
+        questions = [each.question for each in asked]
+        results = run_tests(questions, fitted, statistics, plan.permutations, count)
+        gate = gate or results[0]
+        for each, result in zip(asked, results, strict=True):
+            findings.append(_finding(each, result, spent))
+            spent = 0.0
+    assert gate is not None  # the first round asks the joint question
+    return _judged(findings, plan), gate
+
+
+def _rounds(table: AuditTable, plan: Plan) -> list[_Round]:
+    """What is asked, and of which copies."""
+    outcome, names = table.require_outcome(), tuple(c.name for c in table.attributes)
+    asked = [_Asked("joint", names, None, Question(table))]
+    if len(names) > 1:
+        asked += [_of_attributes("attribute", table, (name,)) for name in names]
+    for pair in plan.pairs:
+        _check_pair(pair, names)
+        if len(names) > 2:
+            asked.append(_of_attributes("pair", table, pair))
+    if outcome.kind.is_categorical and plan.density in ("auto", "exact"):
+        # within classes: the copies serve all questions
+        return [_Round([*asked, *_of_parts(table, names, _classes(table))])]
+    # a fitted density answers for the attributes that it was fitted on
+    rounds = [_Round([one]) for one in asked]
+    if not outcome.kind.is_categorical and table.ids is None:
+        parts = _ranges(table)
+        strata = np.empty(len(table), dtype=np.intp)
+        for number, (_, rows) in enumerate(parts):
+            strata[rows] = number
+        rounds.append(_Round(_of_parts(table, names, parts), strata))
+    return rounds
+
+
+def _of_attributes(family: str, table: AuditTable, names: tuple[str, ...]) -> _Asked:
+    return _Asked(family, names, None, Question(_with(table, names)))
+
+
+def _of_parts(
+    table: AuditTable, names: tuple[str, ...], parts: list[tuple[str, Index]]
+) -> list[_Asked]:
+    return [
+        _Asked("outcome", names, label, Question(table.take(rows), rows=rows))
+        for label, rows in parts
+    ]
+
+
+def _differs(asked: _Asked) -> bool:
+    """Some attribute and the prediction vary in these rows."""
+    table = asked.question.table
+    varies = any(len(column.levels) > 1 for column in table.attributes)
+    return varies and not table.prediction.constant
+
+
+def _copies(table: AuditTable, plan: Plan, strata: Index | None) -> FittedCopies:
+    return ICP(plan.density, plan.folds).prepare(
+        table.require_outcome(), table.attributes, steps=plan.permutations.steps,
+        seed=plan.permutations.seed, units=None if table.ids is None else table.ids.codes,
+        strata=strata,
+    )  # fmt: skip
+
+
+def _with(table: AuditTable, names: Sequence[str]) -> AuditTable:
+    return replace(table, attributes=tuple(c for c in table.attributes if c.name in names))
+
+
+def _check_pair(pair: tuple[str, str], names: Sequence[str]) -> None:
+    for name in pair:
+        if name not in names:
+            raise InputError(unknown_column(name, list(names)))
+    if pair[0] == pair[1]:
+        raise InputError(f"The pair {pair[0]!r}, {pair[1]!r} names one attribute twice.")
+
+
+def _classes(table: AuditTable) -> list[tuple[str, Index]]:
+    outcome = table.require_outcome()
+    return [
+        (f"{outcome.name} = {level}", np.flatnonzero(outcome.codes == code))
+        for code, level in enumerate(outcome.levels)
+    ]
+
+
+def _ranges(table: AuditTable) -> list[tuple[str, Index]]:
+    """Rows in the lower, middle and upper third of the outcome."""
+    outcome = table.require_outcome()
+    values = np.asarray(outcome.numeric)
+    cuts = np.unique(np.quantile(values, np.arange(1, RANGES) / RANGES))
+    place = np.searchsorted(cuts, values, side="left")
+    edges = [f"{cut:.4g}" for cut in cuts]
+    labels = [
+        f"{outcome.name} ≤ {edges[0]}",
+        *(f"{a} < {outcome.name} ≤ {b}" for a, b in pairwise(edges)),
+        f"{outcome.name} > {edges[-1]}",
+    ]
+    parts = [(label, np.flatnonzero(place == k)) for k, label in enumerate(labels)]
+    return [(label, rows) for label, rows in parts if len(rows)]
+
+
+def _finding(asked: _Asked, result: TestResult, fit_seconds: float) -> Finding:
+    import fairaudit as fa
+
+    start = time.process_time()
+    table = asked.question.table
+    try:
+        size = float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
+    except InputError:
+        size = None
+    return Finding(
+        family=asked.family,
+        name=asked.name,
+        attributes=asked.attributes,
+        outcome=asked.label,
+        rows=len(table),
+        statistic=result.name,
+        value=float(result.statistic) if np.isfinite(result.statistic) else None,
+        p_value=float(result.p_value) if np.isfinite(result.p_value) else None,
+        p_interval=result.interval,
+        p_adjusted=None,
+        significant=False,
+        kpc=size,
+        copies=len(result.null),
+        copies_by=result.density,
+        inconclusive=result.inconclusive,
+        seconds=sum(result.seconds.values()) + fit_seconds + time.process_time() - start,
+    )
+
+
+def _judged(findings: list[Finding], plan: Plan) -> tuple[Finding, ...]:
+    """Adjust the p-values behind the gate, and say which are significant."""
+    gate, *behind = findings
+    passed = gate.inconclusive is None and gate.p_value is not None and gate.p_value <= plan.alpha
+    tested = [k for k, one in enumerate(behind) if one.p_value is not None]
+    corrected = adjusted([behind[k].p_value or 0.0 for k in tested], plan.adjust)
+    for k, p in zip(tested, corrected, strict=True):
+        found = passed and behind[k].inconclusive is None and p <= plan.alpha
+        behind[k] = replace(behind[k], p_adjusted=p, significant=found)
+    return (replace(gate, significant=passed), *behind)
+
+
+def adjusted(p_values: list[float], how: str) -> list[float]:
+    """Holm's step-down or Benjamini and Hochberg's step-up."""
+    if not p_values:
+        return []
+    p = np.array(p_values)
+    if how == "fdr_bh":
+        from scipy.stats import false_discovery_control
+
+        return [float(value) for value in false_discovery_control(p)]
+    order = np.argsort(p)
+    stepped = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    result = np.empty_like(p)
+    result[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in result]

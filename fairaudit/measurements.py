@@ -1,0 +1,258 @@
+"""How large the violation is: every measure that fits a table, and the cells behind the rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.columns import Column
+from fairaudit.errors import InputError
+from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    from fairaudit.metrics._errors import GroupErrors
+    from fairaudit.metrics._rates import GroupRates
+    from fairaudit.metrics.result import Measure
+
+__all__ = ["CAUTION", "Measurements", "default_threshold", "measure"]
+
+DEFAULT_THRESHOLD = 0.5
+MOST_ROWS_FOR_R = 5_000
+CAUTION = (
+    "The measures are sizes, not a verdict: sampling alone moves each of them away from its "
+    "value under equalized odds (0, and 1 for the ratio)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """The numbers, the cells behind the rates, and what a reader must know about them."""
+
+    values: tuple[MeasuredValue, ...]
+    cells: CellTable | None
+    notes: tuple[str, ...]
+
+
+def measure(
+    table: AuditTable, *, threshold: float | None = None, with_r: bool = False
+) -> Measurements:
+    """Every measure on a table; those that do not fit it say why.
+
+    Parameters
+    ----------
+    table : AuditTable
+        With an outcome.
+    threshold : float, optional
+        Turns scores into labels. Default: 0.5 if all scores lie in [0, 1].
+    with_r : bool
+        Also KPC by R's own package, where R, rpy2 and KPC are installed and rows are few enough.
+    """
+    import fairaudit as fa
+
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    table.require_varying_prediction()
+    asked = [table.attributes]
+    if len(table.attributes) > 1:
+        asked += [(column,) for column in table.attributes]
+    values = [_value("kpc", "KPC", fa.metrics.kpc, columns, some, outcome) for some in asked]
+    values.append(_value("codec", "CODEC", fa.metrics.codec, columns, table.attributes, outcome))
+    if all(one.value is None for one in values):
+        raise InputError(values[0].note)
+    if with_r:
+        values += _by_r(table, values[0])
+    groups = [column for column in table.attributes if column.kind.is_categorical]
+    notes = _about_groups(table, groups)
+    if not groups:
+        return Measurements(tuple(values), None, notes)
+    if not outcome.kind.is_categorical and threshold is None:
+        return _with_errors(table, groups, values, notes)
+    return _with_rates(table, groups, threshold, values, notes)
+
+
+def _value(
+    key: str,
+    name: str,
+    function: Callable[..., Measure],
+    columns: Sequence[Column],
+    attributes: Sequence[Column],
+    outcome: Column,
+    **options: Any,
+) -> MeasuredValue:
+    """A measure, or why it does not fit."""
+    names = tuple(column.name for column in attributes)
+    try:
+        value = float(function(columns, attributes, outcome, **options))
+        return MeasuredValue(key, name, value, names)
+    except InputError as reason:
+        return MeasuredValue(key, name, None, names, str(reason))
+
+
+def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
+    """KPC by R beside the native value; nothing where R cannot be used."""
+    from importlib.util import find_spec
+
+    import fairaudit as fa
+    from fairaudit.errors import MissingDependencyError
+
+    if len(table) > MOST_ROWS_FOR_R or native.value is None or find_spec("rpy2") is None:
+        return []
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    try:
+        value = float(fa.metrics.kpc(columns, table.attributes, outcome, backend="r"))
+    except (InputError, MissingDependencyError):
+        return []
+    note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
+    return [MeasuredValue("kpc_r", "KPC by R", value, native.attributes, note)]
+
+
+def _about_groups(table: AuditTable, groups: Sequence[Column]) -> tuple[str, ...]:
+    left = [column for column in table.attributes if column not in groups]
+    if not left:
+        return ()
+    kinds = ", ".join(f"{column.name} ({column.kind})" for column in left)
+    if not groups:
+        return (f"No attribute is categorical, so there are no groups to compare: {kinds}.",)
+    names = ", ".join(column.name for column in groups)
+    return (f"Measures of groups need categories and use {names} only, without {kinds}.",)
+
+
+def _with_errors(
+    table: AuditTable,
+    groups: list[Column],
+    values: list[MeasuredValue],
+    notes: tuple[str, ...],
+) -> Measurements:
+    """Add what is measured on the errors of a regression."""
+    import fairaudit as fa
+
+    try:
+        errors = fa.metrics.group_errors(
+            table.prediction.columns, groups, table.outcome, weights=table.weights
+        )
+    except InputError as reason:
+        return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
+    names = tuple(column.name for column in groups)
+    name = "largest difference of mean errors"
+    values.append(MeasuredValue("mean_error_difference", name, errors.value, names))
+    return Measurements(tuple(values), _error_cells(errors, table, groups), notes)
+
+
+def _with_rates(
+    table: AuditTable,
+    groups: list[Column],
+    threshold: float | None,
+    values: list[MeasuredValue],
+    notes: tuple[str, ...],
+) -> Measurements:
+    """Add what is measured on labels: DEO, equalized odds, and the rates of the cells."""
+    import fairaudit as fa
+
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    cut = default_threshold(table) if threshold is None else threshold
+    names = tuple(column.name for column in groups)
+    label_note = f"labels: scores at or above {cut:g}" if cut is not None else ""
+    options: dict[str, Any] = {"threshold": cut, "weights": table.weights}
+    try:
+        rates = fa.metrics.group_rates(columns, groups, outcome, **options)
+    except InputError as reason:
+        if threshold is not None:  # the caller asked for it
+            raise
+        why = (
+            "the scores do not lie in [0, 1]. Pass --threshold to turn them into labels."
+            if cut is None and table.prediction.form == "scores"
+            else reason
+        )
+        note = f"No DEO, equalized odds or rates by group: {why}"
+        return Measurements(tuple(values), None, (*notes, note))
+    for key, name, function in (
+        ("deo", "DEO", fa.metrics.deo),
+        (
+            "equalized_odds_difference",
+            "equalized-odds difference",
+            fa.metrics.equalized_odds_difference,
+        ),
+        ("equalized_odds_ratio", "equalized-odds ratio", fa.metrics.equalized_odds_ratio),
+    ):
+        value = float(function(columns, groups, outcome, **options))
+        values.append(MeasuredValue(key, name, value, names, label_note))
+    cells = _rate_cells(rates, table, groups, label_note)
+    return Measurements(tuple(values), cells, (*notes, *_about_rates(rates)))
+
+
+def default_threshold(table: AuditTable) -> float | None:
+    """0.5 for scores that can be probabilities; None for labels and for other scores."""
+    if table.prediction.form == "labels":
+        return None
+    numbers = [column.numeric for column in table.prediction.columns]
+    inside = all(x is not None and x.min() >= 0 and x.max() <= 1 for x in numbers)
+    return DEFAULT_THRESHOLD if inside else None
+
+
+def _about_rates(rates: GroupRates) -> tuple[str, ...]:
+    missing = sum(not (cell.tpr.defined and cell.fpr.defined) for cell in rates.cells)
+    if missing == 0:
+        return ()
+    return (
+        f"{missing} of {len(rates.cells)} groups have no rows of one outcome class or of both; "
+        "a rate without rows is undefined and no part of the measures.",
+    )
+
+
+def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:
+    people = _people(table, groups)
+    cells = tuple(
+        _cell(cell.levels, cell.n, people, [
+            Estimate(_or_none(r.value), _or_none(r.low), _or_none(r.high), r.n)
+            for r in (cell.selection, cell.tpr, cell.fpr)
+        ])
+        for cell in rates.cells
+    )  # fmt: skip
+    about = f"TPR and FPR: share predicted {rates.positive!s} among those who are and are not"
+    return CellTable(
+        rates.attributes, ("selected", "TPR", "FPR"), cells, rates.unlisted,
+        "; ".join(filter(None, [note, about])),
+    )  # fmt: skip
+
+
+def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -> CellTable:
+    people = _people(table, groups)
+    cells = tuple(
+        _cell(cell.levels, cell.n, people, [
+            Estimate(_or_none(cell.mean), _or_none(cell.low), _or_none(cell.high), cell.n),
+            Estimate(_or_none(cell.quantiles[2]), None, None, cell.n),
+        ])
+        for cell in errors.cells
+    )  # fmt: skip
+    note = "error: prediction − outcome"
+    columns = ("mean error", "median error")
+    return CellTable(errors.attributes, columns, cells, errors.unlisted, note)
+
+
+def _cell(
+    levels: tuple[Any, ...],
+    rows: int,
+    people: dict[tuple[str, ...], int] | None,
+    estimates: list[Estimate],
+) -> Cell:
+    named = tuple(str(level) for level in levels)
+    return Cell(named, rows, rows if people is None else people.get(named, 0), tuple(estimates))
+
+
+def _people(table: AuditTable, groups: list[Column]) -> dict[tuple[str, ...], int] | None:
+    """Different ids in every cell; None where each row is a person."""
+    if table.ids is None:
+        return None
+    codes = np.column_stack([table.ids.codes, *(column.codes for column in groups)])
+    cells, counts = np.unique(np.unique(codes, axis=0)[:, 1:], axis=0, return_counts=True)
+    return {
+        tuple(str(c.levels[code]) for c, code in zip(groups, cell, strict=True)): int(count)
+        for cell, count in zip(cells, counts, strict=True)
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

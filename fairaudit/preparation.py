@@ -1,0 +1,268 @@
+"""From a table and the names of its columns to an AuditTable: roles, missing values, scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.columns import Kind, columns_from, split_kinds
+from fairaudit.errors import InputError
+from fairaudit.result import ColumnFacts, Excluded
+from fairaudit.table import AuditTable, unknown_column
+from fairaudit.where import rows_where
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairaudit.columns import Column
+    from fairaudit.models import Predictor
+
+__all__ = ["MISSING", "Prepared", "Roles", "column_facts", "prepare"]
+
+MISSING = ("auto", "error", "category", "drop")
+#: Names by which an outcome is recognized, in this order.
+OUTCOME_NAMES = ("y", "label", "target", "outcome", "y_true")
+MISSING_LEVEL = "(missing)"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which column is what.
+
+    Attributes
+    ----------
+    sensitive : tuple of str
+        A kind may follow the name: ``"age:continuous"``.
+    outcome : str or None
+        None: inferred. A kind may follow.
+    predictions : tuple of str
+        Empty where a model predicts.
+    weights, ids : str or None
+    where : str or None
+        A condition that rows must meet.
+    missing : str
+        What happens to missing sensitive values: ``"auto"`` (a category of their own, an error in
+        a continuous column), ``"error"``, ``"category"`` or ``"drop"``.
+    on : str
+        ``"scores"`` or ``"labels"``.
+    threshold : float or None
+        Scores at or above it count as the larger class.
+    """
+
+    sensitive: tuple[str, ...]
+    outcome: str | None = None
+    predictions: tuple[str, ...] = ()
+    weights: str | None = None
+    ids: str | None = None
+    where: str | None = None
+    missing: str = "auto"
+    on: str = "scores"
+    threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("missing", self.missing, MISSING),
+            ("on", self.on, ("scores", "labels")),
+        ):
+            if value not in known:
+                raise InputError(
+                    f"The '{name}' option must be one of {', '.join(known)}. Got {value!r}."
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A table ready to be audited, and what was done to get there."""
+
+    table: AuditTable
+    features: tuple[str, ...]
+    excluded: tuple[Excluded, ...]
+    missing: Mapping[str, int]
+
+
+def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = None) -> Prepared:
+    """Assign the roles, handle missing values, predict, and check everything."""
+    columns = [str(name) for name in frame.columns]
+    frame = frame.set_axis(columns, axis=1)
+    kinds: dict[str, str] = {}
+    sensitive = _picked(roles.sensitive, columns, kinds, "--sensitive")
+    predictions = _picked(roles.predictions, columns, kinds, "--predictions")
+    others = [name for name in (roles.weights, roles.ids) if name is not None]
+    for name in others:
+        _require(name, columns)
+    taken = [*sensitive, *predictions, *others]
+    outcome = _outcome(roles.outcome, columns, taken, predictor, kinds)
+    if outcome in taken:
+        raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
+    frame, excluded = _selected(frame, roles.where)
+    frame, missing, dropped = _without_missing(frame, sensitive, outcome, kinds, roles.missing)
+    excluded += dropped
+    features: list[str] = []
+    if predictor is not None:
+        features = predictor.columns(columns, outcome=outcome, sensitive=sensitive, other=others)
+        predicted = predictor.predict(frame[features], on=roles.on)
+    else:
+        predicted = frame[predictions]
+    table = AuditTable.of(
+        predicted, frame[sensitive], frame[[outcome]],
+        weights=None if roles.weights is None else frame[roles.weights],
+        ids=None if roles.ids is None else frame[roles.ids],
+        kinds=kinds,
+    )  # fmt: skip
+    if roles.on == "labels":
+        table = as_labels(table, roles.threshold)
+    return Prepared(table, tuple(features), tuple(excluded), missing)
+
+
+def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
+    """The same table with labels in the place of scores."""
+    from dataclasses import replace
+
+    from fairaudit.measurements import default_threshold
+    from fairaudit.table import Prediction
+
+    if table.prediction.form == "labels":
+        return table
+    outcome, columns = table.require_outcome(), table.prediction.columns
+    if not outcome.kind.is_categorical:
+        raise InputError("Labels need an outcome of classes; this one is continuous.")
+    if len(columns) == 1:
+        cut = default_threshold(table) if threshold is None else threshold
+        if cut is None or len(outcome.levels) != 2:
+            raise InputError(
+                "Scores become labels with a threshold and an outcome of two classes. "
+                "Pass --threshold, or predict labels."
+            )
+        label = (np.asarray(columns[0].numeric) >= cut).astype(np.intp)
+        levels = outcome.levels
+    else:
+        label = np.column_stack([np.asarray(c.numeric) for c in columns]).argmax(axis=1)
+        levels = outcome.levels
+        if len(levels) != len(columns):
+            raise InputError(
+                f"{len(columns)} prediction columns do not fit {len(levels)} outcome classes. "
+                "Pass one per class, in the order of the sorted classes."
+            )
+    (column,) = columns_from({"label": levels[label]}, argument="predictions", outcome=True)
+    return replace(table, prediction=Prediction("labels", (column,)))
+
+
+def _picked(
+    specs: Sequence[str], columns: Sequence[str], kinds: dict[str, str], option: str
+) -> list[str]:
+    names: list[str] = []
+    for spec in specs:
+        name, kind = (spec, None) if spec in columns else split_kinds(spec)
+        _require(name, columns)
+        if name in names:
+            raise InputError(f"Column {name!r} is given twice as {option}. Give it once.")
+        if kind is not None:
+            kinds[name] = kind.value
+        names.append(name)
+    return names
+
+
+def _require(name: str, columns: Sequence[str]) -> None:
+    if name not in columns:
+        raise InputError(unknown_column(name, columns))
+
+
+def _outcome(
+    given: str | None,
+    columns: Sequence[str],
+    taken: Sequence[str],
+    predictor: Predictor | None,
+    kinds: dict[str, str],
+) -> str:
+    """The outcome that was named, or the one column that can be it."""
+    if given is not None:
+        return _picked([given], columns, kinds, "--outcome")[0]
+    features = () if predictor is None else predictor.features or ()
+    left = [name for name in columns if name not in taken and name not in features]
+    known = predictor is None or predictor.features is not None
+    if known and len(left) == 1:
+        return left[0]
+    for name in OUTCOME_NAMES:
+        found = [column for column in left if column.lower() == name]
+        if len(found) == 1:
+            return found[0]
+    if not left:
+        raise InputError(
+            "No column is left to be the outcome: all are features, sensitive or predictions. "
+            "Name it with --outcome."
+        )
+    shown = ", ".join(left[:12]) + (", …" if len(left) > 12 else "")
+    raise InputError(f"The outcome is not clear. Name it with --outcome; candidates: {shown}.")
+
+
+def _selected(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, list[Excluded]]:
+    if where is None:
+        return frame, []
+    mask = rows_where(frame, where)
+    if not mask.any():
+        raise InputError(f"No row meets --where {where!r}.")
+    left_out = int((~mask).sum())
+    return frame[mask], [Excluded(left_out, f"not {where}")] if left_out else []
+
+
+def _without_missing(
+    frame: pd.DataFrame, sensitive: list[str], outcome: str, kinds: dict[str, str], policy: str
+) -> tuple[pd.DataFrame, dict[str, int], list[Excluded]]:
+    counts = {name: int(frame[name].isna().sum()) for name in [*sensitive, outcome]}
+    frame = frame.copy(deep=False)
+    excluded: list[Excluded] = []
+    for name in [outcome, *sensitive]:
+        if counts[name] == 0:
+            continue
+        categorical = name in sensitive and _categorical(frame[name], kinds.get(name))
+        if policy == "drop":
+            keep = frame[name].notna()
+            excluded.append(Excluded(int((~keep).sum()), f"{name} is missing"))
+            frame = frame[keep]
+        elif name != outcome and policy in ("auto", "category") and categorical:
+            kinds.setdefault(name, Kind.CATEGORICAL.value)
+            frame[name] = _with_missing_level(frame[name])
+        else:
+            row = int(np.flatnonzero(frame[name].isna())[0])
+            way_out = (
+                "Pass --missing drop to leave these rows out"
+                if name == outcome or policy == "error"
+                else f"Pass --missing drop, or declare it {name}:categorical"
+            )
+            raise InputError(
+                f"Column {name!r} has {counts[name]} missing values, the first in row {row}. "
+                f"{way_out}."
+            )
+    if frame.empty:
+        raise InputError("No row is left after dropping missing values.")
+    return frame, counts, excluded
+
+
+def _categorical(values: pd.Series, kind: str | None) -> bool:
+    if kind is not None:
+        return Kind(kind).is_categorical
+    import pandas as pd
+
+    numbers = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
+    return not numbers or values.nunique() <= 2
+
+
+def _with_missing_level(values: pd.Series) -> Any:
+    import pandas as pd
+
+    whole = pd.api.types.is_float_dtype(values) and (values.dropna() % 1 == 0).all()
+    present = values.notna()
+    text = (values[present].astype(int) if whole else values[present]).astype(str)
+    return text.reindex(values.index, fill_value=MISSING_LEVEL).astype(object)
+
+
+def column_facts(column: Column, missing: int = 0) -> ColumnFacts:
+    """A column for the record."""
+    if column.kind.is_categorical:
+        levels = tuple(str(level) for level in column.levels)
+        return ColumnFacts(column.name, str(column.kind), levels, None, None, missing)
+    low, high = float(column.levels[0]), float(column.levels[-1])
+    return ColumnFacts(column.name, str(column.kind), (), low, high, missing)

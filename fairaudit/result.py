@@ -1,0 +1,534 @@
+"""What an audit returns: a frozen record that every report, gate and re-run starts from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "SCHEMA",
+    "AuditResult",
+    "Capsule",
+    "Cell",
+    "CellTable",
+    "ColumnFacts",
+    "CopyQuality",
+    "Estimate",
+    "Excluded",
+    "Finding",
+    "MeasuredValue",
+    "Source",
+    "TableFacts",
+    "Verdict",
+    "format_of",
+    "known_format",
+    "report_formats",
+]
+
+#: Name and version of the JSON form; the number grows when a field changes its meaning.
+SCHEMA = "fairaudit/audit/1"
+
+
+class Verdict(str, Enum):
+    """What an audit concludes."""
+
+    VIOLATION = "violation"
+    NO_VIOLATION = "no violation found"
+    INCONCLUSIVE = "inconclusive"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The answer to one question.
+
+    Attributes
+    ----------
+    family : str
+        ``"joint"`` (the gate), ``"attribute"``, ``"pair"`` or ``"outcome"``.
+    name : str
+        What was asked about: ``"race, sex, age"``, ``"sex"``, ``"repaid = 1"``.
+    attributes : tuple of str
+    outcome : str or None
+        The outcome class or range that the rows are limited to.
+    rows : int
+    statistic : str
+    value : float or None
+        The observed statistic.
+    p_value : float or None
+        None where it cannot be given; `inconclusive` says why.
+    p_interval : tuple of float
+        95 % Monte-Carlo interval of the p-value.
+    p_adjusted : float or None
+        Adjusted for the other questions behind the gate; None for the gate itself.
+    significant : bool
+        The gate: p ≤ alpha. Others: the gate was passed and the adjusted p ≤ alpha.
+    kpc : float or None
+        Size of the dependence: KPC with one neighbour, ties averaged.
+    copies : int
+    copies_by : str
+        The conditional law behind the copies.
+    inconclusive : str or None
+        Why the p-value should not be acted on.
+    seconds : float
+        CPU.
+    """
+
+    family: str
+    name: str
+    attributes: tuple[str, ...]
+    outcome: str | None
+    rows: int
+    statistic: str
+    value: float | None
+    p_value: float | None
+    p_interval: tuple[float, float]
+    p_adjusted: float | None
+    significant: bool
+    kpc: float | None
+    copies: int
+    copies_by: str
+    inconclusive: str | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredValue:
+    """One measured number.
+
+    Attributes
+    ----------
+    key : str
+        For programs and for tolerances: ``"kpc"``, ``"deo"``, …
+    name : str
+        For people.
+    value : float or None
+        None when the measure does not fit the table; `note` then says why.
+    attributes : tuple of str
+    note : str
+    """
+
+    key: str
+    name: str
+    value: float | None
+    attributes: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval and the rows behind it; None where it is undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One group of people: a combination of levels.
+
+    Attributes
+    ----------
+    levels : tuple of str
+    rows, people : int or None
+        People differ from rows where ids are given. None if masked.
+    estimates : tuple of Estimate
+        In the order of `CellTable.columns`.
+    masked : bool
+        Too few people to be shown, or hidden to protect another cell that has.
+    """
+
+    levels: tuple[str, ...]
+    rows: int | None
+    people: int | None
+    estimates: tuple[Estimate, ...]
+    masked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellTable:
+    """Rates (classification) or errors (regression) of every group.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    columns : tuple of str
+        ``("selected", "TPR", "FPR")`` or ``("mean error",)``.
+    cells : tuple of Cell
+    unlisted : int
+        Further combinations without rows.
+    note : str
+        How the numbers were made (the threshold, say).
+    """
+
+    attributes: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    unlisted: int
+    note: str = ""
+
+    @property
+    def masked(self) -> int:
+        return sum(cell.masked for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """A column as the audit understood it.
+
+    Attributes
+    ----------
+    name, kind : str
+    levels : tuple of str
+        Of a categorical column.
+    low, high : float or None
+        Of a numeric one.
+    missing : int
+        Values that were missing in the data.
+    """
+
+    name: str
+    kind: str
+    levels: tuple[str, ...]
+    low: float | None
+    high: float | None
+    missing: int
+
+    def describe(self) -> str:
+        """``race: categorical, 4 levels (a, b, c, d)`` or ``age: integer, 18 to 90``."""
+        if self.levels:
+            shown = ", ".join(self.levels[:6]) + (", …" if len(self.levels) > 6 else "")
+            text = f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown})"
+        else:
+            text = f"{self.name}: {self.kind}, {self.low:g} to {self.high:g}"
+        return text + (f"; {self.missing} missing" if self.missing else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """Rows that were left out, and why."""
+
+    rows: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What was audited.
+
+    Attributes
+    ----------
+    rows, people : int
+    prediction : str
+    outcome : ColumnFacts
+    attributes : tuple of ColumnFacts
+    features : tuple of str
+        Columns that went into the model.
+    excluded : tuple of Excluded
+    weights, ids : str or None
+        Names of these columns.
+    """
+
+    rows: int
+    people: int
+    prediction: str
+    outcome: ColumnFacts
+    attributes: tuple[ColumnFacts, ...]
+    features: tuple[str, ...]
+    excluded: tuple[Excluded, ...]
+    weights: str | None
+    ids: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CopyQuality:
+    """Whether the p-value of the joint test can be believed.
+
+    Attributes
+    ----------
+    trustworthy : bool
+    because : str
+    copies_by : str
+    copy_check, calibration : float or None
+        p-values of the two checks of a fitted density; None where nothing was fitted.
+    moved : float
+        Share of rows whose attributes differ between data and copies.
+    distinct : int
+        Different copies among those looked at.
+    scores : dict
+        Held-out log-likelihood per row of the density families that were tried.
+    """
+
+    trustworthy: bool
+    because: str
+    copies_by: str
+    copy_check: float | None
+    calibration: float | None
+    moved: float
+    distinct: int
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that took part: its path, its kind, and the SHA-256 of its bytes."""
+
+    path: str | None
+    kind: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capsule:
+    """Everything needed to repeat the audit.
+
+    Attributes
+    ----------
+    created : str
+        UTC, ISO 8601.
+    version : str
+        Of fairaudit.
+    python, platform : str
+    packages : dict
+        Versions.
+    seed, copies, steps : int
+    model : Source or None
+    data : tuple of Source
+    table_sha256 : str
+        Of the audited columns as they entered the tests.
+    options : dict
+        Settings of the audit that are not defaults of the record.
+    command : str or None
+        The command that was run.
+    """
+
+    created: str
+    version: str
+    python: str
+    platform: str
+    packages: dict[str, str]
+    seed: int
+    copies: int
+    steps: int
+    model: Source | None
+    data: tuple[Source, ...]
+    table_sha256: str
+    options: dict[str, Any]
+    command: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditResult:
+    """Verdict and evidence.
+
+    Attributes
+    ----------
+    verdict : Verdict
+    because : str
+        The verdict in one sentence for people.
+    alpha : float
+    adjust : str
+        ``"holm"`` or ``"fdr_bh"``, among the questions behind the gate.
+    tolerance : dict
+        Sizes up to which a significant effect is a note.
+    table : TableFacts
+    findings : tuple of Finding
+        The gate first.
+    measures : tuple of MeasuredValue
+    cells : CellTable or None
+    quality : CopyQuality
+    null : tuple of float
+        The gate's statistic on every copy.
+    notes : tuple of str
+        What a reader must know.
+    capsule : Capsule
+    seconds : float
+        CPU of the whole audit.
+    """
+
+    verdict: Verdict
+    because: str
+    alpha: float
+    adjust: str
+    tolerance: dict[str, float]
+    table: TableFacts
+    findings: tuple[Finding, ...]
+    measures: tuple[MeasuredValue, ...]
+    cells: CellTable | None
+    quality: CopyQuality
+    null: tuple[float, ...] = field(repr=False)
+    notes: tuple[str, ...]
+    capsule: Capsule = field(repr=False)
+    seconds: float
+
+    @property
+    def joint(self) -> Finding:
+        """The gate: all attributes together."""
+        return self.findings[0]
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the gate."""
+        return self.joint.p_value
+
+    def summary(self) -> str:
+        """The verdict and the findings, as plain text."""
+        return self.render("txt")
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per finding."""
+        import pandas as pd
+
+        frame = pd.DataFrame([asdict(finding) for finding in self.findings])
+        low, high = zip(*frame.pop("p_interval"), strict=True)
+        frame["attributes"] = [", ".join(names) for names in frame["attributes"]]
+        frame.insert(frame.columns.get_loc("p_value") + 1, "p_low", low)
+        frame.insert(frame.columns.get_loc("p_low") + 1, "p_high", high)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON; undefined numbers are None."""
+        return {"schema": SCHEMA, **_plain(asdict(self))}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> AuditResult:
+        """The inverse of `to_dict`."""
+        if not isinstance(record, Mapping) or record.get("schema") != SCHEMA:
+            found = record.get("schema") if isinstance(record, Mapping) else None
+            raise InputError(
+                f"This is not an audit record of the form {SCHEMA!r} (its schema is {found!r}). "
+                "Pass a file written by `fairaudit test --report audit.json`."
+            )
+        try:
+            return _audit_from(record)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"The audit record is damaged ({type(error).__name__}: {error}). "
+                "Write it again with `fairaudit test --report audit.json`."
+            ) from None
+
+    def suppressed(self, fewest: int) -> AuditResult:
+        """The same result with cells of fewer than `fewest` people masked."""
+        from fairaudit.suppression import suppress
+
+        options = {**self.capsule.options, "suppress": fewest}
+        cells = None if self.cells is None else suppress(self.cells, fewest)
+        return replace(self, cells=cells, capsule=replace(self.capsule, options=options))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Histogram of the copies' statistics with the observed value; returns the Axes."""
+        from fairaudit.testing.result import plot_null
+
+        joint = self.joint
+        return plot_null(self.null, joint.value, joint.p_value, joint.statistic, ax)
+
+    def render(self, form: str) -> str:
+        """The result in one of the installed report formats (``"html"``, ``"md"``, …)."""
+        return report_formats()[known_format(form)].load()(self)
+
+    def save(self, path: str | Path, *, suppress: int = 10) -> Path:
+        """Write a report; the extension of `path` names the format.
+
+        Cells of fewer than `suppress` people are masked; 0 shows all.
+        """
+        from fairaudit.files import write_text
+
+        target = Path(path)
+        form = known_format(format_of(target))
+        write_text(target, self.suppressed(suppress).render(form))
+        return target
+
+    def _repr_html_(self) -> str:
+        """For notebooks; in a frame of its own, so that styles do not leak."""
+        from html import escape
+
+        page = escape(self.render("html"), quote=True)
+        return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+def report_formats() -> dict[str, Any]:
+    """Installed renderers by format, as entry points of the group ``fairaudit.reports``."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group="fairaudit.reports")}
+
+
+def format_of(path: str | Path) -> str:
+    """The format that a file name asks for."""
+    return Path(path).suffix.lower().lstrip(".")
+
+
+def known_format(form: str) -> str:
+    """The format, if a renderer for it is installed."""
+    known = report_formats()
+    if form not in known:
+        raise InputError(
+            f"There is no report format {form or '(none)'!r}. Use one of: "
+            f"{', '.join(sorted(known))}."
+        )
+    return form
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(value, "item"):  # numpy's scalars
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _made(cls: type, record: Mapping[str, Any], **parts: Any) -> Any:
+    """An instance from a mapping; lists become tuples, `parts` replace what is nested."""
+    names = {one.name for one in fields(cls)}
+    values = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in record.items()
+        if name in names
+    }
+    return cls(**(values | parts))
+
+
+def _audit_from(record: Mapping[str, Any]) -> AuditResult:
+    table, capsule, cells = record["table"], record["capsule"], record["cells"]
+    return _made(
+        AuditResult, record,
+        verdict=Verdict(record["verdict"]),
+        table=_made(
+            TableFacts, table,
+            outcome=_made(ColumnFacts, table["outcome"]),
+            attributes=tuple(_made(ColumnFacts, one) for one in table["attributes"]),
+            excluded=tuple(_made(Excluded, one) for one in table["excluded"]),
+        ),
+        findings=tuple(_made(Finding, one) for one in record["findings"]),
+        measures=tuple(_made(MeasuredValue, one) for one in record["measures"]),
+        cells=None if cells is None else _made(
+            CellTable, cells,
+            cells=tuple(
+                _made(Cell, one, estimates=tuple(_made(Estimate, e) for e in one["estimates"]))
+                for one in cells["cells"]
+            ),
+        ),
+        quality=_made(CopyQuality, record["quality"]),
+        capsule=_made(
+            Capsule, capsule,
+            model=None if capsule["model"] is None else _made(Source, capsule["model"]),
+            data=tuple(_made(Source, one) for one in capsule["data"]),
+        ),
+    )  # fmt: skip

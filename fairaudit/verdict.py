@@ -1,0 +1,85 @@
+"""The one function that decides: for Python, the command line, pytest and every report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairaudit.errors import InputError
+from fairaudit.result import ColumnFacts, Finding, MeasuredValue, Verdict
+
+__all__ = ["as_words", "decide"]
+
+_NO_SIZE = ("equalized_odds_ratio", "kpc_r")  # large is no violation; not on every machine
+
+
+def decide(
+    joint: Finding,
+    measures: Sequence[MeasuredValue],
+    outcome: ColumnFacts,
+    *,
+    alpha: float,
+    tolerance: Mapping[str, float],
+) -> tuple[Verdict, str]:
+    """The verdict and the sentence that gives it to people.
+
+    A violation is p ≤ alpha of the joint test; where tolerances are given, at least one of the
+    measures they name must exceed its own, or the effect is called significant but tolerable. A
+    test that could not have rejected, or whose own checks failed, is inconclusive.
+    """
+    names = as_words(joint.attributes)
+    sizes = {name: _size(name, joint, measures) for name in tolerance}
+    reason = joint.inconclusive
+    if reason is None and 1 / (joint.copies + 1) > alpha:
+        reason = (
+            f"{joint.copies} copies cannot give a p-value of {alpha:g} or less; "
+            f"draw at least {int(1 / alpha - 1e-9)}"
+        )
+    if reason is not None or joint.p_value is None:
+        return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
+    about = f"about {names} that the outcome {outcome.name} does not explain"
+    p = f"p = {joint.p_value:.3g}"
+    if joint.p_value > alpha:
+        return Verdict.NO_VIOLATION, (
+            f"No violation found: in {joint.rows:,} rows there is no evidence at level {alpha:g} "
+            f"that the prediction carries information {about} ({p}). "
+            "That is not evidence of its absence."
+        )
+    small = [f"{name} {sizes[name]:.3g} ≤ {limit:g}" for name, limit in tolerance.items()
+             if sizes[name] <= limit]  # fmt: skip
+    if tolerance and len(small) == len(tolerance):
+        return Verdict.NO_VIOLATION, (
+            f"No violation beyond the tolerance: the prediction carries information {about} "
+            f"({p}), but within the size that was declared tolerable ({', '.join(small)})."
+        )
+    size = "" if joint.kpc is None else f", KPC {joint.kpc:.3f}"
+    return Verdict.VIOLATION, (
+        f"Violation of equalized odds: the prediction carries information {about} "
+        f"({p}, level {alpha:g}{size})."
+    )
+
+
+def as_words(names: Sequence[str]) -> str:
+    """``race, sex and age``.
+
+    Examples
+    --------
+    >>> as_words(["race", "sex", "age"]), as_words(["sex"])
+    ('race, sex and age', 'sex')
+    """
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _size(name: str, joint: Finding, measures: Sequence[MeasuredValue]) -> float:
+    """The first measure of this key: the one over all attributes that it can use."""
+    usable = [one for one in measures if one.key not in _NO_SIZE]
+    found = [one for one in usable if one.key == name]
+    if not found:
+        known = ", ".join(sorted({one.key for one in usable}))
+        raise InputError(
+            f"The tolerance names {name!r}, which this audit does not measure. Use one of: {known}."
+        )
+    value = found[0].value
+    if value is None:
+        raise InputError(f"The tolerance names {name!r}, which is undefined: {found[0].note}")
+    return value

@@ -1,0 +1,312 @@
+"""One HTML page that needs nothing else: no script, no request; light, dark and on paper."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairaudit_reports import html_parts as h
+from fairaudit_reports.html_evidence import evidence, size, where
+from fairaudit_reports.html_groups import groups
+from fairaudit_reports.markup import Markup, join, tag
+from fairaudit_reports.svg import icon, number
+
+if TYPE_CHECKING:
+    from fairaudit.result import AuditResult, ColumnFacts, Source
+
+__all__ = ["render"]
+
+MOST_LEVELS = 12  # of a column
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+LIMIT = "A test can find evidence of a violation; it cannot show that there is none."
+#: Levels of the two checks of a fitted density; `fairaudit.testing.diagnostics` sets them.
+COPY_CHECK_LEVEL, CALIBRATION_LEVEL = 0.01, 0.001
+
+_TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open"}
+
+
+def render(result: AuditResult) -> str:
+    """The report as one HTML document."""
+    from importlib.resources import files
+
+    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
+    title = f"{result.verdict}: equalized odds of {h.names(result.joint.attributes)} – fairaudit"
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content=f"fairaudit {result.capsule.version}"),
+        tag("link", rel="icon", href="data:,"),
+        tag("title", title),
+        tag("style", Markup("\n" + style)),
+    )
+    sections = (
+        _audited(result), evidence(result), where(result), size(result), groups(result),
+        _belief(result), _notes(result), _repeat(result),
+    )  # fmt: skip
+    body = tag(
+        "body",
+        _brand(result),
+        tag("main", _verdict(result), join(sections)),
+        _footer(result),
+        class_=_TONES[result.verdict.value],
+    )
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def _brand(result: AuditResult) -> Markup:
+    left = join([tag("strong", "fairaudit"), " audit of equalized odds"])
+    right = f"version {result.capsule.version}"
+    return tag("header", h.paragraph(tag("span", left), tag("span", right), class_="brand"))
+
+
+def _verdict(result: AuditResult) -> Markup:
+    words = tag(
+        "div",
+        h.paragraph("Verdict", class_="kicker"),
+        tag("h1", str(result.verdict), id="verdict"),
+    )
+    because = h.paragraph(result.because, class_="because name")
+    return join([
+        tag("div", icon(result.verdict.value), words, because, class_="banner"),
+        _facts(result),
+        _contents(),
+    ])  # fmt: skip
+
+
+def _facts(result: AuditResult) -> Markup:
+    table, joint = result.table, result.joint
+    day, time = h.when(result.capsule.created)
+    moment = tag("time", day, datetime=result.capsule.created)
+    facts: list[tuple[str, str, str]] = [("Rows", f"{table.rows:,}", "")]
+    if table.people != table.rows:
+        facts.append(("People", f"{table.people:,}", ""))
+    facts += [
+        ("Sensitive attributes", ", ".join(one.name for one in table.attributes), ""),
+        ("Outcome", table.outcome.name, table.outcome.kind),
+        ("p-value", h.chance(joint.p_value), "" if joint.p_value is not None else "not given"),
+        ("Size (KPC)", h.fixed(joint.kpc), "0 is none"),
+        ("Level α", number(result.alpha), ""),
+        ("Date", moment, time),
+    ]
+    return tag("dl", *(
+        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
+        for name, value, note in facts
+    ), class_="facts")  # fmt: skip
+
+
+def _contents() -> Markup:
+    links = (tag("li", tag("a", title, href=f"#{key}")) for key, title in h.SECTIONS.items())
+    return tag("nav", tag("ul", *links), aria_label="Sections")
+
+
+def _audited(result: AuditResult) -> Markup:
+    table = result.table
+    names = tag("em", h.names([one.name for one in table.attributes]))
+    question = join([
+        "Among rows with the same ", tag("em", table.outcome.name),
+        ", does the prediction still depend on ", names,
+        "? Equalized odds holds if it does not: Ŷ ⟂ A | Y.",
+    ])  # fmt: skip
+    columns = [("outcome", table.outcome), *(("sensitive", one) for one in table.attributes)]
+    return h.section(
+        "audited",
+        h.paragraph(question, class_="lead name"),
+        h.table(
+            "The outcome and the sensitive attributes",
+            [("Column", None), ("Role", None), ("Kind", None), ("Values", None),
+             ("Missing", "n")],
+            [h.body(_column(role, column) for role, column in columns)],
+        ),
+        h.listing([
+            ("Prediction", table.prediction),
+            ("Features of the model", _features(result)),
+            ("Rows", _rows(result)),
+            ("Weights", f"column {table.weights}" if table.weights else "none"),
+            ("Ids of people", f"column {table.ids}" if table.ids
+             else "none: every row counts as one person"),
+        ]),
+    )  # fmt: skip
+
+
+def _column(role: str, column: ColumnFacts) -> Markup:
+    if column.levels:
+        values = _listed(column.levels, MOST_LEVELS)
+        if len(column.levels) > 2:
+            values = f"{len(column.levels)} levels: {values}"
+    elif column.low is not None and column.high is not None:
+        values = f"{number(column.low, 6)} to {number(column.high, 6)}"
+    else:
+        values = "–"
+    return h.row(
+        h.row_head(column.name),
+        h.cell(role, "Role"),
+        h.cell(column.kind, "Kind"),
+        h.cell(values, "Values", "name"),
+        h.cell(f"{column.missing:,}", "Missing", "n"),
+    )
+
+
+def _listed(values: Sequence[str], most: int) -> str:
+    more = len(values) - most
+    return ", ".join(values[:most]) + (f", … and {more:,} more" if more > 0 else "")
+
+
+def _features(result: AuditResult) -> str:
+    if result.table.features:
+        count = len(result.table.features)
+        return f"{count:,}: {_listed(result.table.features, 40)}" if count > 1 else (
+            result.table.features[0]
+        )  # fmt: skip
+    if result.capsule.model is None:
+        return "not known: predictions were given, and no model"
+    return "not recorded"
+
+
+def _rows(result: AuditResult) -> Markup:
+    table = result.table
+    told = f"{table.rows:,} audited"
+    if table.people != table.rows:
+        told += f", of {table.people:,} people"
+    if not table.excluded:
+        return join([f"{told}; none was left out."])
+    left = sum(one.rows for one in table.excluded)
+    return join([
+        f"{told}; {left:,} left out:",
+        *(tag("p", f"{one.rows:,}: {one.reason}") for one in table.excluded),
+    ])  # fmt: skip
+
+
+def _belief(result: AuditResult) -> Markup:
+    quality = result.quality
+    mark = tag("span", class_="mark", aria_hidden="true")
+    answer = (
+        tag("strong", mark, "Yes", class_="good")
+        if quality.trustworthy
+        else tag("strong", mark, "No", class_="maybe")
+    )
+    moved = (
+        f"{h.percent(quality.moved)} of the rows have other attributes in a copy than in the data, "
+        "on average. At 0 there would be nothing to compare."
+    )
+    return h.section(
+        "belief",
+        h.paragraph(answer, f", because {quality.because}.", class_="lead name"),
+        h.paragraph(
+            "A p-value is only as good as its copies: apart from the prediction they must look "
+            "like the data. These checks never look at the prediction."
+        ),
+        h.listing([
+            ("Copies by", quality.copies_by),
+            ("Copy check", _check(
+                quality.copy_check, COPY_CHECK_LEVEL,
+                "Can the attributes and outcomes of the copies be told from those of the data?",
+            )),
+            ("Calibration", _check(
+                quality.calibration, CALIBRATION_LEVEL,
+                "Are the outcomes spread as the fitted model of the outcome says?",
+            )),
+            ("Rows that moved", moved),
+            ("Different copies", f"{quality.distinct:,} among those looked at"),
+        ]),
+        _scores(result),
+    )  # fmt: skip
+
+
+def _check(p: float | None, level: float, question: str) -> Markup:
+    if p is None:
+        return join(["not needed: nothing was fitted"])
+    told = "failed" if p <= level else "passed"
+    return join([
+        f"{told}, p = {h.chance(p)}",
+        tag("p", f"{question} A p-value of {number(level)} or less fails.", class_="quiet"),
+    ])  # fmt: skip
+
+
+def _scores(result: AuditResult) -> Markup | None:
+    quality = result.quality
+    if not quality.scores:
+        return None
+    used = max((name for name in quality.scores if quality.copies_by.startswith(name)),
+               key=len, default=None)  # fmt: skip
+    ranked = sorted(quality.scores.items(), key=lambda item: -_order(item[1]))
+    rows = (
+        h.row(h.row_head(name), h.cell(h.fixed(score), "Log-likelihood per row", "n"),
+             h.cell("used" if name == used else None, "Choice"))
+        for name, score in ranked
+    )  # fmt: skip
+    return h.table(
+        "Models of the outcome given the attributes that were tried; higher fits better",
+        [("Model", None), ("Log-likelihood per row, held out", "n"), ("Choice", None)],
+        [h.body(rows)],
+    )
+
+
+def _order(score: float | None) -> float:
+    return -math.inf if score is None else score
+
+
+def _notes(result: AuditResult) -> Markup:
+    if not result.notes:
+        return h.section("notes", h.paragraph("There are none."))
+    return h.section("notes", tag("ul", *(tag("li", note) for note in result.notes), class_="name"))
+
+
+def _repeat(result: AuditResult) -> Markup:
+    capsule = result.capsule
+    command = (
+        join([h.paragraph("The command that was run:"), tag("pre", tag("code", capsule.command))])
+        if capsule.command
+        else h.paragraph("The audit was called from Python; the settings below repeat it.")
+    )
+    day, time = h.when(capsule.created)
+    versions = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
+    options = "\n".join(f"{name} = {_plain(value)}" for name, value in capsule.options.items())
+    return h.section(
+        "repeat",
+        command,
+        h.paragraph("With the JSON record of this audit, everything is repeated and compared by"),
+        tag("pre", tag("code", "fairaudit verify audit.json")),
+        h.listing([
+            ("Created", f"{day} {time}".strip()),
+            ("Seed", str(capsule.seed)),
+            ("Copies", f"{capsule.copies:,}"),
+            ("Steps", f"{capsule.steps:,} between data and copy, where a model was fitted"),
+            ("Model", None if capsule.model is None else _source(capsule.model)),
+            *(("Data", _source(one)) for one in capsule.data),
+            ("Audited columns", _hash(capsule.table_sha256)),
+            ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+            ("Platform", capsule.platform),
+            ("CPU", f"{result.seconds:,.1f} seconds"),
+        ]),
+        join([tag("h3", "Options"), tag("pre", tag("code", options))]) if options else None,
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _hash(digest: str | None) -> Markup:
+    return tag("span", f"SHA-256 {digest}" if digest else "no hash", class_="hash")
+
+
+def _source(source: Source) -> Markup:
+    named = f"{source.path} ({source.kind})" if source.path else source.kind
+    return join([tag("span", named), tag("br"), _hash(source.sha256)])
+
+
+def _footer(result: AuditResult) -> Markup:
+    day, time = h.when(result.capsule.created)
+    return tag(
+        "footer",
+        h.paragraph(LIMIT, class_="limit"),
+        h.paragraph(f"fairaudit {result.capsule.version}, {day} {time}".rstrip()),
+    )

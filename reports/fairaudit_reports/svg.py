@@ -1,0 +1,314 @@
+"""Inline charts: fluid in width, so that text keeps its size on a phone and on paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairaudit_reports.markup import Markup, join, tag
+
+__all__ = [
+    "Dot",
+    "Scale",
+    "bar",
+    "far_away",
+    "histogram",
+    "icon",
+    "intervals",
+    "number",
+    "reaching",
+]
+
+NARROWEST = 0.1  # share of the histogram's width that the copies need, or the axis is broken
+_BROKEN = 0.7  # their share of a broken axis
+_ICONS = {
+    "violation": "M15 3h18l12 12v18L33 45H15L3 33V15z",  # octagon
+    "no violation found": "M24 3a21 21 0 1 0 0 42a21 21 0 1 0 0-42z",  # circle
+    "inconclusive": "M24 2l22 22-22 22L2 24z",  # diamond
+}
+_SIGNS = {
+    "violation": "M24 13v14M24 34.5v.5",  # exclamation mark
+    "no violation found": "M15 24h18",  # dash: nothing found, which is not a tick
+    "inconclusive": "M18.5 19a5.5 5.5 0 1 1 8 5c-1.8 1-2.5 2-2.5 4M24 34.5v.5",  # question mark
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Numbers from `low` to `high` as percentages of a chart's width."""
+
+    low: float
+    high: float
+    first: float = 0.0
+    last: float = 100.0
+
+    def __call__(self, value: float) -> float:
+        share = (value - self.low) / (self.high - self.low)
+        return self.first + (self.last - self.first) * min(1.0, max(0.0, share))
+
+    def ticks(self, most: int = 5) -> list[float]:
+        """Round numbers within the scale.
+
+        Examples
+        --------
+        >>> Scale(0, 1).ticks(), Scale(-0.013, 0.1).ticks()
+        ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.025, 0.05, 0.075, 0.1])
+        """
+        power = 10.0 ** math.floor(math.log10((self.high - self.low) / most))
+        for step in (power * k for k in (1, 2, 2.5, 5, 10, 20, 25, 50)):
+            start, end = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+            if end - start < most:
+                break
+        return [float(f"{k * step:.10g}") for k in range(start, end + 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One estimate in a chart of intervals."""
+
+    label: str
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Significant digits without an exponent where that stays short; a true minus sign.
+
+    Examples
+    --------
+    >>> number(-0.0234567), number(1234567), number(0.05, 2), number(2.4e-14)
+    ('−0.0235', '1,234,567', '0.05', '2.4e−14')
+    """
+    small = 0 < abs(value) < 1e-5
+    large = abs(value) >= 1000
+    text = f"{value:,.0f}" if large and abs(value) < 1e15 else f"{value:.{digits}g}"
+    if not small and "e" in text:
+        text = f"{value:.{digits + 4}f}".rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def reaching(null: Sequence[float], observed: float) -> int:
+    """Copies at least as large as the data, up to rounding: what the p-value counts."""
+    least = observed - 1e-12 * max(1.0, abs(observed))
+    return sum(value >= least for value in null)
+
+
+def icon(verdict: str) -> Markup:
+    """The verdict's own shape; decoration, since the word stands beside it."""
+    return tag(
+        "svg",
+        tag("path", d=_ICONS[verdict], class_="shape"),
+        tag("path", d=_SIGNS[verdict], class_="sign"),
+        viewBox="0 0 48 48", class_="icon", aria_hidden="true", focusable="false",
+    )  # fmt: skip
+
+
+def histogram(
+    null: Sequence[float], observed: float | None, *, title: str, description: str
+) -> Markup:
+    """The copies' statistics as bars, the observed one as a marked line.
+
+    Where the observed value is so far away that the copies would shrink to a sliver, the axis is
+    broken between them.
+    """
+    scale, broken = _scale(null, observed)
+    edges, counts = _bins(null, observed, scale)
+    top, base = 44.0, 244.0
+    highest = max(counts)
+    steps = [tick for tick in Scale(0, highest).ticks(3) if 0 < tick == int(tick)]
+    height = (base - top) / highest
+    line = None if observed is None else _place(observed, scale, broken)
+    x, anchor = _free_place(edges, counts, scale, line)
+    marks = []
+    for tick in steps:
+        y = base - tick * height
+        marks.append(_line("0%", "100%", y, class_="grid"))
+        copies = "1 copy" if tick == 1 else f"{tick:,.0f} copies"
+        marks.append(_text(x, y - 4, copies, anchor, "tick"))
+    for left, right, count in zip(edges, edges[1:], counts, strict=False):
+        if count:
+            place, tall = scale(left), count * height
+            wide = max(scale(right) - place - 0.12, 0.2)
+            reached = observed is not None and left >= observed - (right - left) / 2
+            marks.append(
+                tag("rect", x=f"{place:.3f}%", width=f"{wide:.3f}%", y=base - tall, height=tall,
+                    class_="bar reached" if reached else "bar")
+            )  # fmt: skip
+    marks.append(_line("0%", "100%", base, class_="axis"))
+    marks += _axis(scale, base)
+    if observed is not None and line is not None:
+        marks += _observed(line, observed, base)
+    if broken:
+        marks.append(_break(broken, base))
+    return _svg(marks, base + 26, title, description)
+
+
+def far_away(null: Sequence[float], observed: float | None) -> bool:
+    """Whether the axis is broken between the copies and the observed value."""
+    return bool(_scale(null, observed)[1])
+
+
+def _scale(null: Sequence[float], observed: float | None) -> tuple[Scale, str]:
+    """Where the copies lie, and on which side the axis is broken (``""``: not at all)."""
+    low, high = min(null), max(null)
+    span = high - low
+    if span <= 1e-9 * max(abs(low), abs(high)):  # constant
+        span = max(abs(high - observed) if observed is not None else 0.0, abs(high) / 10, 1e-3)
+        low, high = low - span / 4, high + span / 4
+    pad = (high - low) / 12
+    low, high = low - pad, high + pad
+    if observed is None or low < observed < high:
+        return Scale(low, high), ""
+    far = observed - low if observed >= high else high - observed
+    if (high - low) / (far * 1.1) >= NARROWEST:
+        return (
+            Scale(low, observed + far / 10) if observed >= high
+            else Scale(observed - far / 10, high)
+        ), ""  # fmt: skip
+    if observed >= high:
+        return Scale(low, high, 0.0, 100 * _BROKEN), "right"
+    return Scale(low, high, 100 * (1 - _BROKEN), 100.0), "left"
+
+
+def _bins(
+    null: Sequence[float], observed: float | None, scale: Scale
+) -> tuple[list[float], list[int]]:
+    """Equal bins over the copies, with the observed value on an edge where it lies among them."""
+    low, high = min(null), max(null)
+    wanted = min(36, max(12, 2 * math.isqrt(len(null))))
+    share = (scale(high) - scale(low)) / 100
+    width = (high - low) / min(wanted, max(8, round(1.5 * wanted * share)))
+    start = low
+    if width <= 1e-9 * max(abs(low), abs(high)):  # constant
+        width = (scale.high - scale.low) / 24
+        start = low - width / 2
+    slack = 0.0 if observed is None else 1e-12 * max(1.0, abs(observed))
+    if observed is not None and start < observed <= high + slack:
+        start = observed - math.ceil((observed - start) / width - 1e-9) * width
+        size = math.floor((high - start + slack) / width) + 1
+    else:
+        size = max(1, math.ceil((high - start) / width - 1e-6))
+    counts = [0] * size
+    for value in null:
+        counts[min(size - 1, max(0, math.floor((value - start + slack) / width)))] += 1
+    return [start + width * k for k in range(size + 1)], counts
+
+
+def _free_place(
+    edges: list[float], counts: list[int], scale: Scale, line: float | None
+) -> tuple[str, str]:
+    """Where words leave bars and line alone: a position and an anchor."""
+
+    def crowd(first: float, last: float) -> float:
+        bars = (
+            count / max(counts)
+            for edge, count in zip(edges, counts, strict=False)
+            if first <= scale(edge) <= last
+        )
+        return max(bars, default=0.0) + (line is not None and first <= line <= last)
+
+    places = [
+        (crowd(76, 100), "100%", "end"),
+        (crowd(0, 24), "0%", "start"),
+        *((crowd(x - 13, x + 13) + 0.1, f"{x}%", "middle") for x in (50, 30, 70)),
+    ]
+    _, x, anchor = min(places, key=lambda place: place[0])
+    return x, anchor
+
+
+def _place(observed: float, scale: Scale, broken: str) -> float:
+    """Where the observed value stands, in percent."""
+    return {"": scale(observed), "right": 92.0, "left": 8.0}[broken]
+
+
+def _observed(x: float, observed: float, base: float) -> list[Markup]:
+    anchor = "start" if x < 20 else "end" if x > 80 else "middle"
+    point = tag("path", d="M-6 0h12l-6 9z", class_="pointer")
+    return [
+        tag("line", x1=f"{x:.3f}%", x2=f"{x:.3f}%", y1=26, y2=base, class_="observed"),
+        tag("svg", point, x=f"{x:.3f}%", y=20, overflow="visible", width=1, height=1),
+        _text(f"{x:.3f}%", 13, f"observed {number(observed)}", anchor, "strong"),
+    ]
+
+
+def _break(side: str, base: float) -> Markup:
+    """Two strokes through the axis."""
+    x = (100 * _BROKEN + 92) / 2 if side == "right" else (100 * (1 - _BROKEN) + 8) / 2
+    strokes = tag("path", d="M-7 8l6-16M1 8l6-16", class_="axis")
+    gap = tag("rect", x=-3, y=-3, width=6, height=6, class_="gap")
+    return tag("svg", gap, strokes, x=f"{x:.3f}%", y=base, overflow="visible", width=1, height=1)
+
+
+def _axis(scale: Scale, base: float) -> list[Markup]:
+    marks = []
+    for tick in scale.ticks():
+        x = scale(tick)
+        marks.append(tag("line", x1=f"{x:.3f}%", x2=f"{x:.3f}%", y1=base, y2=base + 5,
+                         class_="axis"))  # fmt: skip
+        anchor = "start" if x < 4 else "end" if x > 96 else "middle"
+        marks.append(_text(f"{x:.3f}%", base + 20, number(tick), anchor, "tick"))
+    return marks
+
+
+def intervals(dots: Sequence[Dot], scale: Scale, *, title: str, description: str) -> Markup:
+    """One row per group: its label, its estimate as a dot, its interval as a line."""
+    step, top = 36.0, 4.0
+    base = top + step * len(dots)
+    inner = Scale(scale.low, scale.high, 3.0, 97.0)
+    marks = [
+        tag("line", x1=f"{inner(t):.3f}%", x2=f"{inner(t):.3f}%", y1=top, y2=base,
+            class_="axis" if t == 0 > scale.low else "grid")
+        for t in inner.ticks(3)
+    ]  # fmt: skip
+    for row, dot in enumerate(dots):
+        y = top + step * row + 26
+        marks.append(_text("0%", y - 9, _short(dot.label), "start", "tick inrow"))
+        if dot.value is None:
+            marks.append(_text("50%", y + 4, "no rows", "middle", "tick"))
+            continue
+        if dot.low is not None and dot.high is not None:
+            left, right = f"{inner(dot.low):.3f}%", f"{inner(dot.high):.3f}%"
+            marks.append(_line(left, right, y, class_="reach"))
+            for end in (left, right):
+                marks.append(tag("line", x1=end, x2=end, y1=y - 4, y2=y + 4, class_="reach"))
+        marks.append(tag("circle", cx=f"{inner(dot.value):.3f}%", cy=y, r=4.5, class_="dot"))
+    marks.append(_line("0%", "100%", base, class_="axis"))
+    for tick in inner.ticks(3):
+        x, shown = inner(tick), number(tick)
+        anchor = "middle" if len(shown) < 4 or 4 < x < 96 else "start" if x < 4 else "end"
+        marks.append(_text(f"{x:.3f}%", base + 17, shown, anchor, "tick"))
+    return _svg(marks, base + 24, title, description)
+
+
+def bar(value: float | None, scale: Scale, *, strong: bool) -> Markup:
+    """An effect size beside its number; decoration."""
+    zero = scale(0.0)
+    marks = [tag("line", x1=f"{zero:.2f}%", x2=f"{zero:.2f}%", y1=0, y2=14, class_="axis")]
+    if value is not None:
+        end = scale(value)
+        marks.append(
+            tag("rect", x=f"{min(zero, end):.2f}%", width=f"{max(abs(end - zero), 0.8):.2f}%",
+                y=3.5, height=7, class_="bar reached" if strong else "bar")
+        )  # fmt: skip
+    return tag("svg", *marks, class_="spark", height=14, aria_hidden="true", focusable="false")
+
+
+def _svg(marks: Sequence[Markup], height: float, title: str, description: str) -> Markup:
+    return tag(
+        "svg", tag("title", title), tag("desc", description), join(marks),
+        class_="chart", role="img", width="100%", height=height,
+    )  # fmt: skip
+
+
+def _line(x1: str, x2: str, y: float, *, class_: str) -> Markup:
+    return tag("line", x1=x1, x2=x2, y1=y, y2=y, class_=class_)
+
+
+def _text(x: str, y: float, text: str, anchor: str, class_: str) -> Markup:
+    return tag("text", text, x=x, y=y, text_anchor=anchor, class_=class_)
+
+
+def _short(text: str, most: int = 44) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,164 @@
+"""Disclosure control: what `suppress` hides, and that nobody can compute it from the rest."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from fairaudit.result import Cell, CellTable, Estimate
+from fairaudit.suppression import suppress
+
+HIDDEN = Estimate(None, None, None, None)
+
+
+def rate(rows):
+    return Estimate(0.5, 0.4, 0.6, rows) if rows else Estimate(None, None, None, 0)
+
+
+def cell(number, zeros, ones, rows_per_person=1):
+    """A group with so many people of each outcome."""
+    rows = zeros + ones
+    return Cell(
+        (f"level {number}",), rows, -(-rows // rows_per_person),
+        (rate(rows), rate(ones), rate(zeros)),
+    )  # fmt: skip
+
+
+def table(*groups, rows_per_person=1):
+    cells = tuple(cell(k, *group, rows_per_person) for k, group in enumerate(groups))
+    return CellTable(("a",), ("selected", "TPR", "FPR"), cells, 0)
+
+
+def counts(one):
+    return [one.people or 0, *(estimate.rows or 0 for estimate in one.estimates)]
+
+
+def hidden(before, after):
+    """The cells that are masked after and were not before."""
+    pairs = zip(before.cells, after.cells, strict=True)
+    return [old for old, new in pairs if new.masked and not old.masked]
+
+
+count = st.one_of(st.just(0), st.integers(0, 12), st.integers(0, 60))
+tables = st.builds(
+    lambda groups, rows: table(*groups, rows_per_person=rows),
+    st.lists(st.tuples(count, count), min_size=1, max_size=9),
+    st.integers(1, 3),
+)
+fewest = st.integers(2, 15)
+
+
+@given(tables, fewest)
+def test_no_small_count_is_visible(before, k):
+    for one in suppress(before, k).cells:
+        if not one.masked:
+            assert not any(0 < number < k for number in counts(one))
+
+
+@given(tables, fewest)
+def test_masked_cells_show_nothing_and_others_all(before, k):
+    after = suppress(before, k)
+    assert replace(after, cells=()) == replace(before, cells=())
+    for old, new in zip(before.cells, after.cells, strict=True):
+        if new.masked:
+            assert new == Cell(old.levels, None, None, (HIDDEN,) * 3, masked=True)
+        else:
+            assert new == old
+
+
+@given(tables, fewest)
+def test_nothing_is_masked_without_a_reason(before, k):
+    if not any(0 < number < k for one in before.cells for number in counts(one)):
+        assert suppress(before, k) == before
+
+
+@given(tables, fewest)
+def test_cells_without_people_stay(before, k):
+    for old, new in zip(before.cells, suppress(before, k).cells, strict=True):
+        if old.rows == 0:
+            assert new == old
+
+
+@given(tables, fewest)
+def test_totals_give_no_cell_away(before, k):
+    """Whoever knows the total of a column and the visible cells knows the sum of the hidden."""
+    after = suppress(before, k)
+    behind = hidden(before, after)
+    if not behind:
+        return
+    filled = [one for one in before.cells if one.rows]
+    assert len(behind) >= min(2, len(filled))
+    totals = [sum(column) for column in zip(*map(counts, before.cells), strict=True)]
+    visible = [one for one in after.cells if not one.masked]
+    shown = [sum(counts(one)[j] for one in visible) for j in range(4)]
+    for j, total in enumerate(totals):
+        left = total - shown[j]
+        assert left == sum(counts(one)[j] for one in behind)
+        if len(behind) < len(filled):  # there was something left to mask
+            assert left == 0 or left >= k
+
+
+@given(tables, fewest)
+def test_twice_is_once(before, k):
+    once = suppress(before, k)
+    assert suppress(once, k) == once
+
+
+@given(tables, fewest, fewest)
+def test_a_stricter_limit_hides_more_and_does_not_lean_on_what_was_hidden(before, k, more):
+    assume(k < more)
+    once = suppress(before, k)
+    twice = suppress(once, more)
+    for old, new in zip(once.cells, twice.cells, strict=True):
+        assert new.masked or new == old
+        assert new.masked or not any(0 < number < more for number in counts(new))
+    behind = hidden(once, twice)
+    if behind:  # the difference of the two tables
+        open_before = [one for one in once.cells if one.rows]
+        assert len(behind) >= min(2, len(open_before))
+        if len(behind) < len(open_before):
+            sums = [sum(column) for column in zip(*map(counts, behind), strict=True)]
+            assert all(total == 0 or total >= more for total in sums)
+
+
+def masked(result):
+    return [one.masked for one in result.cells]
+
+
+def test_the_smallest_open_cells_protect_a_small_one():
+    assert masked(suppress(table((2, 2), (50, 50), (20, 20), (90, 90)), 10)) == [
+        True, False, True, False,
+    ]  # fmt: skip
+    # two small cells that together have fewer than ten need a third
+    assert masked(suppress(table((2, 2), (2, 2), (20, 20), (90, 90)), 10)) == [
+        True, True, True, False,
+    ]  # fmt: skip
+    # two small cells that hide each other do not
+    assert masked(suppress(table((9, 9), (9, 9), (20, 20)), 10)) == [True, True, False]
+
+
+def test_few_of_one_outcome_are_few():
+    assert masked(suppress(table((3, 400), (50, 50), (60, 60)), 10)) == [True, True, False]
+    assert masked(suppress(table((0, 400), (50, 50)), 10)) == [False, False]
+
+
+def test_people_count_and_not_rows():
+    many_rows = table((12, 12), (40, 40), (40, 40), rows_per_person=3)
+    assert masked(suppress(many_rows, 10)) == [True, True, False]
+
+
+def test_a_single_group_can_only_be_hidden():
+    assert masked(suppress(table((3, 3), (0, 0)), 10)) == [True, False]
+
+
+def test_a_cell_that_was_masked_alone_gets_company():
+    one, *others = table((3, 3), (20, 20), (30, 30), (40, 40)).cells
+    alone = replace(one, rows=None, people=None, estimates=(HIDDEN,) * 3, masked=True)
+    given_so = CellTable(("a",), ("selected", "TPR", "FPR"), (alone, *others), 0)
+    assert sum(masked(suppress(given_so, 10))) >= 2
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_limits_that_hide_nothing(k):
+    assert suppress(table((1, 1), (50, 50)), k) == table((1, 1), (50, 50))
