@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
 
-__all__ = ["Column", "Kind", "columns_from", "parse_kind", "split_kinds"]
+__all__ = ["Column", "Kind", "columns_from", "level_text", "parse_kind", "split_kinds"]
 
 MAX_OUTCOME_CLASSES = 20
 _MANY_NUMBERS = 10  # different numbers; text among so many is taken for a mistake
@@ -62,7 +62,7 @@ class Column:
     def describe(self) -> str:
         """``race: categorical, 4 levels (a, b, c, d)`` or ``age: continuous, 18 to 90``."""
         if self.kind.is_categorical:
-            shown = ", ".join(str(level) for level in self.levels[:6])
+            shown = ", ".join(level_text(level) for level in self.levels[:6])
             more = ", …" if len(self.levels) > 6 else ""
             return f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown}{more})"
         return f"{self.name}: {self.kind}, {self.levels[0]:g} to {self.levels[-1]:g}"
@@ -74,6 +74,18 @@ class Column:
         return Column(
             self.name, self.kind, np.searchsorted(kept, codes), self.levels[kept], numeric
         )
+
+
+def level_text(level: Any) -> str:
+    """A level for people: whole numbers without a point.
+
+    Examples
+    --------
+    >>> level_text(2.0), level_text("a"), level_text(True)
+    ('2', 'a', 'True')
+    """
+    whole = isinstance(level, (float, np.floating)) and float(level).is_integer()
+    return f"{level:.0f}" if whole else str(level)
 
 
 def parse_kind(text: str, name: str) -> Kind:

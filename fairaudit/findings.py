@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.kernels import Index
 from fairaudit.permute.base import FittedCopies
@@ -151,7 +152,7 @@ def _check_pair(pair: tuple[str, str], names: Sequence[str]) -> None:
 def _classes(table: AuditTable) -> list[tuple[str, Index]]:
     outcome = table.require_outcome()
     return [
-        (f"{outcome.name} = {level}", np.flatnonzero(outcome.codes == code))
+        (f"{outcome.name} = {level_text(level)}", np.flatnonzero(outcome.codes == code))
         for code, level in enumerate(outcome.levels)
     ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import Column
+from fairaudit.columns import Column, level_text
 from fairaudit.errors import InputError
 from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
 from fairaudit.table import AuditTable
@@ -238,7 +238,7 @@ def _cell(
     people: dict[tuple[str, ...], int] | None,
     estimates: list[Estimate],
 ) -> Cell:
-    named = tuple(str(level) for level in levels)
+    named = tuple(level_text(level) for level in levels)
     return Cell(named, rows, rows if people is None else people.get(named, 0), tuple(estimates))
 
 
@@ -249,7 +249,7 @@ def _people(table: AuditTable, groups: list[Column]) -> dict[tuple[str, ...], in
     codes = np.column_stack([table.ids.codes, *(column.codes for column in groups)])
     cells, counts = np.unique(np.unique(codes, axis=0)[:, 1:], axis=0, return_counts=True)
     return {
-        tuple(str(c.levels[code]) for c, code in zip(groups, cell, strict=True)): int(count)
+        tuple(level_text(c.levels[code]) for c, code in zip(groups, cell, strict=True)): int(count)
         for cell, count in zip(cells, counts, strict=True)
     }
 

@@ -36,6 +36,7 @@ __all__ = ["Predictor", "load_model", "predictor_of"]
 
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
+_SAVED_BY = "Saved by scikit-learn"
 _UNDERSTOOD = (
     ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm), .skops, .onnx, .json and .ubj "
     "(xgboost), .txt (lightgbm), or package.module:function"
@@ -199,6 +200,8 @@ class Predictor:
                 hint = "Fit it before it is saved."
             elif re.search(r"nan|missing|null", text, re.IGNORECASE):
                 hint = "Fill or drop the missing values, or put an imputer into the model."
+            elif any(note.startswith(_SAVED_BY) for note in self.notes):
+                hint = f"{self.notes[0]} Use the version that saved it, or save it again."
             else:
                 hint = "Pass the columns that it was fitted on, with the same types."
             raise InputError(
@@ -717,7 +720,7 @@ def _versions(caught: Sequence[Any]) -> str:
             if message.estimator_name not in names:
                 names.append(message.estimator_name)
     return " ".join(
-        f"Saved by scikit-learn {first_line(ValueError(version))} and opened by {now}: "
+        f"{_SAVED_BY} {first_line(ValueError(version))} and opened by {now}: "
         f"results may differ ({', '.join(names[:5])})."
         for version, names in seen.items()
     )
@@ -757,6 +760,8 @@ def _open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
         if trust:
             add_working_directory()
         return skops_io.loads(data, trusted=needed)
+    except MissingDependencyError as error:
+        raise MissingDependencyError(f"{name}: {error}") from None
     except FairAuditError:
         raise
     except Exception as error:

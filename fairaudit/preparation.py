@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import Kind, columns_from, split_kinds
+from fairaudit.columns import Kind, columns_from, level_text, split_kinds
 from fairaudit.errors import InputError
 from fairaudit.result import ColumnFacts, Excluded
 from fairaudit.table import AuditTable, unknown_column
@@ -262,7 +262,7 @@ def _with_missing_level(values: pd.Series) -> Any:
 def column_facts(column: Column, missing: int = 0) -> ColumnFacts:
     """A column for the record."""
     if column.kind.is_categorical:
-        levels = tuple(str(level) for level in column.levels)
+        levels = tuple(level_text(level) for level in column.levels)
         return ColumnFacts(column.name, str(column.kind), levels, None, None, missing)
     low, high = float(column.levels[0]), float(column.levels[-1])
     return ColumnFacts(column.name, str(column.kind), (), low, high, missing)

@@ -327,7 +327,7 @@ def is_allowed(name: str) -> bool:
     module, _, last = name.rpartition(".")
     try:
         grant = _Policy().grant(module, last)
-    except (_Refused, _Absent, MissingDependencyError):
+    except (_Refused, _Absent):
         return False
     if grant.role == "call":  # numpy.dtype, for one, can only be made safely by this module
         compiled = isinstance(grant.value, type) and module.startswith("sklearn.")

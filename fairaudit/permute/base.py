@@ -100,9 +100,8 @@ class FittedCopies:
     pit: Array | None = None
 
     def limited_to(self, rows: Index) -> FittedCopies:
-        """The same copies on some rows."""
-        pit = None if self.pit is None else self.pit[rows]
-        return replace(self, sampler=LimitedSampler(self.sampler, rows), pit=pit)
+        """The same copies on some rows; the density is judged on all rows as before."""
+        return replace(self, sampler=LimitedSampler(self.sampler, rows))
 
 
 class Copies(Protocol):

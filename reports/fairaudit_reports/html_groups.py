@@ -43,7 +43,7 @@ def groups(result: AuditResult) -> Markup:
         h.paragraph(_sentence(cells.note), class_="quiet name") if cells.note else None,
         _masking(cells),
         _interval_figure(cells),
-        h.table(caption, columns, [h.body(rows)]),
+        h.table(caption, columns, [h.body(rows)], scrolls=True),
         _left_out(cells),
     )
 

@@ -62,10 +62,10 @@ def several(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def names(names: Sequence[str]) -> str:
+def names(some: Sequence[str]) -> str:
     from fairaudit.verdict import as_words
 
-    return as_words(names) if names else "–"
+    return as_words(some) if some else "–"
 
 
 def when(created: str) -> tuple[str, str]:
@@ -99,10 +99,17 @@ def cell(text: str | None, label: str, class_: str | None = None) -> Markup:
     return tag("td", text, role="cell", data_label=label, class_=class_)
 
 
-def table(caption: str, columns: Sequence[tuple[str, str | None]], bodies: Iterable[str]) -> Markup:
+def table(
+    caption: str,
+    columns: Sequence[tuple[str, str | None]],
+    bodies: Iterable[str],
+    *,
+    scrolls: bool = False,
+) -> Markup:
     """A table in a box of its own; on a phone every row becomes a card.
 
-    The roles are spelled out because rows that are stacked lose them in some browsers.
+    A box that may have to be scrolled is reached by keyboard and has a name. The roles are
+    spelled out because rows that are stacked lose them in some browsers.
     """
     heads = (tag("th", name, scope="col", role="columnheader", class_=kind)
              for name, kind in columns)  # fmt: skip
@@ -113,6 +120,8 @@ def table(caption: str, columns: Sequence[tuple[str, str | None]], bodies: Itera
         join(bodies),
         role="table", class_="stack",
     )  # fmt: skip
+    if not scrolls:
+        return tag("div", table, class_="box")
     return tag("div", table, class_="box", role="region", tabindex=0, aria_label=caption)
 
 
