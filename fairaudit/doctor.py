@@ -67,6 +67,7 @@ _CORE = (
     ("statsmodels", "statsmodels"),
     ("narwhals", "narwhals"),
     ("joblib", "joblib"),
+    ("rich", "rich"),
 )
 # import name, what it is for, what pip installs
 _OPTIONAL = (
@@ -102,7 +103,9 @@ def examine() -> Diagnosis:
 
 
 def _component(module: str, distribution: str, needed_for: str, pip: str) -> Component:
-    found = _version(distribution) if find_spec(module) is not None else None
+    found = None
+    if find_spec(module) is not None:  # xgboost also comes as xgboost-cpu
+        found = _version(distribution) or _version(f"{distribution}-cpu")
     return Component(distribution, found, needed_for, f"pip install {pip}")
 
 

@@ -21,6 +21,7 @@ import numpy as np  # noqa: E402
 from settings import SETTINGS, Setting  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
+from fairaudit.testing.result import TestResult  # noqa: E402
 
 COPIES = 19
 CHECKED = 100  # replications in which the diagnostics, dearer than the test, are run
@@ -35,10 +36,17 @@ def densities(setting: Setting) -> tuple[str, ...]:
 
 def replicate(setting: Setting, density: str, seed: int) -> tuple[float, float]:
     """One p-value under the null, and whether the diagnostics object (NaN: not looked at)."""
+    from unittest.mock import patch
+
     from fairaudit.testing import diagnostics
 
     checked = seed < CHECKED
-    diagnostics.CHECKED_COPIES = 199 if checked else 1
+    with patch.object(diagnostics, "CHECKED_COPIES", 199 if checked else 1):
+        result = _result(setting, density, seed)
+    return result.p_value, float(result.inconclusive is not None) if checked else np.nan
+
+
+def _result(setting: Setting, density: str, seed: int) -> TestResult:
     rng = np.random.default_rng([seed, SETTINGS.index(setting)])
     u, y, frame, truth = setting.draw(rng)
     permutations = fa.Permutations(n=COPIES, seed=seed)
@@ -51,12 +59,10 @@ def replicate(setting: Setting, density: str, seed: int) -> tuple[float, float]:
         function, parameters = truth
         table = fa.AuditTable.of(u, frame, y)
         known = _Known(function, parameters)
-        result = run_test(
+        return run_test(
             table, statistic="kpc", copies=ICP(known, folds=1), permutations=permutations
         )
-    else:
-        result = fa.equalized_odds_test(u, y, frame, density=density, permutations=permutations)
-    return result.p_value, float(result.inconclusive is not None) if checked else np.nan
+    return fa.equalized_odds_test(u, y, frame, density=density, permutations=permutations)
 
 
 class _Known:
