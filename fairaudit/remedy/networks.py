@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["StackedMLP"]
+__all__ = ["SingleModule", "StackedMLP"]
 
 
 class StackedMLP(nn.Module):
@@ -54,6 +54,21 @@ class StackedMLP(nn.Module):
     def layers_of(self, model: int) -> list[tuple[Any, Any]]:
         """Weights and biases of one model as numpy arrays."""
         return [
-            (weight[model].detach().cpu().numpy().copy(), bias[model, 0].detach().cpu().numpy().copy())
+            (
+                weight[model].detach().cpu().numpy().copy(),
+                bias[model, 0].detach().cpu().numpy().copy(),
+            )
             for weight, bias in zip(self.weights, self.biases, strict=True)
         ]
+
+
+class SingleModule(nn.Module):
+    """Somebody's own module as a stack of one."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: Tensor) -> Tensor:
+        output = self.module(x)
+        return (output[:, None] if output.dim() == 1 else output)[None]

@@ -1,0 +1,1 @@
+"""Fairness-aware learning as scikit-learn estimators: the step after an audit."""

@@ -1,0 +1,245 @@
+"""The trade-off between loss and equalized odds: a whole curve, with honest splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.columns import Column, columns_from
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Index
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TradeOff", "evaluate", "trade_off"]
+
+MUS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
+MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """A curve of models.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        One row per model and split: ``mu``, ``split`` ("choice" or "report"), ``loss``, ``kpc``,
+        ``deo`` (categorical attributes and outcome), ``p_value`` (report rows only if asked for).
+    models : list
+        Fitted estimators, in the order of μ.
+    mixture : DataFrame
+        The trivial mixture on the same splits: the first model mixed at random with a constant.
+        A remedy is worth having only below that line.
+    """
+
+    frame: pd.DataFrame
+    models: list[Any] = field(repr=False)
+    mixture: pd.DataFrame = field(repr=False)
+
+    def on(self, split: str = "report") -> pd.DataFrame:
+        """The rows of one split."""
+        return self.frame[self.frame["split"] == split].reset_index(drop=True)
+
+    def pareto(self, split: str = "report") -> pd.DataFrame:
+        """Models that no other beats in both loss and KPC."""
+        rows = self.on(split).sort_values(["loss", "kpc"])
+        return rows[rows["kpc"] <= rows["kpc"].cummin()].reset_index(drop=True)
+
+    def best(self, *, kpc: float | None = None, loss: float | None = None) -> Any:
+        """The model with the smallest loss up to this KPC, or the smallest KPC up to this loss.
+
+        Chosen on the split made for choosing; its numbers on the other one are not chosen by.
+        """
+        if (kpc is None) == (loss is None):
+            raise InputError("Pass best(kpc=…) or best(loss=…), one of the two.")
+        rows = self.on("choice")
+        limit, by, value = ("kpc", "loss", kpc) if kpc is not None else ("loss", "kpc", loss)
+        allowed = rows[rows[limit] <= value]
+        if allowed.empty:
+            raise InputError(
+                f"No model has {limit} ≤ {value:g} on the split for choosing; the smallest is "
+                f"{rows[limit].min():.4g}. Allow more, or try larger values of mu."
+            )
+        return self.models[int(allowed[by].idxmin())]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Loss against KPC on the reporting split, with the trivial mixture; returns the Axes."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        rows = self.on("report")
+        ax.plot(rows["kpc"], rows["loss"], marker="o", color="#1f5f8b", label="models, by μ")
+        for _, row in rows.iterrows():
+            ax.annotate(f"{row['mu']:g}", (row["kpc"], row["loss"]), fontsize=8,
+                        xytext=(4, 4), textcoords="offset points")  # fmt: skip
+        ax.plot(self.mixture["kpc"], self.mixture["loss"], linestyle="--", color="#777777",
+                label="trivial mixture with a constant")  # fmt: skip
+        ax.axvline(0.0, color="#cccccc", linewidth=1)
+        ax.set_xlabel("KPC (0: equalized odds)")
+        ax.set_ylabel("loss")
+        ax.legend(frameon=False)
+        return ax
+
+
+def trade_off(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sensitive: Any,
+    *,
+    mus: Sequence[float] = MUS,
+    parameter: str = "mu",
+    choice: float = 0.2,
+    report: float = 0.2,
+    p_values: bool = False,
+    seed: int = 0,
+) -> TradeOff:
+    """Train the curve and measure it on rows that no model was trained on.
+
+    Parameters
+    ----------
+    estimator : estimator with `fit(X, y, sensitive_features=…)`
+        Those that have `fit_path` train all values in one pass.
+    X, y, sensitive
+        Frame or array of features, the outcome, the sensitive attributes.
+    mus : sequence of float
+        Values of `parameter`.
+    parameter : str
+        Name of the trade-off parameter.
+    choice, report : float
+        Shares of the rows for choosing a model and for reporting on it.
+    p_values : bool
+        Test every model on the reporting rows (199 copies).
+    seed : int
+
+    Returns
+    -------
+    TradeOff
+
+    Examples
+    --------
+    >>> from fairaudit.remedy.estimators import FairICPClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = rng.integers(0, 2, (2, 600))
+    >>> X = np.column_stack([y + rng.normal(size=600), sex + rng.normal(size=600) / 3 + y / 2])
+    >>> curve = trade_off(FairICPClassifier(steps=60), X, y, {"sex": sex}, mus=[0, 0.9])
+    >>> before, after = curve.on("report")["kpc"]
+    >>> bool(after < before)
+    True
+    """
+    from sklearn.base import clone
+
+    import pandas as pd
+
+    (outcome,) = columns_from(y, argument="y", outcome=True)
+    attributes = columns_from(sensitive, argument="sensitive")
+    if not 0 < choice < 1 or not 0 < report < 1 or choice + report >= 1:
+        raise InputError("The shares 'choice' and 'report' must be positive and below 1 together.")
+    n = len(outcome)
+    order = np.random.default_rng(seed).permutation(n)
+    ends = [int(n * (1 - choice - report)), int(n * (1 - report))]
+    train, choose, tell = np.split(order, ends)
+    target = np.asarray(y)
+    fitted_on = (_rows(X, train), target[train], _frame([c.take(train) for c in attributes]))
+    if hasattr(estimator, "fit_path") and parameter == "mu":
+        models = clone(estimator).fit_path(*fitted_on, mus)
+    else:
+        models = [
+            clone(estimator).set_params(**{parameter: mu}).fit(
+                fitted_on[0], fitted_on[1], sensitive_features=fitted_on[2]
+            )
+            for mu in mus
+        ]  # fmt: skip
+    rows = []
+    for split, part in (("choice", choose), ("report", tell)):
+        some, features = [c.take(part) for c in attributes], _rows(X, part)
+        for mu, model in zip(mus, models, strict=True):
+            tested = p_values and split == "report"
+            found = evaluate(_scores(model, features), outcome.take(part), some, p_value=tested)
+            rows.append({"mu": mu, "split": split, **found})
+    some, features = [c.take(tell) for c in attributes], _rows(X, tell)
+    mixture = _mixture(_scores(models[0], features), outcome.take(tell), some, seed)
+    return TradeOff(pd.DataFrame(rows), list(models), mixture)
+
+
+def evaluate(
+    scores: Array, outcome: Column, attributes: Sequence[Column], *, p_value: bool = False
+) -> dict[str, Any]:
+    """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions."""
+    import fairaudit as fa
+
+    found: dict[str, Any] = {"loss": loss_of(scores, outcome)}
+    if (scores == scores[0]).all():
+        return found | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
+    found["kpc"] = float(fa.metrics.kpc(scores, attributes, outcome))
+    groups = [column for column in attributes if column.kind.is_categorical]
+    found["deo"] = float("nan")
+    if groups and outcome.kind.is_categorical and len(outcome.levels) == 2:
+        label = (_positive(scores) >= 0.5).astype(np.intp)
+        found["deo"] = float(fa.metrics.deo(outcome.levels[label], groups, outcome))
+    found["p_value"] = float("nan")
+    if p_value:
+        drawn = fa.Permutations(n=199)
+        result = fa.equalized_odds_test(scores, outcome, attributes, permutations=drawn)
+        found["p_value"] = result.p_value
+    return found
+
+
+def loss_of(scores: Array, outcome: Column) -> float:
+    """Share misclassified, or the mean squared error."""
+    if not outcome.kind.is_categorical:
+        return float(np.mean((scores.ravel() - np.asarray(outcome.numeric)) ** 2))
+    if len(outcome.levels) == 2:
+        return float(np.mean((_positive(scores) >= 0.5) != (outcome.codes == 1)))
+    return float(np.mean(scores.argmax(axis=1) != outcome.codes))
+
+
+def _positive(scores: Array) -> Array:
+    return scores if scores.ndim == 1 else scores[:, -1]
+
+
+def _scores(model: Any, features: Any) -> Array:
+    """Probability of the larger class, all probabilities, or the prediction."""
+    if not hasattr(model, "predict_proba"):
+        return np.asarray(model.predict(features), dtype=np.float64)
+    chances = np.asarray(model.predict_proba(features))
+    return chances[:, 1] if chances.shape[1] == 2 else chances
+
+
+def _mixture(
+    scores: Array, outcome: Column, attributes: Sequence[Column], seed: int
+) -> pd.DataFrame:
+    """The model mixed at random with the best constant."""
+    import pandas as pd
+
+    if not outcome.kind.is_categorical:
+        constant: Any = float(np.asarray(outcome.numeric).mean())
+    elif scores.ndim == 1:
+        constant = float(np.argmax(np.bincount(outcome.codes)))
+    else:
+        constant = np.eye(scores.shape[1])[np.argmax(np.bincount(outcome.codes))]
+    rows = []
+    for share in MIXTURE:
+        found = []
+        for draw in range(5):
+            rng = np.random.default_rng([seed, draw])
+            mixed = scores.copy()
+            mixed[rng.random(len(scores)) < share] = constant
+            found.append(evaluate(mixed, outcome, attributes))
+        means = {k: float(np.mean([one[k] for one in found])) for k in ("loss", "kpc", "deo")}
+        rows.append({"share": share, **means})
+    return pd.DataFrame(rows)
+
+
+def _rows(X: Any, rows: Index) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
+
+
+def _frame(columns: Sequence[Column]) -> tuple[Column, ...]:
+    return tuple(columns)
