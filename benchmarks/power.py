@@ -25,7 +25,6 @@ import argparse  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable, Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
@@ -35,14 +34,13 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
+from fairaudit.datasets import load_adult, load_compas  # noqa: E402
 from fairaudit.testing.neighbour_statistics import KPCStatistic  # noqa: E402
 from fairaudit.testing.statistic import statistic_named  # noqa: E402
 
 COPIES, LEVEL = 99, 0.05
 TRAIN, TEST = 500, 400
 ADULT_TEST = 2_000
-ADULT = ("age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation",
-         "relationship", "race", "sex", "gain", "loss", "hours", "country", "income")  # fmt: skip
 MODELS = {
     "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
     "boosting": lambda: HistGradientBoostingClassifier(random_state=0),
@@ -125,29 +123,9 @@ def within_classes(case: Case, rng: np.random.Generator) -> np.ndarray:
     return score
 
 
-def compas(folder: Path) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
-    frame = pd.read_csv(folder / "compas.csv")
-    sensitive = frame[["race", "sex"]]
-    y = frame["two_year_recid"].to_numpy()
-    return frame.drop(columns=["two_year_recid", "race", "sex"]), y, sensitive
-
-
-def adult(folder: Path) -> tuple[pd.DataFrame, np.ndarray, pd.DataFrame]:
-    options = {"header": None, "names": list(ADULT), "na_values": "?", "skipinitialspace": True}
-    parts = [
-        pd.read_csv(folder / "adult.data", **options),
-        pd.read_csv(folder / "adult.test", skiprows=1, **options),
-    ]
-    frame = pd.concat(parts, ignore_index=True).dropna().drop(columns="fnlwgt")
-    y = frame.pop("income").str.startswith(">50K").to_numpy().astype(int)
-    groups = {"race": frame.pop("race") == "White", "sex": frame.pop("sex") == "Male"}
-    sensitive = pd.DataFrame(groups).astype(int)
-    return pd.get_dummies(frame, dtype=float), y, sensitive
-
-
 def split(data, model: str, seed: int, most: int | None) -> Case:
     """A model trained on 60 % of the rows and its scores on the others, or on some of them."""
-    x, y, sensitive = data
+    x, y, sensitive = data.X, data.y.astype(int), data.sensitive
     order = np.random.default_rng(seed).permutation(len(y))
     cut = round(0.6 * len(y))
     train, test = order[:cut], order[cut:][:most]
@@ -170,8 +148,8 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, Callable, Callab
     if folder is None:
         print("FAIRAUDIT_DATA is not set: no rows for COMPAS and Adult", file=sys.stderr)
         return
-    for name, load, most in (("COMPAS", compas, None), ("Adult", adult, ADULT_TEST)):
-        data = load(Path(folder))
+    for name, load, most in (("COMPAS", load_compas, None), ("Adult", load_adult, ADULT_TEST)):
+        data = load(folder)
         for model in MODELS:
             yield (f"{name}, {model}", args.splits,
                    lambda s, c=(data, model), m=most: split(*c, s, m), within_classes)  # fmt: skip

@@ -22,6 +22,19 @@ _HOME = {
     "MissingDependencyError": "fairaudit.errors",
     "Verdict": "fairaudit.result",
 }
+_HOME |= dict.fromkeys(
+    ("FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegressor",
+     "FDLClassifier", "FDLRegressor"),
+    "fairaudit.remedy.estimators",
+)  # fmt: skip
+_HOME |= {
+    "GerryFairClassifier": "fairaudit.remedy.gerryfair",
+    "HGRClassifier": "fairaudit.remedy.hgr_penalty",
+    "HGRRegressor": "fairaudit.remedy.hgr_penalty",
+    "ICPPostProcessor": "fairaudit.remedy.postprocess",
+    "ReductionClassifier": "fairaudit.remedy.reduction",
+    "trade_off": "fairaudit.remedy.tradeoff",
+}
 _MODULES = ("datasets", "metrics")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]

@@ -1,4 +1,4 @@
-"""Tables to try things on; the demo and the simulations are generated, nothing is downloaded."""
+"""Tables to try things on: generated ones, and the paper's, read from a folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ _HOME = {
     "DEMO_FEATURES": "fairaudit.datasets._demo",
     "demo_model": "fairaudit.datasets._demo",
     "load_demo": "fairaudit.datasets._demo",
+    "Dataset": "fairaudit.datasets._paper",
+    "load_acsincome": "fairaudit.datasets._paper",
+    "load_adult": "fairaudit.datasets._paper",
+    "load_compas": "fairaudit.datasets._paper",
+    "load_crimes": "fairaudit.datasets._paper",
     "Simulation": "fairaudit.datasets._simulations",
     "simulate_1": "fairaudit.datasets._simulations",
     "simulate_2": "fairaudit.datasets._simulations",

@@ -131,9 +131,18 @@ class Remedy(BaseEstimator):
         return self
 
     def fit_path(
-        self, X: Any, y: Any, sensitive_features: Any, mus: Sequence[float]
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        mus: Sequence[float],
+        *,
+        offset: Array | None = None,
     ) -> list[Remedy]:
-        """Fitted copies of this estimator for every μ, trained in one pass; the first is `self`."""
+        """Fitted copies of this estimator for every μ, trained in one pass; the first is `self`.
+
+        `offset` is added to the network's one output while it is trained.
+        """
         train, networks, numpy_layers, settings = _torch_parts(self)
         for mu in mus:
             if not 0 <= mu <= 1:
@@ -143,9 +152,8 @@ class Remedy(BaseEstimator):
         outcome, numbers, classes = self._outcome(target)
         self.mean_, scale = values.mean(axis=0), values.std(axis=0)
         self.scale_ = np.where(scale > 1e-12, scale, 1.0)
-        task = self._task(
-            (values - self.mean_) / self.scale_, outcome, numbers, classes, attributes
-        )
+        x = (values - self.mean_) / self.scale_
+        task = self._task(x, outcome, numbers, classes, attributes, offset)
         others = [copy.copy(self) for _ in mus[1:]]
         fitted: list[Remedy] = [self, *others]
         bar = _Bar(self.progress)
@@ -162,8 +170,9 @@ class Remedy(BaseEstimator):
         return fitted
 
     def _task(
-        self, x: Array, outcome: Column, y: Array, classes: int, attributes: Sequence[Column]
-    ) -> Any:
+        self, x: Array, outcome: Column, y: Array, classes: int, attributes: Sequence[Column],
+        offset: Array | None,
+    ) -> Any:  # fmt: skip
         from fairaudit.remedy.dependence import attribute_residuals
         from fairaudit.remedy.training import Task
 
@@ -172,7 +181,7 @@ class Remedy(BaseEstimator):
         draw = self._draws(outcome, attributes, encoded)
         residuals = attribute_residuals(outcome, attributes, draw, self.random_state)
         order = np.random.default_rng(self.random_state).permutation(len(x))
-        held = int(round(self.validation_fraction * len(x)))
+        held = round(self.validation_fraction * len(x))
         if held and min(held, len(x) - held) < 20:
             raise InputError(
                 f"{len(x)} rows are too few for a validation part of {self.validation_fraction:g}. "
@@ -182,6 +191,7 @@ class Remedy(BaseEstimator):
         return Task(
             x, y, classes, encoded / unit, lambda number: draw(number) / unit, residuals,
             np.sort(order[held:]), np.sort(order[:held]),
+            np.zeros(len(x)) if offset is None else offset,
         )  # fmt: skip
 
     # -- prediction, without torch for the built-in predictors
@@ -215,7 +225,7 @@ class Classifier(ClassifierMixin, Remedy):
         (outcome,) = columns_from(
             {"y": codes}, argument="y", outcome=True, kinds={"y": "categorical"}
         )
-        return outcome, codes, len(self.classes_)
+        return outcome, codes.astype(np.float64), len(self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes in `classes_`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -33,7 +34,7 @@ class StackedMLP(nn.Module):
         super().__init__()
         self.count = count
         weights, biases = [], []
-        for inner, outer in zip(widths, widths[1:], strict=False):
+        for inner, outer in pairwise(widths):
             bound = 1 / math.sqrt(inner)
             weight = torch.empty(inner, outer).uniform_(-bound, bound, generator=generator)
             bias = torch.empty(1, outer).uniform_(-bound, bound, generator=generator)
@@ -60,6 +61,10 @@ class StackedMLP(nn.Module):
             )
             for weight, bias in zip(self.weights, self.biases, strict=True)
         ]
+
+
+def _array(values: Tensor) -> Any:
+    return values.detach().cpu().numpy().copy()
 
 
 class SingleModule(nn.Module):

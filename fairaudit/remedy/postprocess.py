@@ -1,23 +1,26 @@
-"""A correction on top of a model that stays: post-processing by the same objective."""
+"""A correction on top of a model that stays: post-processing by the objective of FairICP."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.utils.validation import check_is_fitted
 
-from fairaudit.attributes import encode
-from fairaudit.columns import Column
+from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
-from fairaudit.remedy.base import Remedy, sensitive_columns
-from fairaudit.remedy.estimators import _ByICP
+from fairaudit.remedy.base import sensitive_columns
+from fairaudit.remedy.estimators import FairICPClassifier, FairICPRegressor
 
 __all__ = ["ICPPostProcessor"]
 
+_CERTAIN = 1e-6
 
-class ICPPostProcessor(_ByICP, Remedy):
+
+class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
     """Corrects the scores of any fitted model towards equalized odds.
 
     The corrected score is the model's own (as a logit, or standardized) plus a small network of
@@ -27,11 +30,18 @@ class ICPPostProcessor(_ByICP, Remedy):
     Parameters
     ----------
     estimator : fitted model
-        With `predict_proba`, or a regressor.
+        A classifier of two classes with `predict_proba`, or a regressor.
     mu : float in [0, 1]
+        Weight of equalized odds.
     use_sensitive : bool
-    objective, density, hidden, epochs, steps, batch_size, learning_rate, ... :
-        As for `FairICPClassifier`.
+    options : dict, optional
+        Further parameters of `FairICPClassifier` or `FairICPRegressor`.
+    random_state : int
+
+    Attributes
+    ----------
+    correction_ : FairICPClassifier or FairICPRegressor
+        The network that is added.
 
     Examples
     --------
@@ -40,7 +50,7 @@ class ICPPostProcessor(_ByICP, Remedy):
     >>> sex, y = rng.integers(0, 2, (2, 600))
     >>> X = np.column_stack([y + rng.normal(size=600), sex + rng.normal(size=600) / 3 + y / 2])
     >>> model = HistGradientBoostingClassifier(max_iter=20).fit(X[:300], y[:300])
-    >>> corrected = ICPPostProcessor(model, mu=0.8, steps=50).fit(
+    >>> corrected = ICPPostProcessor(model, mu=0.8).fit(
     ...     X[300:], y[300:], sensitive_features={"sex": sex[300:]})
     >>> corrected.predict_proba(X).shape
     (600, 2)
@@ -52,26 +62,95 @@ class ICPPostProcessor(_ByICP, Remedy):
         mu: float = 0.7,
         *,
         use_sensitive: bool = False,
-        objective: str = "kernel",
-        density: Any = "auto",
-        hidden: int = 32,
-        epochs: int = 100,
-        steps: int = 300,
-        batch_size: int = 128,
-        learning_rate: float = 1e-2,
-        discriminator_learning_rate: float = 1e-3,
-        weight_decay: float = 1e-4,
-        validation_fraction: float = 0.1,
+        options: dict[str, Any] | None = None,
         random_state: int = 0,
-        device: str = "cpu",
-        progress: bool = False,
     ) -> None:
-        super().__init__(
-            mu, predictor="mlp", objective=objective, density=density, hidden=hidden,
-            epochs=epochs, steps=steps, batch_size=batch_size, learning_rate=learning_rate,
-            discriminator_learning_rate=discriminator_learning_rate, weight_decay=weight_decay,
-            validation_fraction=validation_fraction, random_state=random_state, device=device,
-            progress=progress,
-        )  # fmt: skip
         self.estimator = estimator
+        self.mu = mu
         self.use_sensitive = use_sensitive
+        self.options = options
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> ICPPostProcessor:
+        """Learn the correction."""
+        attributes = sensitive_columns(sensitive_features, len(X), self)
+        self.levels_ = {
+            column.name: column.levels.tolist() if column.kind.is_categorical else None
+            for column in attributes
+        }
+        options = {"mu": self.mu, "random_state": self.random_state} | (self.options or {})
+        target = np.asarray(y)
+        if is_classifier(self.estimator):
+            self.classes_ = np.asarray(self.estimator.classes_)
+            if len(self.classes_) != 2:
+                raise InputError("The correction is for two classes or a continuous outcome.")
+            self.correction_ = FairICPClassifier(**options)
+        else:
+            self.mean_, self.scale_ = float(target.mean()), float(target.std()) or 1.0
+            self.correction_ = FairICPRegressor(**options)
+        own = self._own(X)
+        inputs = self._inputs(X, own, self._encoded(attributes) if self.use_sensitive else None)
+        self.correction_.fit_path(inputs, target, attributes, [self.mu], offset=own)
+        return self
+
+    def predict_proba(self, X: Any, sensitive_features: Any = None) -> Array:
+        """Corrected probabilities of the two classes."""
+        if not is_classifier(self.estimator):
+            raise AttributeError("predict_proba is for classifiers")
+        positive = expit(self._corrected(X, sensitive_features))
+        return np.column_stack([1 - positive, positive])
+
+    def predict(self, X: Any, sensitive_features: Any = None) -> Array:
+        corrected = self._corrected(X, sensitive_features)
+        if is_classifier(self.estimator):
+            return np.asarray(self.classes_[(corrected >= 0).astype(int)])
+        return corrected * self.scale_ + self.mean_
+
+    def __sklearn_tags__(self) -> Any:
+        """Classifier or regressor as the model that is corrected."""
+        from sklearn.utils import get_tags
+
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        return tags
+
+    @property
+    def feature_names_in_(self) -> Any:
+        return self.estimator.feature_names_in_
+
+    def _corrected(self, X: Any, sensitive_features: Any) -> Array:
+        check_is_fitted(self, "correction_")
+        encoded = None
+        if self.use_sensitive:
+            if sensitive_features is None:
+                raise InputError(
+                    "This correction was fitted with use_sensitive=True: pass sensitive_features."
+                )
+            encoded = self._encoded(sensitive_features)
+        own = self._own(X)
+        return own + self.correction_._raw(self._inputs(X, own, encoded))[:, 0]
+
+    def _encoded(self, sensitive_features: Any) -> Array:
+        """Attributes as numbers: one column per level, or the value itself."""
+        parts = []
+        for column in columns_from(sensitive_features, argument="sensitive_features"):
+            if column.name not in self.levels_:
+                raise InputError(f"The sensitive column {column.name!r} was not there in fit.")
+            levels = self.levels_[column.name]
+            values = column.levels[column.codes]
+            parts += [values] if levels is None else [values == level for level in levels]
+        return np.column_stack(parts).astype(np.float64)
+
+    def _own(self, X: Any) -> Array:
+        """The model's own score: a logit, or standardized."""
+        if is_classifier(self.estimator):
+            chance = np.asarray(self.estimator.predict_proba(X))[:, 1]
+            return np.asarray(logit(np.clip(chance, _CERTAIN, 1 - _CERTAIN)))
+        return (np.asarray(self.estimator.predict(X), dtype=np.float64) - self.mean_) / self.scale_
+
+    def _inputs(self, X: Any, own: Array, encoded: Array | None) -> Array:
+        numeric = X.select_dtypes(["number", "bool"]) if hasattr(X, "select_dtypes") else X
+        parts = [own[:, None], np.asarray(numeric, dtype=np.float64)]
+        return np.column_stack(parts if encoded is None else [*parts, encoded])

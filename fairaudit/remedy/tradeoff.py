@@ -15,7 +15,7 @@ from fairaudit.kernels import Array, Index
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TradeOff", "evaluate", "trade_off"]
+__all__ = ["TradeOff", "evaluate", "mixture", "scores_of", "trade_off"]
 
 MUS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
 MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
@@ -133,9 +133,8 @@ def trade_off(
     >>> bool(after < before)
     True
     """
-    from sklearn.base import clone
-
     import pandas as pd
+    from sklearn.base import clone
 
     (outcome,) = columns_from(y, argument="y", outcome=True)
     attributes = columns_from(sensitive, argument="sensitive")
@@ -161,11 +160,11 @@ def trade_off(
         some, features = [c.take(part) for c in attributes], _rows(X, part)
         for mu, model in zip(mus, models, strict=True):
             tested = p_values and split == "report"
-            found = evaluate(_scores(model, features), outcome.take(part), some, p_value=tested)
+            found = evaluate(scores_of(model, features), outcome.take(part), some, p_value=tested)
             rows.append({"mu": mu, "split": split, **found})
     some, features = [c.take(tell) for c in attributes], _rows(X, tell)
-    mixture = _mixture(_scores(models[0], features), outcome.take(tell), some, seed)
-    return TradeOff(pd.DataFrame(rows), list(models), mixture)
+    line = mixture(scores_of(models[0], features), outcome.take(tell), some, seed)
+    return TradeOff(pd.DataFrame(rows), list(models), line)
 
 
 def evaluate(
@@ -204,7 +203,7 @@ def _positive(scores: Array) -> Array:
     return scores if scores.ndim == 1 else scores[:, -1]
 
 
-def _scores(model: Any, features: Any) -> Array:
+def scores_of(model: Any, features: Any) -> Array:
     """Probability of the larger class, all probabilities, or the prediction."""
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(features), dtype=np.float64)
@@ -212,7 +211,7 @@ def _scores(model: Any, features: Any) -> Array:
     return chances[:, 1] if chances.shape[1] == 2 else chances
 
 
-def _mixture(
+def mixture(
     scores: Array, outcome: Column, attributes: Sequence[Column], seed: int
 ) -> pd.DataFrame:
     """The model mixed at random with the best constant."""

@@ -58,6 +58,7 @@ class Task:
     draw : number of a copy → encoded attributes of that copy
     residuals : for the kernel penalty and for the criterion
     train, valid : rows
+    offset : added to the output
     """
 
     x: Array
@@ -68,6 +69,7 @@ class Task:
     residuals: Residuals
     train: Any
     valid: Any
+    offset: Array
 
     @property
     def outputs(self) -> int:
@@ -118,6 +120,7 @@ class _Run:
         device = settings.device
         self.mu = torch.tensor(mus, dtype=torch.float32, device=device)
         self.x = _tensor(task.x, device)
+        self.offset = _tensor(task.offset[:, None], device)
         kind = torch.long if task.classes > 2 else torch.float32
         self.y = torch.as_tensor(task.y, device=device).to(kind)
         self.train = torch.as_tensor(task.train, device=device)
@@ -140,7 +143,7 @@ class _Run:
         if len(rows) > _MOST_ROWS:
             places = torch.randperm(len(rows), generator=self.random)[:_MOST_ROWS]
             rows = rows[places]
-        output = self.network(self.x[rows])
+        output = self._output(rows)
         loss = self._loss(output, rows)
         rho = self.penalty(self.predicted(output), places)
         self._descend(((1 - self.mu) * loss + self.mu * KERNEL_WEIGHT * rho).sum())
@@ -158,7 +161,7 @@ class _Run:
         for rows in order.split(batch):
             if len(rows) < 2:
                 continue
-            output = self.network(self.x[rows])
+            output = self._output(rows)
             prediction = self.predicted(output)
             real, fake = self._triples(prediction, self.a[rows], copy[rows], rows)
             both = torch.cat([real.detach(), fake.detach()], dim=1)
@@ -205,6 +208,9 @@ class _Run:
 
     # -- what both share
 
+    def _output(self, rows: Tensor) -> Tensor:
+        return self.network(self.x[rows]) + self.offset[rows]  # type: ignore[no-any-return]
+
     def predicted(self, output: Tensor) -> Tensor:
         if self.task.classes == 0:
             return output
@@ -232,11 +238,11 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = self.settings.learning_rate * max(factor, 0.01)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def look(self, number: int) -> None:
         """Note loss and dependence, and keep the weights that are best so far."""
         rows = self.valid if self.check is not None else self.train
-        output = self.network(self.x[rows])
+        output = self._output(rows)
         loss = self._loss(output, rows)
         rho = (self.check or self.penalty)(self.predicted(output))
         if not bool(torch.isfinite(loss).all()):
@@ -258,7 +264,7 @@ class _Run:
             "criterion": value.tolist(),
         })  # fmt: skip
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def restore(self) -> None:
         for kept, now in zip(self.best.state, self.network.parameters(), strict=True):
             now.copy_(kept)

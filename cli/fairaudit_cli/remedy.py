@@ -1,0 +1,168 @@
+"""`fairaudit remedy`: trains a model towards equalized odds and audits it before and after."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection
+from typing import Any
+
+from fairaudit.errors import InputError
+from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.options import (
+    add_model_arguments,
+    add_table_arguments,
+    finite,
+    names_in,
+    predictor_from,
+    roles_from,
+)
+
+__all__ = ["add_arguments", "add_some", "count", "run"]
+
+SUPPRESS = 10
+_TABLE = ("data", "sensitive", "outcome", "id", "where", "missing")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status, by the audit of the new model: 0 no violation found, 1 violation, "
+        "2 bad input, 3 inconclusive."
+    )
+    add_model_arguments(parser)
+    add_some(parser, _TABLE)
+    parser.add_argument(
+        "--method", default="fairicp", metavar="NAME",
+        help="fairicp (default), faircp, fdl, hgr, gerryfair, reduction; postprocess corrects "
+        "--model",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mu", default="auto", metavar="VALUE|auto",
+        help="weight of equalized odds in [0, 1] (hgr: lam; gerryfair: gamma; reduction: the "
+        "bound). auto: the smallest loss that passes the test on rows kept for choosing",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kpc", type=finite, metavar="SIZE", help="instead: the smallest loss up to this KPC"
+    )
+    parser.add_argument(
+        "--loss", type=finite, metavar="SIZE", help="instead: the smallest KPC up to this loss"
+    )
+    parser.add_argument("--mus", metavar="VALUE[,…]", help="values to train")
+    parser.add_argument(
+        "--out", metavar="FILE", help="where the new model goes, a pickle of a scikit-learn pipeline"
+    )
+    parser.add_argument(
+        "--report", action="append", metavar="FILE",
+        help="write a report: .html, .json or .txt; repeatable",
+    )  # fmt: skip
+    parser.add_argument(
+        "--split", default="0.5,0.2,0.3", metavar="SHARES",
+        help="shares of the rows for training, choosing and auditing (0.5,0.2,0.3)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--drop", action="append", metavar="COLUMN[,…]", help="columns that are no features"
+    )
+    parser.add_argument(
+        "--use-sensitive", action="store_true", help="make the sensitive attributes features"
+    )
+    parser.add_argument(
+        "--objective", metavar="NAME", help="kernel (default) or adversarial, as in the paper"
+    )
+    parser.add_argument("--predictor", metavar="NAME", help="mlp (default) or linear")
+    parser.add_argument(
+        "--steps", type=count, metavar="N", help="length of the training, in the method's unit"
+    )
+    parser.add_argument("--alpha", type=finite, default=0.05, metavar="LEVEL", help="0.05")
+    parser.add_argument(
+        "--permutations", type=count, default=999, metavar="N",
+        help="conditional copies of both audits (999)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same model (0)")
+    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
+    parser.add_argument(
+        "--suppress", type=int, default=SUPPRESS, metavar="K",
+        help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    import shlex
+
+    from fairaudit.files import check_writable, read_tables
+    from fairaudit.remedy.workflow import RepairInterrupted, rendered, repair, report_format
+    from fairaudit.testing.permutations import Permutations
+    from fairaudit_cli.progress import ProgressBar
+
+    for path in args.report or ():
+        report_format(path)
+        check_writable(path)
+    if args.out is not None:
+        check_writable(args.out)
+    roles = roles_from(argparse.Namespace(**{
+        **vars(args), "model": "any", "predictions": None, "weights": None, "on": None,
+        "threshold": None,
+    }))  # fmt: skip
+    mus = None if args.mus is None else _numbers("--mus", args.mus)
+    split = _numbers("--split", args.split)
+    if args.seed < 0:
+        raise InputError(f"The seed must be 0 or more. Got {args.seed}.")
+    old = predictor_from(args)
+    frame, sources = read_tables(args.data)
+    try:
+        with ProgressBar() as bar:
+            result = repair(
+                frame, roles, model=old, method=args.method, mu=args.mu, kpc=args.kpc,
+                loss=args.loss, mus=mus, split=split, drop=names_in(args.drop),
+                use_sensitive=args.use_sensitive, objective=args.objective,
+                predictor=args.predictor, steps=args.steps, seed=args.seed, alpha=args.alpha,
+                permutations=Permutations(n=args.permutations, n_jobs=args.jobs), out=args.out,
+                data=sources, command=shlex.join(["fairaudit", *args.argv]), progress=bar,
+            )  # fmt: skip
+    except RepairInterrupted as stopped:
+        where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
+        print(f"fairaudit: interrupted.{where}", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    shown = result.suppressed(args.suppress)
+    from fairaudit.files import write_text
+
+    for path in args.report or ():
+        write_text(path, rendered(shown, report_format(path)))
+    if args.json:
+        print(rendered(shown, "json"), end="")
+    else:
+        from fairaudit_reports.remedy_text import show
+
+        show(shown)
+        print()
+        if args.out is not None:
+            print(f"model: {args.out}")
+        for path in args.report or ():
+            print(f"report: {path}")
+    return ExitCode.of(result.after.verdict)
+
+
+def add_some(parser: argparse.ArgumentParser, wanted: Collection[str]) -> None:
+    """Of the options about the table those that are wanted."""
+    every = argparse.ArgumentParser(add_help=False)
+    add_table_arguments(every)
+    for action in every._actions:
+        if action.dest in wanted:
+            parser._add_action(action)
+
+
+def count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return value
+
+
+def _numbers(option: str, text: str) -> list[Any]:
+    try:
+        return [finite(part) for part in names_in(text)]
+    except argparse.ArgumentTypeError:
+        raise InputError(f"{option} must be numbers with commas. Got {text!r}.") from None

@@ -1,0 +1,372 @@
+"""Learning with a penalty on the maximal (HGR) correlation of prediction and attributes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairaudit.columns import Column, columns_from
+from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.kernels import Array
+from fairaudit.remedy.base import sensitive_columns
+
+__all__ = ["HGRClassifier", "HGRRegressor"]
+
+_REACH = 2.5  # standard deviations that a grid covers to either side
+_MOST_POINTS = 50
+_GRADIENT = 5.0
+_SELU, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+class _Penalized(BaseEstimator):
+    """A predictor trained on its loss plus λ times the conditional χ² of prediction and attributes.
+
+    Parameters
+    ----------
+    lam : float
+        Weight λ of the penalty; 0 is plain training.
+    predictor : {"mlp", "linear"}
+        ``"mlp"`` has one hidden layer of `hidden` SELU units.
+    hidden : int
+    epochs : int
+    batch_size : int
+        The penalty is estimated within a batch, so small ones make it noisy.
+    learning_rate, weight_decay : float
+        The rate falls to 0 along a cosine.
+    random_state : int
+
+    Attributes
+    ----------
+    layers_ : list of (weights, bias)
+        Prediction needs numpy alone.
+    history_ : list of dict
+        Mean loss and penalty of every epoch.
+    n_features_in_, feature_names_in_, classes_ : as usual
+
+    Notes
+    -----
+    χ²(Ŷ, A | Y = y) = ∬ p(ŷ, a | y)² / (p(ŷ | y) p(a | y)) − 1 bounds the square of the HGR
+    coefficient from above and is 0 under independence. Densities are Gaussian kernel estimates on
+    a grid, with Silverman's bandwidth for a batch; categorical attributes and outcomes enter with
+    their exact frequencies instead. The penalty is the mean over the law of Y, where the
+    authors' code takes the mean over the grid of Y. A continuous attribute or outcome enters by
+    its normal scores, which leave χ² as it is and tame outliers. Several attributes: the sum over
+    them, one at a time. The paper defines nothing joint, so dependence on a combination of
+    attributes is not seen. Several outputs (classes): the mean over them.
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        predictor: str = "mlp",
+        hidden: int = 64,
+        epochs: int = 60,
+        batch_size: int = 256,
+        learning_rate: float = 1e-2,
+        weight_decay: float = 0.0,
+        random_state: int = 0,
+    ) -> None:
+        self.lam = lam
+        self.predictor = predictor
+        self.hidden = hidden
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+
+    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
+        """The outcome as a column, as numbers to learn, and its number of classes."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> _Penalized:
+        """Train on features `X`, outcome `y` and any number of sensitive attributes."""
+        self.fit_path(X, y, sensitive_features, [self.lam])
+        return self
+
+    def fit_path(
+        self, X: Any, y: Any, sensitive_features: Any, lams: Sequence[float]
+    ) -> list[_Penalized]:
+        """Fitted copies of this estimator for every λ, trained in one pass; the first is `self`."""
+        self._check(lams)
+        values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=False)
+        attributes = sensitive_columns(sensitive_features, len(values), self)
+        outcome, numbers, classes = self._outcome(target)
+        self.mean_, scale = values.mean(axis=0), values.std(axis=0)
+        self.scale_ = np.where(scale > 1e-12, scale, 1.0)
+        outputs = 1 if classes <= 2 else classes
+        inner = [self.hidden] if self.predictor == "mlp" else []
+        widths = [values.shape[1], *inner, outputs]
+        densities = [_densities(column, outcome, self.batch_size) for column in attributes]
+        x = (values - self.mean_) / self.scale_
+        layers, history = _train(self, widths, x, numbers, classes, densities, lams)
+        fitted: list[Any] = [self, *(copy.copy(self) for _ in lams[1:])]
+        for place, (one, lam) in enumerate(zip(fitted, lams, strict=True)):
+            one.lam = lam
+            one.layers_ = layers[place]
+            one.history_ = [{k: v[place] for k, v in epoch.items()} for epoch in history]
+        return fitted
+
+    def _check(self, lams: Sequence[float]) -> None:
+        if self.predictor not in ("mlp", "linear"):
+            raise InputError(
+                f"The 'predictor' parameter must be 'mlp' or 'linear'. Got {self.predictor!r}."
+            )
+        if self.batch_size < 16 or self.epochs < 1:
+            raise InputError(
+                "The 'batch_size' must be at least 16 and 'epochs' at least 1. "
+                f"Got {self.batch_size!r} and {self.epochs!r}."
+            )
+        for lam in lams:
+            if not 0 <= lam < np.inf:
+                raise InputError(f"The 'lam' parameter must be a number from 0. Got {lam!r}.")
+
+    def _raw(self, X: Any) -> Array:
+        check_is_fitted(self, "layers_")
+        values = validate_data(self, X, dtype=np.float64, reset=False)
+        hidden = (values - self.mean_) / self.scale_
+        for number, (weight, bias) in enumerate(self.layers_):
+            if number:
+                negative = _SELU * np.expm1(np.minimum(hidden, 0.0))
+                hidden = _SELU_SCALE * np.where(hidden > 0, hidden, negative)
+            hidden = hidden @ weight + bias
+        return np.asarray(hidden, dtype=np.float64)
+
+
+class HGRClassifier(ClassifierMixin, _Penalized):
+    """A classifier with a penalty on the dependence of score and attributes within classes.
+
+    References
+    ----------
+    Mary, Calauzènes & El Karoui (2019). Fairness-aware learning for continuous attributes and
+    treatments. ICML.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = rng.integers(0, 2, (2, 400))
+    >>> X = np.column_stack([y + rng.normal(size=400), sex + 0.3 * rng.normal(size=400)])
+    >>> model = HGRClassifier(lam=0.5, epochs=5).fit(X, y, sensitive_features={"sex": sex})
+    >>> model.predict_proba(X).shape
+    (400, 2)
+    """
+
+    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InputError("The outcome has one class. Pass rows of at least two.")
+        (outcome,) = columns_from({"y": codes}, argument="y", kinds={"y": "categorical"})
+        return outcome, codes.astype(np.float64), len(self.classes_)
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes in `classes_`."""
+        from scipy.special import expit, softmax
+
+        raw = self._raw(X)
+        if len(self.classes_) == 2:
+            positive = expit(raw[:, 0])
+            return np.column_stack([1 - positive, positive])
+        return np.asarray(softmax(raw, axis=1))
+
+    def predict(self, X: Any) -> Array:
+        chances = self.predict_proba(X)
+        return np.asarray(self.classes_[chances.argmax(axis=1)])
+
+
+class HGRRegressor(RegressorMixin, _Penalized):
+    """A regressor with a penalty on the dependence of prediction and attributes given the outcome.
+
+    References
+    ----------
+    Mary, Calauzènes & El Karoui (2019). Fairness-aware learning for continuous attributes and
+    treatments. ICML.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> age, y = rng.normal(size=(2, 400))
+    >>> X = np.column_stack([y + rng.normal(size=400), age + y / 2])
+    >>> model = HGRRegressor(lam=2, epochs=5).fit(X, y, sensitive_features={"age": age})
+    >>> model.predict(X).shape
+    (400,)
+    """
+
+    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
+        numbers = np.asarray(y, dtype=np.float64)
+        self.y_mean_, self.y_scale_ = float(numbers.mean()), float(numbers.std())
+        if self.y_scale_ == 0:
+            raise InputError("The outcome is constant. There is nothing to learn.")
+        standard = (numbers - self.y_mean_) / self.y_scale_
+        (outcome,) = columns_from({"y": standard}, argument="y", kinds={"y": "continuous"})
+        return outcome, standard, 0
+
+    def predict(self, X: Any) -> Array:
+        return self._raw(X)[:, 0] * self.y_scale_ + self.y_mean_
+
+
+def _documented() -> None:
+    """The parameters are shared: say so where people look."""
+    shared = (_Penalized.__doc__ or "").partition("\n\n")[2]
+    for cls in (HGRClassifier, HGRRegressor):
+        head, _, tail = (cls.__doc__ or "").partition("\n\n")
+        cls.__doc__ = "\n\n".join([head.rstrip(), shared.rstrip(), tail])
+
+
+_documented()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Densities:
+    """How every row enters the joint density of (Ŷ, A, Y).
+
+    Attributes
+    ----------
+    attribute, outcome : rows × points of the grid (or levels)
+    points, width : grid and bandwidth of Ŷ
+    """
+
+    attribute: Array
+    outcome: Array
+    points: Array
+    width: float
+
+
+def _densities(attribute: Column, outcome: Column, batch: int) -> _Densities:
+    smooth = [not column.kind.is_categorical for column in (attribute, outcome)]
+    rows = min(batch, len(outcome)) / (1 if smooth[1] else len(outcome.levels))
+    dimension = 1 + sum(smooth)
+    width = float((max(rows, 2.0) * (dimension + 2) / 4) ** (-1 / (dimension + 4)))
+    points = np.linspace(-_REACH, _REACH, min(_MOST_POINTS, max(5, int(2 * _REACH / width))))
+    return _Densities(
+        _weights(attribute, points, width), _weights(outcome, points, width), points, width
+    )
+
+
+def _weights(column: Column, points: Array, width: float) -> Array:
+    """Indicators of the levels, or kernels around the normal score of a number."""
+    if column.kind.is_categorical:
+        return np.eye(len(column.levels))[column.codes]
+    from scipy.special import ndtri
+
+    counts = np.bincount(column.codes, minlength=len(column.levels))
+    middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+    scores = ndtri(middle)[column.codes]
+    return np.asarray(np.exp(-0.5 * np.square((scores[:, None] - points) / width)))
+
+
+# ---------------------------------------------------------------- training, with torch
+
+
+def _train(
+    remedy: Any, widths: list[int], x: Array, y: Array, classes: int,
+    densities: Sequence[_Densities], lams: Sequence[float],
+) -> tuple[list[Any], list[dict[str, list[float]]]]:  # fmt: skip
+    """Layers of every model and the history; models differ by their λ alone."""
+    try:
+        import torch
+    except ImportError:
+        raise MissingDependencyError(
+            'Training needs torch: pip install "fairaudit-icp[train]".'
+        ) from None
+    from fairaudit.remedy.networks import StackedMLP
+
+    random = torch.Generator().manual_seed(remedy.random_state)
+    network = StackedMLP(len(lams), widths, random)
+    parameters = list(network.parameters())
+    optimizer = torch.optim.Adam(
+        parameters, lr=remedy.learning_rate, weight_decay=remedy.weight_decay
+    )
+    inputs = torch.as_tensor(x, dtype=torch.float32)
+    target = torch.as_tensor(y).to(torch.long if classes > 2 else torch.float32)
+    parts = [
+        (
+            *(torch.as_tensor(v, dtype=torch.float32) for v in (d.attribute, d.outcome, d.points)),
+            d.width,
+        )
+        for d in densities
+    ]
+    weight = torch.tensor(lams, dtype=torch.float32)
+    batches = max(1, round(len(x) / remedy.batch_size))
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, remedy.epochs * batches)
+    history = []
+    for _ in range(remedy.epochs):
+        seen = torch.zeros(2, len(lams))
+        for rows in torch.randperm(len(x), generator=random).tensor_split(batches):
+            output = _forward(network, inputs[rows])
+            loss = _loss(output, target[rows], classes)
+            penalty = torch.zeros(len(lams))
+            if any(lams):
+                score = _score(output, classes)
+                for a, given, points, width in parts:
+                    penalty = penalty + _chi_squared(score, a[rows], given[rows], points, width)
+            optimizer.zero_grad(set_to_none=True)
+            (loss + weight * penalty).sum().backward()
+            _clip(parameters)
+            optimizer.step()
+            schedule.step()
+            seen += torch.stack([loss.detach(), penalty.detach()]) * len(rows) / len(x)
+        if not bool(torch.isfinite(seen).all()):
+            raise InputError("Training diverged. Lower 'learning_rate' or 'lam'.")
+        history.append({"loss": seen[0].tolist(), "penalty": seen[1].tolist()})
+    return [network.layers_of(place) for place in range(len(lams))], history
+
+
+def _forward(network: Any, x: Any) -> Any:
+    """The stack with SELU between its layers."""
+    import torch
+
+    hidden = x.expand(network.count, -1, -1)
+    for number, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        hidden = torch.baddbmm(bias, torch.selu(hidden) if number else hidden, weight)
+    return hidden
+
+
+def _loss(output: Any, y: Any, classes: int) -> Any:
+    """Cross-entropy or mean squared error of every model."""
+    from torch.nn import functional as F
+
+    if classes > 2:
+        wide = y.expand(len(output), -1)
+        return F.cross_entropy(output.transpose(1, 2), wide, reduction="none").mean(dim=1)
+    flat = output[:, :, 0]
+    if classes == 2:
+        wide = y.expand_as(flat)
+        return F.binary_cross_entropy_with_logits(flat, wide, reduction="none").mean(dim=1)
+    return (flat - y).square().mean(dim=1)
+
+
+def _score(output: Any, classes: int) -> Any:
+    """What must not depend on the attributes: probabilities, or the prediction."""
+    if classes > 2:
+        return output.softmax(dim=2)
+    return output.sigmoid() if classes == 2 else output
+
+
+def _chi_squared(score: Any, attribute: Any, outcome: Any, points: Any, width: float) -> Any:
+    """χ² of score (models × rows × outputs) and attribute, averaged over the outcome."""
+    centred = score - score.mean(dim=1, keepdim=True)
+    spread = (centred.square().mean(dim=1, keepdim=True) + 1e-8).sqrt()
+    kernel = (-0.5 * (((centred / spread).unsqueeze(-1) - points) / width).square()).exp()
+    cells = attribute.unsqueeze(2) * outcome.unsqueeze(1)
+    joint = kernel.permute(0, 2, 3, 1) @ cells.flatten(start_dim=1)
+    joint = joint.unflatten(3, cells.shape[1:])  # models × outputs × points × attribute × outcome
+    joint = joint / joint.sum(dim=(2, 3, 4), keepdim=True).clamp_min(1e-12)
+    expected = joint.sum(dim=3, keepdim=True) * joint.sum(dim=2, keepdim=True)
+    share = joint.sum(dim=(2, 3))
+    ratio = (joint.square() / expected.clamp_min(1e-12)).sum(dim=(2, 3))
+    return (share * (ratio - 1)).sum(dim=2).mean(dim=1)
+
+
+def _clip(parameters: Sequence[Any]) -> None:
+    """Bound the length of every model's gradient."""
+    size = sum(p.grad.square().flatten(start_dim=1).sum(dim=1) for p in parameters)
+    shrink = (_GRADIENT / (size + 1e-12).sqrt()).clamp_max(1.0)  # type: ignore[union-attr]
+    for p in parameters:
+        p.grad.mul_(shrink[:, None, None])

@@ -1,0 +1,195 @@
+"""The methods by name: their estimators, their trade-off parameter, and a grid of its values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array
+from fairaudit.remedy.tradeoff import MUS
+
+__all__ = ["METHODS", "Method", "Training", "method_named", "train_path"]
+
+VALIDATION = 0.1  # share of the training rows
+_FEWEST_VALID = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to train.
+
+    Attributes
+    ----------
+    name : str
+    classifier, regressor : str or None
+        Names in `fairaudit`.
+    parameter : str
+        Of the trade-off.
+    grid : tuple of float
+        Values to try; the first is training that ignores the attributes.
+    length : str
+        Name of the parameter that says how long training takes.
+    networks : bool
+        It takes a predictor; those with ``mu`` take an objective too.
+    """
+
+    name: str
+    classifier: str
+    regressor: str | None
+    parameter: str
+    grid: tuple[float, ...]
+    length: str
+    networks: bool = True
+
+    @property
+    def symbol(self) -> str:
+        """The parameter for people."""
+        return {"mu": "μ", "lam": "λ", "gamma": "γ"}.get(self.parameter, "bound")
+
+    def check(self, value: float) -> None:
+        if self.parameter == "mu" and not 0 <= value <= 1:
+            raise InputError(f"The 'mu' must lie in [0, 1]. Got {value:g}.")
+        if not 0 <= value < float("inf"):
+            raise InputError(
+                f"The '{self.parameter}' of {self.name} must be 0 or more. Got {value:g}."
+            )
+
+
+METHODS = {
+    one.name: one
+    for one in (
+        Method("fairicp", "FairICPClassifier", "FairICPRegressor", "mu", MUS, "steps"),
+        Method("faircp", "FairCPClassifier", "FairCPRegressor", "mu", MUS, "steps"),
+        Method("fdl", "FDLClassifier", "FDLRegressor", "mu", MUS, "steps"),
+        Method("hgr", "HGRClassifier", "HGRRegressor", "lam", (0.0, 0.3, 1.0, 3.0, 10.0, 30.0),
+               "epochs"),
+        Method("gerryfair", "GerryFairClassifier", None, "gamma",
+               (1.0, 0.03, 0.02, 0.01, 0.005, 0.002), "rounds", networks=False),
+        Method("reduction", "ReductionClassifier", None, "difference_bound",
+               (1.0, 0.2, 0.1, 0.05, 0.02, 0.01), "max_iter", networks=False),
+        Method("postprocess", "ICPPostProcessor", "ICPPostProcessor", "mu", MUS, "steps"),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """How to train; None leaves a choice to the estimator."""
+
+    objective: str | None = None
+    predictor: str | None = None
+    steps: int | None = None
+    seed: int = 0
+    progress: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Trained models with their values of the parameter, and what was said meanwhile."""
+
+    values: list[float]
+    models: list[Any]
+    said: list[str | None]
+    interrupted: bool
+
+
+def method_named(name: str) -> Method:
+    if name not in METHODS:
+        raise InputError(f"There is no method {name!r}. Use one of: {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+def train_path(
+    method: Method,
+    values: Sequence[float],
+    X: Any,
+    y: Array,
+    attributes: Any,
+    training: Training,
+    *,
+    classes: bool,
+    old: Any = None,
+) -> Path:
+    """One fitted model per value, in one pass where the estimator can.
+
+    After Ctrl-C the models so far are returned, if there are any.
+    """
+    def make(value: float) -> Any:
+        return _estimator(method, training, value, len(X), classes, old)
+
+    first = make(values[0])
+    if hasattr(first, "fit_path"):
+        models = first.fit_path(X, y, attributes, list(values))
+        for one in models:
+            if hasattr(one, "progress"):
+                one.progress = False
+        return Path(list(values), models, [None] * len(models), _stopped(models[0]))
+    path = Path([], [], [], False)
+    for value in values:
+        one = make(value)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                one.fit(X, y, sensitive_features=attributes)
+            except KeyboardInterrupt:
+                if not path.models:
+                    raise
+                return replace(path, interrupted=True)
+        told = [str(w.message) for w in caught if w.category.__name__ == "ConvergenceWarning"]
+        path.values.append(value)
+        path.models.append(one)
+        path.said.append(told[0] if told else None)
+        if _stopped(getattr(one, "correction_", None)):
+            return replace(path, interrupted=True)
+    return path
+
+
+def _estimator(
+    method: Method, training: Training, value: float, rows: int, classes: bool, old: Any
+) -> Any:
+    import fairaudit as fa
+
+    name = method.classifier if classes else method.regressor
+    if name is None:
+        raise InputError(
+            f"The method {method.name} is for classes; this outcome is continuous. "
+            "Use fairicp, faircp, fdl or hgr."
+        )
+    options = _options(method, training, rows)
+    if method.name == "postprocess":
+        seed = options.pop("random_state")
+        return fa.ICPPostProcessor(old, value, options=options, random_state=seed)
+    return getattr(fa, name)(**{method.parameter: value}, **options)
+
+
+def _options(method: Method, training: Training, rows: int) -> dict[str, Any]:
+    options: dict[str, Any] = {"random_state": training.seed}
+    by_mu = method.parameter == "mu"
+    for option, value, fits in (
+        ("objective", training.objective, by_mu),
+        ("predictor", training.predictor, method.networks),
+    ):
+        if value is not None and not fits:
+            raise InputError(f"The method {method.name} has no {option}. Leave --{option} out.")
+        if value is not None:
+            options[option] = value
+    if training.steps is not None:
+        adversarial = training.objective == "adversarial"
+        options["epochs" if adversarial else method.length] = training.steps
+    if by_mu:
+        options["progress"] = training.progress and method.name != "postprocess"
+        if round(VALIDATION * rows) < _FEWEST_VALID:
+            options["validation_fraction"] = 0.0
+    return options
+
+
+def _stopped(model: Any) -> bool:
+    """Whether Ctrl-C ended the training of this network early."""
+    history = getattr(model, "history_", None)
+    if not history or "step" not in history[-1]:
+        return False
+    total = model.steps if model.objective == "kernel" else model.epochs
+    return bool(history[-1]["step"] < total)

@@ -1,0 +1,158 @@
+"""The exponentiated-gradient reduction to weighted classification, by fairlearn."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from fairaudit.attributes import cells_of
+from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.kernels import Array
+from fairaudit.remedy.base import sensitive_columns
+from fairaudit.remedy.gerryfair import Mixture
+
+__all__ = ["ReductionClassifier"]
+
+
+class ReductionClassifier(MetaEstimatorMixin, Mixture):
+    """A mixture of classifiers with bounded differences of the rates between groups.
+
+    Wraps `fairlearn.reductions.ExponentiatedGradient` with `EqualizedOdds`. Prediction does not
+    need fairlearn.
+
+    Parameters
+    ----------
+    difference_bound : float
+        Largest difference of a group's true or false positive rate from that of all rows.
+    estimator : classifier, optional
+        Takes sample weights; `LogisticRegression` unless given. With an estimator of your own
+        `X` goes to it as it is, so that frames with text are possible.
+    eps : float
+        The multipliers add up to 1/eps at most. fairlearn promises violations of at most
+        the bound plus 2 (eps + gap), in the training rows.
+    max_iter : int
+    sample_weight_name : str
+        Name of the estimator's argument, such as ``"svc__sample_weight"`` in a pipeline.
+    random_state : int
+        Of the estimators, unless they have one.
+
+    Attributes
+    ----------
+    estimators_ : list
+        Fitted classifiers of codes 0 and 1, those with a positive weight.
+    weights_ : array
+        Their probabilities.
+    gap_ : float
+        Duality gap of the solution.
+    n_features_in_, feature_names_in_, classes_ : as usual
+
+    Notes
+    -----
+    Several attributes are crossed into one. They must be categorical.
+
+    References
+    ----------
+    Agarwal, Beygelzimer, Dudík, Langford & Wallach (2018). A reductions approach to fair
+    classification. ICML.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sex, y = rng.integers(0, 2, (2, 400))
+    >>> X = np.column_stack([y + rng.normal(size=400), sex + 0.3 * rng.normal(size=400) + y / 2])
+    >>> model = ReductionClassifier(0.02, max_iter=10).fit(X, y, sensitive_features={"sex": sex})
+    >>> model.predict_proba(X).shape
+    (400, 2)
+    """
+
+    def __init__(
+        self,
+        difference_bound: float = 0.05,
+        estimator: Any = None,
+        *,
+        eps: float = 0.01,
+        max_iter: int = 50,
+        sample_weight_name: str = "sample_weight",
+        random_state: int = 0,
+    ) -> None:
+        self.difference_bound = difference_bound
+        self.estimator = estimator
+        self.eps = eps
+        self.max_iter = max_iter
+        self.sample_weight_name = sample_weight_name
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> ReductionClassifier:
+        """Train on features `X`, outcome `y` of two classes and categorical attributes."""
+        if not self.difference_bound >= 0 or not self.eps > 0 or self.max_iter < 1:
+            raise InputError(
+                "'difference_bound' must be at least 0, 'eps' positive and 'max_iter' at least 1."
+            )
+        try:
+            from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
+        except ImportError:
+            raise MissingDependencyError(
+                'ReductionClassifier needs fairlearn: pip install "fairaudit-icp[reduction]".'
+            ) from None
+        values, target = self._features(X, y)
+        codes = self._codes(np.asarray(target)).astype(np.int64)
+        groups = self._groups(sensitive_features, len(codes))
+        solver = ExponentiatedGradient(
+            self._base(),
+            EqualizedOdds(difference_bound=self.difference_bound),
+            eps=self.eps,
+            max_iter=self.max_iter,
+            sample_weight_name=self.sample_weight_name,
+        )
+        with warnings.catch_warnings():  # fairlearn's about pandas
+            warnings.filterwarnings("ignore", category=DeprecationWarning, module="fairlearn")
+            warnings.filterwarnings("ignore", category=FutureWarning, module="fairlearn")
+            solver.fit(values, codes, sensitive_features=groups)
+        kept = [place for place, weight in solver.weights_.items() if weight > 0]
+        self.estimators_ = [solver.predictors_[place] for place in kept]
+        weights = np.array([float(solver.weights_[place]) for place in kept])
+        self.weights_ = weights / weights.sum()
+        self.gap_ = float(solver.best_gap_)
+        return self
+
+    def _features(self, X: Any, y: Any = None) -> Any:
+        """Numbers for the default estimator; otherwise what the caller passed."""
+        how: dict[str, Any] = {"dtype": np.float64} if self.estimator is None else {}
+        how["skip_check_array"] = self.estimator is not None
+        if y is None:
+            return validate_data(self, X, reset=False, **how)
+        return validate_data(self, X, y, **how)
+
+    def _base(self) -> Any:
+        if self.estimator is None:
+            from sklearn.linear_model import LogisticRegression
+
+            return LogisticRegression(max_iter=1000, random_state=self.random_state)
+        base = clone(self.estimator)
+        unset = {
+            name: self.random_state
+            for name, value in base.get_params().items()
+            if name.rpartition("__")[2] == "random_state" and value is None
+        }
+        return base.set_params(**unset)
+
+    def _groups(self, sensitive_features: Any, n: int) -> Array:
+        attributes = sensitive_columns(sensitive_features, n, self)
+        numbers = [column for column in attributes if not column.kind.is_categorical]
+        if numbers:
+            named = ", ".join(f"{column.name!r} ({column.kind})" for column in numbers)
+            raise InputError(
+                f"ReductionClassifier needs categorical attributes. Bin these first, or pass codes "
+                f"as text: {named}."
+            )
+        return np.asarray(cells_of(attributes, n).of_row)
+
+    def _share(self, X: Any) -> Array:
+        check_is_fitted(self, "weights_")
+        values = self._features(X)
+        votes = np.column_stack([one.predict(values) for one in self.estimators_])
+        return np.clip(votes @ self.weights_, 0.0, 1.0)

@@ -1,0 +1,753 @@
+"""From a table to a repaired model: train a curve, choose, and audit before and after.
+
+Every row has one task: to train, to choose, or to audit. What is said about the result comes from
+rows that neither training nor the choice has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.columns import Column, columns_from
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Index
+from fairaudit.preparation import Roles
+from fairaudit.result import AuditResult, Excluded, Source, _plain
+from fairaudit.testing.permutations import Permutations
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairaudit.auditing import Plan
+    from fairaudit.findings import Progress
+    from fairaudit.models import Predictor
+    from fairaudit.remedy.methods import Method
+    from fairaudit.remedy.methods import Path as TrainedPath
+
+__all__ = ["RemedyResult", "RepairInterrupted", "loss_on", "repair"]
+
+#: Name and version of the JSON form.
+SCHEMA = "fairaudit/remedy/1"
+SPLIT = (0.5, 0.2, 0.3)
+PARTS = ("train", "choice", "audit")
+FEWEST = {"train": 40, "choice": 20, "audit": 20}
+_COPIES = 199  # on the rows for choosing
+_NAMES = {"train": "rows for training", "choice": "rows for choosing", "audit": "audited rows"}
+
+
+class RepairInterrupted(KeyboardInterrupt):
+    """Ctrl-C after training had begun; `model` is the best so far and has not been audited."""
+
+    def __init__(self, model: Any, mu: float, out: str | None) -> None:
+        super().__init__("interrupted")
+        self.model, self.mu, self.out = model, mu, out
+
+
+@dataclass(frozen=True, slots=True)
+class RemedyResult:
+    """A repaired model and the evidence about it.
+
+    Attributes
+    ----------
+    method : str
+    parameter : str
+        Of the trade-off; ``"mu"`` unless the method has its own.
+    mu : float
+        Its chosen value.
+    because : str
+        Why this value.
+    model : fitted pipeline
+        From the raw feature columns to the prediction.
+    before, after : AuditResult
+        On the same rows, which were used for nothing else.
+    loss : tuple of float
+        Before and after, on these rows.
+    loss_name : str
+        ``"misclassified"`` (a share) or ``"mean squared error"``.
+    curve : DataFrame
+        Every model on the rows for choosing: ``mu``, ``loss``, ``kpc``, ``deo``, ``p_value``,
+        ``chosen``.
+    mixture : DataFrame
+        The trivial alternative on these rows: plain training, mixed at random with a constant.
+    rows : dict
+        Rows in ``"train"``, ``"choice"`` and ``"audit"``.
+    split : tuple of float
+    seed : int
+    features : tuple of str
+    notes : tuple of str
+    old : str or None
+        The model that was repaired; None where plain training stands for it.
+    saved : Source
+        The model as a file.
+    command : str or None
+    """
+
+    method: str
+    parameter: str
+    mu: float
+    because: str
+    model: Any = field(repr=False)
+    before: AuditResult = field(repr=False)
+    after: AuditResult = field(repr=False)
+    loss: tuple[float, float]
+    loss_name: str
+    curve: pd.DataFrame = field(repr=False)
+    mixture: pd.DataFrame = field(repr=False)
+    rows: dict[str, int]
+    split: tuple[float, ...]
+    seed: int
+    features: tuple[str, ...]
+    notes: tuple[str, ...]
+    old: str | None
+    saved: Source
+    command: str | None = None
+
+    @property
+    def symbol(self) -> str:
+        """The trade-off parameter for people: μ, λ, γ."""
+        from fairaudit.remedy.methods import method_named
+
+        return method_named(self.method).symbol
+
+    def summary(self) -> str:
+        """Both verdicts and the numbers behind them, as plain text."""
+        from fairaudit_reports.remedy_text import render
+
+        return render(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Measure, before, after."""
+        import pandas as pd
+
+        before, after = (
+            {
+                "verdict": str(result.verdict), "p_value": result.p_value,
+                "kpc": result.joint.kpc, "deo": measured(result, "deo"), "loss": loss,
+            }
+            for result, loss in zip((self.before, self.after), self.loss, strict=True)
+        )  # fmt: skip
+        return pd.DataFrame({"before": before, "after": after})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        found = {
+            "schema": SCHEMA, "method": self.method, "parameter": self.parameter, "mu": self.mu,
+            "because": self.because, "loss_name": self.loss_name,
+            "loss": {"before": self.loss[0], "after": self.loss[1]},
+            "rows": self.rows, "split": self.split, "seed": self.seed,
+            "features": self.features, "notes": self.notes, "old": self.old,
+            "model": {"path": self.saved.path, "kind": self.saved.kind,
+                      "sha256": self.saved.sha256},
+            "curve": self.curve.to_dict("records"), "mixture": self.mixture.to_dict("records"),
+            "command": self.command,
+        }  # fmt: skip
+        return {**_plain(found), "before": self.before.to_dict(), "after": self.after.to_dict()}
+
+    def suppressed(self, fewest: int) -> RemedyResult:
+        """The same with groups of fewer than `fewest` people masked."""
+        return replace(
+            self, before=self.before.suppressed(fewest), after=self.after.suppressed(fewest)
+        )
+
+    def save(self, path: str | Path, *, suppress: int = 10) -> Path:
+        """Write a report: .html, .json or .txt. Cells of fewer than `suppress` are masked."""
+        from fairaudit.files import write_text
+
+        target = Path(path)
+        write_text(target, rendered(self.suppressed(suppress), report_format(target)))
+        return target
+
+
+def report_format(path: str | Path) -> str:
+    """The format that the name of a report asks for."""
+    form = Path(path).suffix.lower().lstrip(".")
+    if form not in ("html", "json", "txt"):
+        raise InputError(
+            f"A remedy has no report format {form or '(none)'!r}. Use one of: html, json, txt."
+        )
+    return form
+
+
+def rendered(result: RemedyResult, form: str) -> str:
+    if form == "html":
+        from fairaudit_reports.remedy_html import render
+
+        return render(result)
+    if form == "json":
+        import json
+
+        return json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n"
+    return result.summary()
+
+
+def measured(result: AuditResult, key: str) -> float | None:
+    """The first measure of this name."""
+    return next((one.value for one in result.measures if one.key == key), None)
+
+
+def repair(
+    frame: Any,
+    roles: Roles | None = None,
+    *,
+    sensitive: str | Sequence[str] | None = None,
+    outcome: str | None = None,
+    model: Any = None,
+    method: str = "fairicp",
+    mu: float | str = "auto",
+    kpc: float | None = None,
+    loss: float | None = None,
+    mus: Sequence[float] | None = None,
+    split: Sequence[float] = SPLIT,
+    drop: Sequence[str] = (),
+    use_sensitive: bool = False,
+    objective: str | None = None,
+    predictor: str | None = None,
+    steps: int | None = None,
+    seed: int = 0,
+    alpha: float = 0.05,
+    permutations: Permutations | int = 999,
+    out: str | Path | None = None,
+    data: tuple[Source, ...] = (),
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> RemedyResult:
+    """Train a model towards equalized odds and audit it beside the one that it replaces.
+
+    Parameters
+    ----------
+    frame : frame
+        One table with features, outcome and sensitive attributes.
+    roles : Roles, optional
+        Which column is what; or pass `sensitive` and `outcome`.
+    sensitive, outcome : names of columns
+        A kind may follow, as in ``"age:continuous"``.
+    model : fitted model, Predictor or file, optional
+        The one to replace. Default: the same training without regard to the attributes.
+    method : str
+        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``, or
+        ``"postprocess"``, which corrects `model`.
+    mu : float or "auto"
+        Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
+        test is not significant on the rows for choosing, otherwise the smallest KPC.
+    kpc, loss : float, optional
+        Choose by a bound instead: the smallest loss up to this KPC, or the reverse.
+    mus : sequence of float, optional
+        Values to train.
+    split : three shares
+        Rows for training, choosing and auditing.
+    drop : names of columns
+        No features.
+    use_sensitive : bool
+        Make the sensitive attributes features.
+    objective, predictor : str, optional
+        See `FairICPClassifier`.
+    steps : int, optional
+        Length of the training, in the method's own unit.
+    seed : int
+        Of the split, of training and of the copies.
+    alpha : float
+    permutations : Permutations or int
+        Copies of the two audits.
+    out : path, optional
+        Where the model goes, as a pickle; after Ctrl-C the best one so far.
+    data, command
+        For the record.
+    progress : callable, optional
+        Called with (what, done, total).
+
+    Returns
+    -------
+    RemedyResult
+
+    Examples
+    --------
+    >>> from fairaudit.datasets import load_demo
+    >>> result = repair(load_demo(1000), sensitive="race,sex,age", outcome="repaid",
+    ...                 mus=[0, 0.8], mu=0.8, steps=60, permutations=99)
+    >>> bool(result.after.joint.kpc < result.before.joint.kpc)
+    True
+    """
+    from fairaudit.auditing import Plan
+    from fairaudit.files import check_writable
+    from fairaudit.remedy.methods import Training, method_named, train_path
+
+    if out is not None:
+        check_writable(out)
+    how = method_named(method)
+    rule = _Rule.of(mu, kpc, loss, alpha, how)
+    values = _values(how, mus, rule.value)
+    old = None if model is None else _old(model, how)
+    if how.name == "postprocess" and (old is None or use_sensitive or drop):
+        raise InputError(
+            "The method postprocess corrects a model: pass --model, and neither --use-sensitive "
+            "nor --drop."
+        )
+    drawn = Permutations(n=permutations) if isinstance(permutations, int) else permutations
+    plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), with_r=False)
+    table = _Table.of(_pandas(frame), _roles(roles, sensitive, outcome), old)
+    parts = table.parts(split, seed)
+    features, encoder, notes = _features(table, parts["train"], how, old, drop, use_sensitive)
+    hears = bool(getattr(progress, "on", False))
+    training = Training(objective, predictor, steps, seed, hears)
+    rows = table.frame.iloc[parts["train"]][features]
+    path = train_path(
+        how, values, rows if encoder is None else encoder.fit_transform(rows),
+        table.target[parts["train"]], [c.take(parts["train"]) for c in table.attributes],
+        training, classes=table.outcome.kind.is_categorical,
+        old=None if how.name != "postprocess" or old is None else old.model,
+    )  # fmt: skip
+    path.models[:] = [_pipeline(encoder, one) for one in path.models]
+    if rule.value is not None and rule.value not in path.values:
+        raise KeyboardInterrupt  # stopped before its turn
+    curve, mixture = _curve(table, parts["choice"], path, features, plan, seed, progress)
+    place, because = rule.choose(curve, path.models, how)
+    chosen, value = path.models[place], path.values[place]
+    try:
+        if path.interrupted:
+            raise KeyboardInterrupt
+        saved, content = _as_file(chosen, out)
+        before = old or _predictor(path.models[0])
+        after = replace(_predictor(chosen), source=saved.path, sha256=saved.sha256)
+        audits = [
+            table.audit(parts, one, plan, data, command, _Part(progress, told))
+            for one, told in ((before, "before"), (after, "after"))
+        ]
+        losses = [loss_on(one, table.frame.iloc[parts["audit"]], table.outcome.take(parts["audit"]))
+                  for one in (before, after)]  # fmt: skip
+    except KeyboardInterrupt:
+        where = None if out is None else _as_file(chosen, out, write=True)[0].path
+        raise RepairInterrupted(chosen, value, where) from None
+    result = RemedyResult(
+        how.name, how.parameter, value, because, chosen, audits[0], audits[1],
+        (losses[0], losses[1]),
+        "misclassified" if table.outcome.kind.is_categorical else "mean squared error",
+        curve.assign(chosen=[k == place for k in range(len(curve))]), mixture,
+        {name: len(rows) for name, rows in parts.items()}, tuple(float(x) for x in split), seed,
+        tuple(features), (), None if old is None else old.source or old.kind, saved, command,
+    )  # fmt: skip
+    if out is not None:
+        from fairaudit.files import write_bytes
+
+        write_bytes(out, content)
+    said = path.said[place]
+    return replace(result, notes=(*_notes(result), *notes, *([said] if said else [])))
+
+
+# ---------------------------------------------------------------- what was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """How a model of the curve is chosen."""
+
+    value: float | None
+    kpc: float | None
+    loss: float | None
+    alpha: float
+
+    @classmethod
+    def of(
+        cls, mu: float | str, kpc: float | None, loss: float | None, alpha: float, method: Method
+    ) -> _Rule:
+        if not 0 < alpha < 1:
+            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {alpha:g}.")
+        if sum([mu != "auto", kpc is not None, loss is not None]) > 1:
+            raise InputError("Choose by one of --mu, --kpc and --loss, and leave the others out.")
+        value = None
+        if mu != "auto":
+            try:
+                value = float(mu)
+            except ValueError:
+                raise InputError(f"The 'mu' must be a number or auto. Got {mu!r}.") from None
+            method.check(value)
+        return cls(value, kpc, loss, alpha)
+
+    def choose(self, curve: pd.DataFrame, models: list[Any], method: Method) -> tuple[int, str]:
+        """The place of the model on the curve, and why this one."""
+        if self.value is not None:
+            return int(np.argmin(np.abs(curve["mu"] - self.value))), "as asked for"
+        if self.kpc is not None or self.loss is not None:
+            from fairaudit.remedy.tradeoff import TradeOff
+
+            found = TradeOff(curve.assign(split="choice"), models, curve)
+            best = found.best(kpc=self.kpc, loss=self.loss)
+            place = next(k for k, one in enumerate(models) if one is best)
+            return place, (
+                f"the smallest loss among models with KPC ≤ {self.kpc:g} on the rows for choosing"
+                if self.kpc is not None
+                else f"the smallest KPC among models with loss ≤ {self.loss:g} on the rows for "
+                "choosing"
+            )
+        usable = curve[~curve["constant"]]
+        if usable.empty:
+            raise InputError(
+                "Every model predicts the same for all rows. Check the features, or train longer "
+                "(--steps)."
+            )
+        passed = usable[~(usable["p_value"] <= self.alpha)]
+        if passed.empty:
+            return int(usable["kpc"].idxmin()), (
+                "the smallest KPC on the rows for choosing; there the test of every model is "
+                f"significant at {self.alpha:g}"
+            )
+        return int(passed["loss"].idxmin()), (
+            f"the smallest loss among the {len(passed)} of {len(curve)} models whose test on the "
+            f"rows for choosing is not significant at {self.alpha:g}"
+        )
+
+
+def _values(method: Method, mus: Sequence[float] | None, value: float | None) -> list[float]:
+    """Plain training first, then the rest in order of growing strength."""
+    plain, *rest = method.grid
+    asked = {float(x) for x in (rest if mus is None else mus)} | ({value} if value else set())
+    for one in asked:
+        method.check(one)
+    falls = len(rest) > 1 and rest[0] > rest[-1]
+    return [plain, *sorted((asked | ({value} if value is not None else set())) - {plain},
+                           reverse=falls)]  # fmt: skip
+
+
+def _old(model: Any, method: Method) -> Predictor:
+    from fairaudit.models import predictor_of
+
+    old = predictor_of(model)
+    if method.name == "postprocess" and (
+        old.features is None or not hasattr(old.model, "predict") or old.kind.startswith("xgboost.c")
+    ):
+        raise InputError(
+            "The method postprocess needs a fitted scikit-learn model that knows the names of its "
+            "features. Use another method, which trains a model of its own."
+        )
+    return old
+
+
+def _roles(roles: Roles | None, sensitive: Any, outcome: str | None) -> Roles:
+    if roles is not None:
+        return roles
+    names = sensitive.split(",") if isinstance(sensitive, str) else list(sensitive or ())
+    if not names:
+        raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
+    return Roles(tuple(name.strip() for name in names if name.strip()), outcome)
+
+
+def _pandas(frame: Any) -> pd.DataFrame:
+    import narwhals as nw
+
+    table: pd.DataFrame = nw.from_native(frame, eager_only=True).to_pandas()
+    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
+
+
+# ---------------------------------------------------------------- the table and its parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The rows that can be used, with the roles of their columns."""
+
+    frame: pd.DataFrame
+    outcome: Column
+    attributes: tuple[Column, ...]
+    ids: Column | None
+    roles: Roles
+    excluded: tuple[Excluded, ...]
+    missing: dict[str, Array]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> _Table:
+        from fairaudit.preparation import (
+            _outcome,
+            _picked,
+            _require,
+            _selected,
+            _without_missing,
+        )
+
+        columns, kinds = list(frame.columns), dict[str, str]()
+        sensitive = _picked(roles.sensitive, columns, kinds, "--sensitive")
+        others = [] if roles.ids is None else [roles.ids]
+        for name in others:
+            _require(name, columns)
+        outcome = _outcome(roles.outcome, columns, [*sensitive, *others], old, kinds)
+        if outcome in [*sensitive, *others]:
+            raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
+        original = frame
+        frame, excluded = _selected(frame, roles.where)
+        frame, _, dropped = _without_missing(frame, sensitive, outcome, kinds, roles.missing)
+        named = {name: kind for name, kind in kinds.items() if name != outcome}
+        attributes = columns_from(frame[sensitive], argument="sensitive", kinds=named)
+        (target,) = columns_from(
+            frame[[outcome]], argument="outcome", outcome=True,
+            kinds={outcome: kinds[outcome]} if outcome in kinds else None,
+        )  # fmt: skip
+        ids = None
+        if roles.ids is not None:
+            (ids,) = columns_from(frame[[roles.ids]], argument="ids")
+        # kinds are those of the whole table: a part may look different
+        fixed = Roles(
+            tuple(f"{c.name}:{c.kind}" for c in attributes), f"{target.name}:{target.kind}",
+            ids=roles.ids,
+        )  # fmt: skip
+        missing = {name: original.loc[frame.index, name].isna().to_numpy() for name in sensitive}
+        return cls(frame, target, attributes, ids, fixed, (*excluded, *dropped), missing)
+
+    @property
+    def target(self) -> Array:
+        """The outcome as a model learns it."""
+        values = self.outcome.levels[self.outcome.codes]
+        return np.asarray(values.astype(str) if values.dtype == object else values)
+
+    def parts(self, split: Sequence[float], seed: int) -> dict[str, Index]:
+        """Rows of every part; people stay together."""
+        if len(split) != 3 or any(not 0 < share < 1 for share in split) or not (
+            abs(sum(split) - 1) < 1e-6
+        ):  # fmt: skip
+            raise InputError(
+                "The split must be three shares that add up to 1, as in 0.5,0.2,0.3. "
+                f"Got {', '.join(f'{share:g}' for share in split)}."
+            )
+        units = np.arange(len(self.frame)) if self.ids is None else self.ids.codes
+        order = np.random.default_rng(seed).permutation(int(units.max()) + 1)
+        sizes = np.bincount(units)[order]
+        ends = np.cumsum(split[:2]) * len(units)
+        of_unit = np.empty(len(order), dtype=np.intp)
+        of_unit[order] = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
+        part = of_unit[units]
+        found = {name: np.flatnonzero(part == k) for k, name in enumerate(PARTS)}
+        self._check(found)
+        return found
+
+    def _check(self, parts: Mapping[str, Index]) -> None:
+        if any(len(rows) < FEWEST[name] for name, rows in parts.items()):
+            sizes = ", ".join(f"{len(rows)} to {_TASKS[n]}" for n, rows in parts.items())
+            least = ", ".join(map(str, FEWEST.values()))
+            raise InputError(
+                f"{len(self.frame)} rows are too few: {sizes}; at least {least} are needed. "
+                "Pass more rows, or another --split."
+            )
+        way_out = "Pass more rows, or another --seed or --split."
+        for name, rows in parts.items():
+            for column in self.attributes:
+                if len(np.unique(column.codes[rows])) < 2:
+                    raise InputError(
+                        f"Sensitive column {column.name!r} has a single value in the "
+                        f"{_NAMES[name]} ({len(rows)}). {way_out}"
+                    )
+            seen = len(np.unique(self.outcome.codes[rows]))
+            whole = len(self.outcome.levels)
+            if seen < 2 or (self.outcome.kind.is_categorical and seen < whole):
+                raise InputError(
+                    f"The outcome {self.outcome.name!r} has {seen} of its {whole} values in the "
+                    f"{_NAMES[name]} ({len(rows)}). {way_out}"
+                )
+
+    def audit(
+        self, parts: Mapping[str, Index], predictor: Predictor, plan: Plan,
+        data: tuple[Source, ...], command: str | None, progress: Progress,
+    ) -> AuditResult:  # fmt: skip
+        """One model on the rows kept for this."""
+        from fairaudit.auditing import audit_table
+        from fairaudit.preparation import prepare
+
+        rows = parts["audit"]
+        prepared = prepare(self.frame.iloc[rows], self.roles, predictor)
+        used = Excluded(len(self.frame) - len(rows), "for training and choosing the model")
+        missing = {name: int(gaps[rows].sum()) for name, gaps in self.missing.items()}
+        prepared = replace(prepared, excluded=(*self.excluded, used), missing=missing)
+        source = Source(predictor.source, predictor.kind, predictor.sha256)
+        result = audit_table(prepared, plan, model=source, data=data, command=command,
+                             roles=self.roles, progress=progress)  # fmt: skip
+        return replace(result, notes=(*result.notes, *predictor.notes))
+
+
+_TASKS = {"train": "train", "choice": "choose", "audit": "audit"}
+
+
+class _Part:
+    """Progress of one audit of two."""
+
+    def __init__(self, progress: Progress | None, name: str) -> None:
+        self.progress, self.name = progress, name
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if self.progress is not None:
+            self.progress(f"audit {self.name}: {what}", done, total)
+
+
+def _features(
+    table: _Table, train: Index, method: Method, old: Predictor | None, drop: Sequence[str],
+    use_sensitive: bool,
+) -> tuple[list[str], Any, tuple[str, ...]]:  # fmt: skip
+    """The feature columns, their transformer (None: the old model's own), and notes."""
+    from fairaudit.preparation import _require
+    from fairaudit.remedy.encoding import feature_columns, transformer_for
+
+    frame = table.frame
+    sensitive = [column.name for column in table.attributes]
+    ids = [] if table.roles.ids is None else [table.roles.ids]
+    if method.name == "postprocess" and old is not None:
+        features = old.columns(list(frame.columns), outcome=table.outcome.name,
+                               sensitive=sensitive, other=ids)  # fmt: skip
+        numbers = frame[features].select_dtypes("number")
+        gaps = [name for name in numbers if numbers[name].isna().any()]
+        if gaps:
+            raise InputError(
+                f"The method postprocess needs numbers without gaps; {gaps[0]!r} has some. Fill "
+                "them, or use another method."
+            )
+        return features, None, ()
+    for name in drop:
+        _require(name, list(frame.columns))
+        if name in sensitive or name in (table.outcome.name, *ids):
+            raise InputError(f"Column {name!r} has a role and cannot be dropped.")
+    without = [table.outcome.name, *ids, *drop, *([] if use_sensitive else sensitive)]
+    features = feature_columns(frame, without)
+    encoder, notes = transformer_for(frame[features].iloc[train])
+    return features, encoder, notes
+
+
+# ---------------------------------------------------------------- the curve
+
+
+def _pipeline(encoder: Any, model: Any) -> Any:
+    """Fitted parts as one fitted pipeline."""
+    if encoder is None:
+        return model
+    from sklearn.pipeline import Pipeline
+
+    return Pipeline([("features", encoder), ("model", model)])
+
+
+def _curve(
+    table: _Table, rows: Index, path: TrainedPath, features: list[str], plan: Plan, seed: int,
+    progress: Progress | None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    """Loss, KPC, DEO and p-value of every model, and the trivial mixture, on these rows."""
+    import pandas as pd
+
+    from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
+
+    hear = progress or (lambda what, done, total: None)
+    X = table.frame.iloc[rows][features]
+    outcome, attributes = table.outcome.take(rows), [c.take(rows) for c in table.attributes]
+    total = len(path.models)
+    scores, found = [scores_of(model, X) for model in path.models], []
+    for number, (value, one) in enumerate(zip(path.values, scores, strict=True)):
+        hear("curve", number, total + 1)
+        constant = bool((one == one[0]).all())
+        found.append({"mu": value, **evaluate(one, outcome, attributes), "constant": constant})
+    curve = pd.DataFrame(found)
+    hear("curve", total, total + 1)
+    varied = [k for k in range(total) if not found[k]["constant"]]
+    ids = None if table.ids is None else table.ids.take(rows)
+    tested = _p_values([scores[k] for k in varied], outcome, attributes, ids, plan)
+    for k, p in zip(varied, tested, strict=True):
+        curve.loc[k, "p_value"] = p
+    return curve, mixture(scores[0], outcome, attributes, seed)
+
+
+def _p_values(
+    scores: list[Array], outcome: Column, attributes: list[Column], ids: Column | None, plan: Plan
+) -> list[float]:
+    """Of every model, by the same copies."""
+    from fairaudit.permute.icp import ICP
+    from fairaudit.table import AuditTable
+    from fairaudit.testing.core import Question, run_tests
+    from fairaudit.testing.statistic import statistic_named
+
+    if not scores:
+        return []
+    drawn = Permutations(n=max(_COPIES, int(10 / plan.alpha)), seed=plan.permutations.seed)
+    tables = [AuditTable.of(one, attributes, outcome, ids=ids) for one in scores]
+    fitted = ICP(plan.density, plan.folds).prepare(
+        outcome, tables[0].attributes, steps=drawn.steps, seed=drawn.seed,
+        units=None if ids is None else ids.codes,
+    )  # fmt: skip
+    asked = [Question(table) for table in tables]
+    found = run_tests(asked, fitted, statistic_named(plan.statistic), drawn)
+    return [result.p_value for result in found]
+
+
+def _predictor(model: Any) -> Predictor:
+    from fairaudit.models import predictor_of
+
+    return predictor_of(model)
+
+
+def _as_file(
+    model: Any, out: str | Path | None, *, write: bool = False
+) -> tuple[Source, bytes]:
+    """The model as a pickle: its source, and the bytes."""
+    import hashlib
+    import pickle
+
+    content = pickle.dumps(model)
+    if write and out is not None:
+        from fairaudit.files import write_bytes
+
+        write_bytes(out, content)
+    path = None if out is None else str(out)
+    return Source(path, _predictor(model).kind, hashlib.sha256(content).hexdigest()), content
+
+
+def loss_on(predictor: Predictor, frame: pd.DataFrame, outcome: Column) -> float:
+    """Share misclassified, or mean squared error, of a model on a table that has its features."""
+    from fairaudit.remedy.tradeoff import loss_of
+
+    features = predictor.columns(
+        [str(name) for name in frame.columns], outcome=outcome.name, sensitive=()
+    )
+    rows = frame[features]
+    shown = predictor.predict(rows, on="scores")
+    numbers = all(shown[name].dtype.kind in "fiub" for name in shown)
+    scores = shown.to_numpy(dtype=np.float64) if numbers else None
+    if not outcome.kind.is_categorical:
+        if scores is None:
+            raise InputError("The outcome is continuous, and the model predicts labels.")
+        return loss_of(scores[:, 0], outcome)
+    classes = len(outcome.levels)
+    if scores is not None and scores.shape[1] == classes > 2:
+        return loss_of(scores, outcome)
+    chances = scores is not None and classes == 2 and scores.min() >= 0 and scores.max() <= 1
+    if scores is not None and scores.shape[1] == 1 and chances:
+        return loss_of(scores[:, 0], outcome)
+    labels = np.asarray(predictor.predict(rows, on="labels")["label"])
+    truth = outcome.levels[outcome.codes]
+    if outcome.numeric is not None and labels.dtype.kind in "fiub":
+        return float(np.mean(labels.astype(np.float64) != outcome.numeric))
+    return float(np.mean(labels.astype(str) != truth.astype(str)))
+
+
+def _notes(result: RemedyResult) -> list[str]:
+    from fairaudit.result import Verdict
+
+    notes = []
+    if result.old is not None:
+        notes.append(
+            "If the old model was trained on rows of this table, its loss before the repair is too "
+            "small: it has seen some of the audited rows."
+        )
+    if result.before.verdict is Verdict.NO_VIOLATION:
+        notes.append(
+            "Before the repair the audit found no violation either: on these rows there is no "
+            "evidence that a repair was needed."
+        )
+    if result.after.verdict is Verdict.VIOLATION and result.after.p_value is not None:
+        notes.append(
+            "The repaired model still violates equalized odds on the audited rows. Try more rows, "
+            "values closer to the fair end (--mus), or another method. Do not choose by this audit."
+        )
+    chosen = result.curve[result.curve["chosen"]].iloc[0]
+    line = result.mixture.sort_values("kpc")
+    trivial = float(np.interp(chosen["kpc"], line["kpc"], line["loss"]))
+    if chosen["loss"] > trivial:
+        notes.append(
+            "On the rows for choosing, plain training mixed at random with a constant reaches this "
+            f"KPC at a loss of {trivial:.3g}; the chosen model has {chosen['loss']:.3g}. This repair "
+            "is not worth its price there."
+        )
+    return notes
