@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.capsule import capsule_of
+from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
 from fairaudit.measurements import CAUTION, Measurements, measure
@@ -27,7 +28,7 @@ from fairaudit.table import AuditTable
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.result import TestResult
 from fairaudit.testing.statistic import Statistic, statistic_named
-from fairaudit.verdict import as_words, decide
+from fairaudit.verdict import as_words, check_tolerance, decide
 
 if TYPE_CHECKING:
     from fairaudit.models import Predictor
@@ -80,6 +81,10 @@ class Plan:
         if self.adjust not in ADJUSTMENTS:
             raise InputError(
                 f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
+            )
+        if self.permutations.stop_after is not None:
+            raise InputError(
+                "An audit draws all copies: its questions share them. Leave out 'stop_after'."
             )
         if any(hasattr(one, "tested_rows") for one in statistic_named(self.statistic)):
             raise InputError(
@@ -172,7 +177,8 @@ def audit(
         if X is None:
             raise InputError("The model needs X, the table of its features.")
         predictor = predictor_of(model)
-        predictions, features = _predicted(predictor, X, attributes, on)
+        asked = "scores" if threshold is not None else on  # cut below, in as_labels
+        predictions, features = _predicted(predictor, X, attributes, asked)
     table = AuditTable.of(predictions, attributes, target, weights=weights, ids=ids, kinds=kinds)
     if on == "labels":
         from fairaudit.preparation import as_labels
@@ -227,6 +233,7 @@ def audit_table(
     hear = progress or (lambda what, done, total: None)
     hear("measures", 0, 1)
     sizes = measure(table, threshold=plan.threshold, with_r=plan.with_r)
+    check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
     hear("measures", 1, 1)
     findings, gate = find(table, plan, hear)
     facts = TableFacts(
@@ -297,6 +304,23 @@ def _pairs(pairs: Sequence[tuple[str, str]] | str, names: list[str]) -> tuple[tu
     return tuple((str(a), str(b)) for a, b in pairs)
 
 
+def _unasked(table: AuditTable, findings: tuple[Finding, ...]) -> list[str]:
+    """Questions behind the gate that a reader may miss, and why they were not asked."""
+    outcome = table.require_outcome()
+    asked = {one.outcome for one in findings if one.family == "outcome"}
+    if not outcome.kind.is_categorical:
+        if asked:
+            return []
+        return ["ranges of the outcome, because people have rows in several of them"
+                if table.ids is not None else
+                "ranges of the outcome, because the prediction is constant in each"]  # fmt: skip
+    labels = [f"{outcome.name} = {level_text(level)}" for level in outcome.levels]
+    if not asked and len(labels) > 1 and findings[0].copies_by[:5] != "exact":
+        return ["outcome classes, because the density was fitted to all of them together"]
+    why = "attributes or prediction do not vary there"
+    return [f"{label} ({why})" for label in labels if label not in asked]
+
+
 def _quality(gate: TestResult) -> CopyQuality:
     found = gate.diagnostics
     return CopyQuality(
@@ -315,7 +339,9 @@ def _notes(
     gate = findings[0]
     notes = []
     single = [one for one in findings if one.family == "attribute"]
-    if gate.significant and single and not any(one.significant for one in single):
+    alone = [one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
+             for one in single]  # fmt: skip
+    if gate.significant and single and not any(alone):
         notes.append(
             f"No attribute shows this alone: the dependence is on {as_words(gate.attributes)} "
             "in combination. Audits of one attribute at a time would miss it."
@@ -326,12 +352,21 @@ def _notes(
             f"The p-value is uncertain by simulation ({low:.3g} to {high:.3g}) and alpha lies "
             f"within: draw more than {gate.copies} copies (--permutations) to settle it."
         )
+    asked = sum(one.p_value is not None for one in findings[1:])
+    if gate.significant and plan.adjust == "holm" and asked / (gate.copies + 1) > plan.alpha:
+        notes.append(
+            f"{gate.copies} copies are too few for a claim about any of the {asked} questions "
+            f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (--permutations)."
+        )
     if any(one.inconclusive for one in findings[1:]):
         names = "; ".join(f"{one.name}: {one.inconclusive}" for one in findings[1:]
                           if one.inconclusive)  # fmt: skip
         notes.append(f"Not settled behind the gate: {names}.")
     if table.weights is not None:
         notes.append("Weights enter rates, DEO and odds; the tests and KPC count every row once.")
-    if table.ids is not None:
+    if table.ids is not None and len(table.ids.levels) < len(table):
         notes.append("People have several rows: whole people were permuted.")
+    unasked = _unasked(table, findings)
+    if unasked:
+        notes.append(f"Not asked: {'; '.join(unasked)}.")
     return (*notes, *sizes.notes, CAUTION)

@@ -32,6 +32,12 @@ def read_tables(paths: Sequence[str]) -> tuple[pd.DataFrame, tuple[Source, ...]]
     import pandas as pd
 
     names = [name for path in paths for name in _expanded(path)]
+    known: dict[str, str] = {}
+    for name in names:  # rows that count twice would make every p-value too small
+        place = name if name == STDIN else os.path.realpath(name)
+        if place in known:
+            raise InputError(f"The file {name!r} is given twice as --data. Give it once.")
+        known[place] = name
     frames, sources = [], []
     for name in names:
         data = _bytes_of(name)
@@ -110,6 +116,11 @@ def _csv(shown: str, name: str, data: bytes) -> pd.DataFrame:
         why = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"The file {shown} is not a CSV table in UTF-8: {why}.") from None
     names = header.iloc[0].tolist()
+    if len(names) == 1 and (other := next((s for s in ";\t|" if s in str(names[0])), None)):
+        raise InputError(
+            f"The file {shown} seems to separate its columns by {other!r}. Save it with commas "
+            "(and points in numbers), or with tabs as .tsv."
+        )
     if len(names) == len(frame.columns) and isinstance(frame.index, pd.RangeIndex):
         frame.columns = [str(name) for name in names]
     else:  # rows longer than the header would shift every value by one column

@@ -13,13 +13,14 @@ import numpy as np
 from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.kernels import Index
+from fairaudit.measurements import default_threshold
 from fairaudit.permute.base import FittedCopies
 from fairaudit.permute.icp import ICP
 from fairaudit.result import Finding
 from fairaudit.table import AuditTable, unknown_column
 from fairaudit.testing.core import Question, run_tests
 from fairaudit.testing.result import TestResult
-from fairaudit.testing.statistic import statistic_named
+from fairaudit.testing.statistic import Statistic, statistic_named
 
 if TYPE_CHECKING:
     from fairaudit.auditing import Plan
@@ -56,7 +57,7 @@ class _Round:
 
 def find(table: AuditTable, plan: Plan, hear: Progress) -> tuple[tuple[Finding, ...], TestResult]:
     """Every finding, the gate first, and the whole test behind the gate."""
-    statistics = statistic_named(plan.statistic)
+    statistics = [_cut(one, table, plan) for one in statistic_named(plan.statistic)]
     rounds = _rounds(table, plan)
     total = len(rounds) * plan.permutations.n
     findings: list[Finding] = []
@@ -71,10 +72,12 @@ def find(table: AuditTable, plan: Plan, hear: Progress) -> tuple[tuple[Finding, 
             done += copies
             hear(what, done, total)
 
+        asked = [each for each in one.asked if each.family == "joint" or _differs(each)]
+        if not asked:  # in no range of the outcome is there anything to compare
+            continue
         start = time.process_time()
         fitted = _copies(_with(table, one.asked[0].attributes), plan, one.strata)
         spent = time.process_time() - start
-        asked = [each for each in one.asked if each.family == "joint" or _differs(each)]
         questions = [each.question for each in asked]
         results = run_tests(questions, fitted, statistics, plan.permutations, count)
         gate = gate or results[0]
@@ -85,19 +88,31 @@ def find(table: AuditTable, plan: Plan, hear: Progress) -> tuple[tuple[Finding, 
     return _judged(findings, plan), gate
 
 
+def _cut(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
+    """A statistic of labels takes the threshold that the rates take."""
+    missing = getattr(statistic, "threshold", 0.0) is None
+    if not missing or table.prediction.form == "labels":
+        return statistic
+    cut = default_threshold(table) if plan.threshold is None else plan.threshold
+    return replace(statistic, threshold=cut)  # type: ignore[type-var]
+
+
 def _rounds(table: AuditTable, plan: Plan) -> list[_Round]:
     """What is asked, and of which copies."""
     outcome, names = table.require_outcome(), tuple(c.name for c in table.attributes)
     asked = [_Asked("joint", names, None, Question(table))]
     if len(names) > 1:
         asked += [_of_attributes("attribute", table, (name,)) for name in names]
+    pairs: set[frozenset[str]] = set()
     for pair in plan.pairs:
         _check_pair(pair, names)
-        if len(names) > 2:
+        if len(names) > 2 and frozenset(pair) not in pairs:  # (b, a) is (a, b)
+            pairs.add(frozenset(pair))
             asked.append(_of_attributes("pair", table, pair))
     if outcome.kind.is_categorical and plan.density in ("auto", "exact"):
         # within classes: the copies serve all questions
-        return [_Round([*asked, *_of_parts(table, names, _classes(table))])]
+        classes = _classes(table) if len(outcome.levels) > 1 else []
+        return [_Round([*asked, *_of_parts(table, names, classes)])]
     # a fitted density answers for the attributes that it was fitted on
     rounds = [_Round([one]) for one in asked]
     if not outcome.kind.is_categorical and table.ids is None:
@@ -130,7 +145,9 @@ def _differs(asked: _Asked) -> bool:
 
 
 def _copies(table: AuditTable, plan: Plan, strata: Index | None) -> FittedCopies:
-    return ICP(plan.density, plan.folds).prepare(
+    # too few rows to cross-fit are too few to conclude from: the test will say so
+    folds = plan.folds if len(table) >= 4 * plan.folds else 1
+    return ICP(plan.density, folds).prepare(
         table.require_outcome(), table.attributes, steps=plan.permutations.steps,
         seed=plan.permutations.seed, units=None if table.ids is None else table.ids.codes,
         strata=strata,

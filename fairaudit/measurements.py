@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit.columns import Column, level_text
 from fairaudit.errors import InputError
@@ -60,8 +61,6 @@ def measure(
         asked += [(column,) for column in table.attributes]
     values = [_value("kpc", "KPC", fa.metrics.kpc, columns, some, outcome) for some in asked]
     values.append(_value("codec", "CODEC", fa.metrics.codec, columns, table.attributes, outcome))
-    if all(one.value is None for one in values):
-        raise InputError(values[0].note)
     if with_r:
         values += _by_r(table, values[0])
     groups = [column for column in table.attributes if column.kind.is_categorical]
@@ -203,50 +202,51 @@ def _about_rates(rates: GroupRates) -> tuple[str, ...]:
 
 
 def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:
-    people = _people(table, groups)
-    cells = tuple(
-        _cell(cell.levels, cell.n, people, [
-            Estimate(_or_none(r.value), _or_none(r.low), _or_none(r.high), r.n)
-            for r in (cell.selection, cell.tpr, cell.fpr)
-        ])
-        for cell in rates.cells
-    )  # fmt: skip
-    about = f"TPR and FPR: share predicted {rates.positive!s} among those who are and are not"
+    outcome = table.require_outcome()
+    positive = [str(level) for level in outcome.levels].index(str(rates.positive))
+    of_class = outcome.codes == positive
+    counts = [_people(table, groups, rows) for rows in (None, of_class, ~of_class)]
+    cells = []
+    for cell in rates.cells:
+        name = tuple(level_text(level) for level in cell.levels)
+        estimates = tuple(
+            Estimate(_or_none(r.value), _or_none(r.low), _or_none(r.high), r.n,
+                     r.n if people is None else people.get(name, 0))
+            for r, people in zip((cell.selection, cell.tpr, cell.fpr), counts, strict=True)
+        )  # fmt: skip
+        cells.append(Cell(name, cell.n, estimates[0].people, estimates))
+    predicted = level_text(outcome.levels[positive])
+    about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
     return CellTable(
-        rates.attributes, ("selected", "TPR", "FPR"), cells, rates.unlisted,
+        rates.attributes, ("selected", "TPR", "FPR"), tuple(cells), rates.unlisted,
         "; ".join(filter(None, [note, about])),
     )  # fmt: skip
 
 
 def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -> CellTable:
-    people = _people(table, groups)
-    cells = tuple(
-        _cell(cell.levels, cell.n, people, [
-            Estimate(_or_none(cell.mean), _or_none(cell.low), _or_none(cell.high), cell.n),
-            Estimate(_or_none(cell.quantiles[2]), None, None, cell.n),
-        ])
-        for cell in errors.cells
-    )  # fmt: skip
+    counts = _people(table, groups, None)
+    cells = []
+    for cell in errors.cells:
+        name = tuple(level_text(level) for level in cell.levels)
+        people = cell.n if counts is None else counts.get(name, 0)
+        mean = Estimate(
+            _or_none(cell.mean), _or_none(cell.low), _or_none(cell.high), cell.n, people
+        )
+        middle = Estimate(_or_none(cell.quantiles[2]), None, None, cell.n, people)
+        cells.append(Cell(name, cell.n, people, (mean, middle)))
     note = "error: prediction − outcome"
     columns = ("mean error", "median error")
-    return CellTable(errors.attributes, columns, cells, errors.unlisted, note)
+    return CellTable(errors.attributes, columns, tuple(cells), errors.unlisted, note)
 
 
-def _cell(
-    levels: tuple[Any, ...],
-    rows: int,
-    people: dict[tuple[str, ...], int] | None,
-    estimates: list[Estimate],
-) -> Cell:
-    named = tuple(level_text(level) for level in levels)
-    return Cell(named, rows, rows if people is None else people.get(named, 0), tuple(estimates))
-
-
-def _people(table: AuditTable, groups: list[Column]) -> dict[tuple[str, ...], int] | None:
-    """Different ids in every cell; None where each row is a person."""
+def _people(
+    table: AuditTable, groups: list[Column], rows: NDArray[np.bool_] | None
+) -> dict[tuple[str, ...], int] | None:
+    """Different ids in every cell, among some rows; None where each row is a person."""
     if table.ids is None:
         return None
     codes = np.column_stack([table.ids.codes, *(column.codes for column in groups)])
+    codes = codes if rows is None else codes[rows]
     cells, counts = np.unique(np.unique(codes, axis=0)[:, 1:], axis=0, return_counts=True)
     return {
         tuple(level_text(c.levels[code]) for c, code in zip(groups, cell, strict=True)): int(count)

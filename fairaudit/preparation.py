@@ -103,7 +103,8 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     features: list[str] = []
     if predictor is not None:
         features = predictor.columns(columns, outcome=outcome, sensitive=sensitive, other=others)
-        predicted = predictor.predict(frame[features], on=roles.on)
+        on = "scores" if roles.threshold is not None else roles.on  # cut below, in as_labels
+        predicted = predictor.predict(frame[features], on=on)
     else:
         predicted = frame[predictions]
     table = AuditTable.of(

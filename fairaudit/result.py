@@ -36,6 +36,8 @@ __all__ = [
 
 #: Name and version of the JSON form; the number grows when a field changes its meaning.
 SCHEMA = "fairaudit/audit/1"
+#: Groups of fewer people are masked unless the caller says otherwise.
+SUPPRESS = 10
 
 
 class Verdict(str, Enum):
@@ -128,12 +130,13 @@ class MeasuredValue:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its 95 % interval and the rows behind it; None where it is undefined."""
+    """A number with its 95 % interval, and the rows and people behind it; None: undefined."""
 
     value: float | None
     low: float | None
     high: float | None
     rows: int | None
+    people: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +199,8 @@ class ColumnFacts:
         Of a categorical column.
     low, high : float or None
         Of a numeric one.
-    missing : int
-        Values that were missing in the data.
+    missing : int or None
+        Values that were missing in the data. None if masked.
     """
 
     name: str
@@ -205,7 +208,7 @@ class ColumnFacts:
     levels: tuple[str, ...]
     low: float | None
     high: float | None
-    missing: int
+    missing: int | None
 
     def describe(self) -> str:
         """``race: categorical, 4 levels (a, b, c, d)`` or ``age: integer, 18 to 90``."""
@@ -214,6 +217,8 @@ class ColumnFacts:
             text = f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown})"
         else:
             text = f"{self.name}: {self.kind}, {self.low:g} to {self.high:g}"
+        if self.missing is None:
+            return f"{text}; few missing"
         return text + (f"; {self.missing} missing" if self.missing else "")
 
 
@@ -421,12 +426,26 @@ class AuditResult:
             ) from None
 
     def suppressed(self, fewest: int) -> AuditResult:
-        """The same result with cells of fewer than `fewest` people masked."""
-        from fairaudit.suppression import suppress
+        """The same result with cells of fewer than `fewest` people masked.
 
-        options = {**self.capsule.options, "suppress": fewest}
-        cells = None if self.cells is None else suppress(self.cells, fewest)
-        return replace(self, cells=cells, capsule=replace(self.capsule, options=options))
+        Measures of groups are then those of the cells that stay, lest they give the others away.
+        """
+        from fairaudit.suppression import of_open_cells, suppress
+
+        if fewest < 0:
+            raise InputError(f"The 'suppress' option must be 0 or more. Got {fewest}.")
+        strictest = max(fewest, int(self.capsule.options.get("suppress", 0)))
+        capsule = replace(self.capsule, options={**self.capsule.options, "suppress": strictest})
+        table = replace(
+            self.table,
+            outcome=_few_missing(self.table.outcome, fewest),
+            attributes=tuple(_few_missing(one, fewest) for one in self.table.attributes),
+        )
+        if self.cells is None:
+            return replace(self, table=table, capsule=capsule)
+        cells = suppress(self.cells, fewest)
+        measures = tuple(of_open_cells(one, cells) for one in self.measures)
+        return replace(self, table=table, cells=cells, measures=measures, capsule=capsule)
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""
@@ -439,7 +458,7 @@ class AuditResult:
         """The result in one of the installed report formats (``"html"``, ``"md"``, …)."""
         return report_formats()[known_format(form)].load()(self)
 
-    def save(self, path: str | Path, *, suppress: int = 10) -> Path:
+    def save(self, path: str | Path, *, suppress: int = SUPPRESS) -> Path:
         """Write a report; the extension of `path` names the format.
 
         Cells of fewer than `suppress` people are masked; 0 shows all.
@@ -457,6 +476,12 @@ class AuditResult:
 
         page = escape(self.render("html"), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+def _few_missing(column: ColumnFacts, fewest: int) -> ColumnFacts:
+    """A column without its count of missing values where they are so few."""
+    few = column.missing is not None and 0 < column.missing < fewest
+    return replace(column, missing=None) if few else column
 
 
 def report_formats() -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.columns import Column, columns_from, split_kinds
+from fairaudit.columns import MAX_OUTCOME_CLASSES, Column, columns_from, split_kinds
 from fairaudit.errors import InputError
 
 __all__ = ["AuditTable", "Prediction", "unknown_column"]
@@ -253,6 +253,7 @@ def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Predicti
     if len(columns) == 1:
         column = columns[0]
         if column.numeric is None:
+            _reject_text_scores(column, outcome)
             return Prediction("labels", columns)
         labels = (
             outcome is not None
@@ -274,6 +275,19 @@ def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Predicti
     sums_to_one = np.allclose(matrix.sum(axis=1), 1.0, atol=1e-6)
     proper = bool(sums_to_one and matrix.min() >= 0.0)
     return Prediction("probabilities" if proper else "scores", columns)
+
+
+def _reject_text_scores(column: Column, outcome: Column | None) -> None:
+    """Scores that came as text would pass for labels without any order, and hide a violation."""
+    count = len(column.levels)
+    if count <= MAX_OUTCOME_CLASSES or (
+        outcome is not None and outcome.numeric is None and count <= len(outcome.levels)
+    ):
+        return
+    raise InputError(
+        f"The prediction {column.name!r} is text with {count} different values "
+        f"({column.levels[0]!r}, …). Turn scores into numbers, or pass labels."
+    )
 
 
 def _weights(weights: Any, n: int) -> NDArray[np.float64] | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fairaudit.errors import InputError
 from fairaudit.result import ColumnFacts, Finding, MeasuredValue, Verdict
 
-__all__ = ["as_words", "decide"]
+__all__ = ["as_words", "check_tolerance", "decide"]
 
 _NO_SIZE = ("equalized_odds_ratio", "kpc_r")  # large is no violation; not on every machine
 
@@ -27,7 +27,7 @@ def decide(
     test that could not have rejected, or whose own checks failed, is inconclusive.
     """
     names = as_words(joint.attributes)
-    sizes = {name: _size(name, joint, measures) for name in tolerance}
+    sizes = {name: _measured(name, measures)[0] for name in tolerance}
     reason = joint.inconclusive
     if reason is None and 1 / (joint.copies + 1) > alpha:
         reason = (
@@ -70,8 +70,27 @@ def as_words(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _size(name: str, joint: Finding, measures: Sequence[MeasuredValue]) -> float:
-    """The first measure of this key: the one over all attributes that it can use."""
+def check_tolerance(
+    tolerance: Mapping[str, float],
+    measures: Sequence[MeasuredValue],
+    attributes: Sequence[str],
+) -> None:
+    """Refuse tolerances that cannot be judged, or that together miss an attribute.
+
+    Measures of groups do not see attributes without categories: however large their effect, it
+    would pass as tolerable.
+    """
+    seen = {name for key in tolerance for name in _measured(key, measures)[1]}
+    missed = [name for name in attributes if name not in seen]
+    if tolerance and missed:
+        raise InputError(
+            f"The tolerance of {as_words(list(tolerance))} does not see {as_words(missed)}, which "
+            "has no categories. Name kpc too, which sees every attribute."
+        )
+
+
+def _measured(name: str, measures: Sequence[MeasuredValue]) -> tuple[float, tuple[str, ...]]:
+    """Size and attributes of a measure: the one over all attributes that it can use."""
     usable = [one for one in measures if one.key not in _NO_SIZE]
     found = [one for one in usable if one.key == name]
     if not found:
@@ -82,4 +101,4 @@ def _size(name: str, joint: Finding, measures: Sequence[MeasuredValue]) -> float
     value = found[0].value
     if value is None:
         raise InputError(f"The tolerance names {name!r}, which is undefined: {found[0].note}")
-    return value
+    return value, found[0].attributes

@@ -55,13 +55,17 @@ def rows_where(frame: pd.DataFrame, text: str) -> np.ndarray:
     names = {f"_quoted_{number}_": name for number, name in quoted.items()}
     try:
         mask = _value(tree, frame, names)
-    except (TypeError, RecursionError) as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"--where {text!r} compares values that do not fit together: {error}."
+            f"--where {text!r} compares values that do not fit together: {why}."
         ) from None
     if getattr(mask, "dtype", None) is None or np.asarray(mask).shape != (len(frame),):
         raise InputError(f"--where {text!r} names no column. Compare a column with something.")
-    return np.asarray(mask).astype(bool)
+    mask = _truth(mask)
+    return mask
 
 
 def _value(node: ast.expr, frame: pd.DataFrame, names: dict[str, str]) -> Any:
@@ -99,6 +103,11 @@ def _comparison(node: ast.Compare, frame: pd.DataFrame, names: dict[str, str]) -
     for test, item in zip(node.ops, node.comparators, strict=True):
         right = _value(item, frame, names)
         if isinstance(test, (ast.In, ast.NotIn)):
+            if not hasattr(left, "isin") or hasattr(right, "isin"):
+                raise InputError(
+                    f"--where {ast.unparse(node)!r}: write a column, then in, then values, as in "
+                    "race in ('a', 'b')."
+                )
             inside = left.isin(right if isinstance(right, list) else [right]).to_numpy()
             part = ~inside if isinstance(test, ast.NotIn) else inside
         elif type(test) in _COMPARE:
@@ -111,4 +120,11 @@ def _comparison(node: ast.Compare, frame: pd.DataFrame, names: dict[str, str]) -
 
 
 def _truth(value: Any) -> Any:
-    return np.asarray(value).astype(bool)
+    """A condition; a column of other values than true and false is none."""
+    values = np.asarray(value)
+    if values.dtype != bool:
+        raise InputError(
+            "--where needs conditions that are true or false. Compare each column with something, "
+            "as in age > 18."
+        )
+    return values

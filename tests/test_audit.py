@@ -264,3 +264,67 @@ def test_bad_options(options, message):
     given = {"predictions": u, "outcome": y, "sensitive": frame} | options
     with pytest.raises(fa.InputError, match=message):
         fa.audit(permutations=QUICK, **given)
+
+
+def test_outcomes_with_a_spike_have_ranges_of_one_value():
+    rng = np.random.default_rng(0)
+    outcome = np.where(rng.random(300) < 0.8, 0.0, np.abs(rng.normal(size=300)))
+    result = fa.audit(predictions=rng.normal(size=300), outcome=outcome,
+                      sensitive={"a": rng.choice(["x", "y"], 300)},
+                      permutations=fa.Permutations(n=19))  # fmt: skip
+    assert [one.family for one in result.findings] == ["joint", "outcome", "outcome"]
+
+
+def test_predictions_that_are_constant_within_every_range():
+    rng = np.random.default_rng(1)
+    outcome = rng.normal(size=300)
+    steps = np.searchsorted(np.quantile(outcome, [1 / 3, 2 / 3]), outcome).astype(float)
+    result = fa.audit(predictions=steps, outcome=outcome, sensitive={"a": rng.normal(size=300)},
+                      permutations=fa.Permutations(n=19))  # fmt: skip
+    assert len(result.findings) == 1
+
+
+def test_too_few_copies_for_claims_are_not_called_a_combination():
+    rng = np.random.default_rng(0)
+    y, a, b, c = rng.integers(0, 2, (4, 400))
+    score = y + 3 * a + rng.normal(size=400)
+    result = fa.audit(predictions=score, outcome=y, sensitive={"a": a, "b": b, "c": c},
+                      permutations=fa.Permutations(n=19))  # fmt: skip
+    assert result.joint.significant and not any(one.significant for one in result.findings[1:])
+    assert not any("in combination" in note for note in result.notes)
+    assert any("draw at least 99" in note for note in result.notes)
+
+
+def test_scores_as_text_are_refused():
+    rng = np.random.default_rng(0)
+    y, a = rng.integers(0, 2, (2, 100))
+    with pytest.raises(fa.InputError, match="100 different values"):
+        fa.audit(predictions=[f"{k / 100:.2f}" for k in range(100)], outcome=y, sensitive={"a": a})
+
+
+def test_a_pair_counts_once():
+    rng = np.random.default_rng(0)
+    y, a, b, c = rng.integers(0, 2, (4, 200))
+    result = fa.audit(predictions=y + rng.normal(size=200), outcome=y,
+                      sensitive={"a": a, "b": b, "c": c}, pairs=[("a", "b"), ("b", "a")],
+                      permutations=fa.Permutations(n=19))  # fmt: skip
+    assert [one.name for one in result.findings if one.family == "pair"] == ["a, b"]
+
+
+def test_a_perfect_prediction_gets_a_verdict():
+    _, y, frame = people()
+    result = fa.audit(predictions=y, outcome=y, sensitive=frame[["sex"]], permutations=QUICK)
+    assert result.verdict is Verdict.NO_VIOLATION and result.p_value == 1.0
+    assert any("Not asked: y_true = 0" in note for note in result.notes)
+
+
+def test_few_missing_values_are_masked():
+    u, y, frame = people()
+    result = fa.audit(predictions=u, outcome=y, sensitive=frame, permutations=QUICK)
+    column = replace(result.table.attributes[0], missing=3)
+    table = replace(result.table, attributes=(column, *result.table.attributes[1:]))
+    result = replace(result, table=table)
+    shown = result.suppressed(10).table.attributes
+    assert shown[0].missing is None and "few missing" in shown[0].describe()
+    assert shown[1].missing == 0
+    assert result.suppressed(0).table.attributes[0].missing == 3

@@ -80,7 +80,7 @@ def _rich(base: AuditResult) -> AuditResult:
     assert base.cells is not None
     long = "a_column_name_as_long_as_data_warehouses_like_to_make_them_version_2_final"
     some = base.cells.cells[-1]
-    nothing = Estimate(None, None, None, 0)
+    nothing = Estimate(None, None, None, 0, 0)
     cells = tuple(
         Cell((f"level {k} of many", "x"), 1000 + k, 990, (*some.estimates[:2], nothing))
         for k in range(30)

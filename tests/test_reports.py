@@ -314,7 +314,7 @@ def test_very_many_groups_and_questions_are_counted(results):
 
 
 def crowded(result, cells, findings, name="group-"):
-    rate = Estimate(0.5, 0.4, 0.6, 50)
+    rate = Estimate(0.5, 0.4, 0.6, 50, 50)
     groups = tuple(Cell((f"{name}{k}",), 50, 50, (rate,) * 3) for k in range(cells))
     one = replace(result.findings[1], significant=False)
     more = tuple(replace(one, attributes=(f"a-{name}{k}",)) for k in range(findings))

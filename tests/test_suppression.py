@@ -6,14 +6,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fairaudit.result import Cell, CellTable, Estimate
-from fairaudit.suppression import suppress
+from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.suppression import of_open_cells, suppress
 
-HIDDEN = Estimate(None, None, None, None)
+HIDDEN = Estimate(None, None, None, None, None)
 
 
-def rate(rows):
-    return Estimate(0.5, 0.4, 0.6, rows) if rows else Estimate(None, None, None, 0)
+def rate(rows, rows_per_person=1):
+    people = -(-rows // rows_per_person)
+    return Estimate(0.5, 0.4, 0.6, rows, people) if rows else Estimate(None, None, None, 0, 0)
 
 
 def cell(number, zeros, ones, rows_per_person=1):
@@ -21,7 +22,7 @@ def cell(number, zeros, ones, rows_per_person=1):
     rows = zeros + ones
     return Cell(
         (f"level {number}",), rows, -(-rows // rows_per_person),
-        (rate(rows), rate(ones), rate(zeros)),
+        tuple(rate(count, rows_per_person) for count in (rows, ones, zeros)),
     )  # fmt: skip
 
 
@@ -31,7 +32,7 @@ def table(*groups, rows_per_person=1):
 
 
 def counts(one):
-    return [one.people or 0, *(estimate.rows or 0 for estimate in one.estimates)]
+    return [one.people or 0, *(estimate.people or 0 for estimate in one.estimates)]
 
 
 def hidden(before, after):
@@ -162,3 +163,28 @@ def test_a_cell_that_was_masked_alone_gets_company():
 @pytest.mark.parametrize("k", [0, 1])
 def test_limits_that_hide_nothing(k):
     assert suppress(table((1, 1), (50, 50)), k) == table((1, 1), (50, 50))
+
+
+def test_gaps_do_not_tell_rates_of_masked_groups():
+    shown = [Cell((name,), 40, 40, (Estimate(r, 0, 1, 40, 40), Estimate(r, 0, 1, 20, 20),
+                                    Estimate(r, 0, 1, 20, 20)))
+             for name, r in (("a", 0.5), ("b", 0.4), ("c", 0.6))]  # fmt: skip
+    small = Cell(("d",), 7, 7, tuple(Estimate(2 / 7, 0, 1, 7, 7) for _ in range(3)))
+    masked = suppress(CellTable(("g",), ("selected", "TPR", "FPR"), (*shown, small), 0), 10)
+    gap = MeasuredValue("equalized_odds_difference", "gap", 0.6 - 2 / 7, ("g",), "cut at 0.5")
+    open_ = [one.estimates[1].value for one in masked.cells if not one.masked]
+    told = of_open_cells(gap, masked)
+    assert told.value == max(open_) - min(open_)
+    assert told == of_open_cells(told, masked) and told.note.startswith("cut at 0.5; ")
+    assert of_open_cells(MeasuredValue("deo", "DEO", 0.12345, ("g",)), masked).value == 0.12
+    kpc = MeasuredValue("kpc", "KPC", 0.12345, ("g",))
+    assert of_open_cells(kpc, masked) == kpc
+
+
+def test_one_person_with_many_rows_is_one_person():
+    """Twelve rows of one outcome by one person are no crowd."""
+    own = Cell(("d",), 60, 21, (Estimate(0.5, 0, 1, 60, 21), Estimate(0.5, 0, 1, 12, 1),
+                                Estimate(0.5, 0, 1, 48, 20)))  # fmt: skip
+    before = table((30, 40), (50, 60), (70, 80))
+    after = suppress(replace(before, cells=(*before.cells, own)), 10)
+    assert after.cells[-1].masked and after.masked >= 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,11 @@ def with_config(args: argparse.Namespace) -> argparse.Namespace:
     path = _config_path(args.config)
     if path is None:
         return args
-    for key, value in _settings(path).items():
+    settings = _settings(path)
+    for typed, other in (("model", "predictions"), ("predictions", "model")):
+        if getattr(args, typed) is not None:
+            settings.pop(other, None)  # what was typed wins
+    for key, value in settings.items():
         if getattr(args, key) is None:
             setattr(args, key, _converted(key, value, path))
     return args
@@ -53,7 +58,10 @@ def _settings(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not valid TOML: {error}.") from None
     if path.name == "pyproject.toml" or "tool" in content:
-        content = content.get("tool", {}).get("fairaudit", {})
+        tools = content.get("tool", {})
+        content = tools.get("fairaudit", {}) if isinstance(tools, dict) else tools
+        if not isinstance(content, dict):
+            raise InputError(f"{path}: [tool.fairaudit] must be a table of settings.")
     for key in content:
         if key == "trust":
             raise InputError(
@@ -71,8 +79,12 @@ def _settings(path: Path) -> dict[str, Any]:
 def _converted(key: str, value: Any, path: Path) -> Any:
     """A value of the file in the form that the command line gives."""
     if key == "tolerance":
-        if not isinstance(value, dict):
-            raise InputError(f"{path}: 'tolerance' must be a table, as in {{ kpc = 0.01 }}.")
+        if not isinstance(value, dict) or not all(
+            isinstance(limit, (int, float)) and math.isfinite(limit) for limit in value.values()
+        ):
+            raise InputError(
+                f"{path}: 'tolerance' must be a table of numbers, as in {{ kpc = 0.01 }}."
+            )
         return {name: float(limit) for name, limit in value.items()}
     if key in ("alpha", "threshold") and isinstance(value, (int, float)):
         return float(value)

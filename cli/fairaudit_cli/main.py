@@ -21,6 +21,8 @@ COMMANDS = {
     "metrics": "measure how large the violation is, from a table with predictions",
     "report": "show a saved audit again, in other formats",
     "verify": "repeat a saved audit and compare every number",
+    "remedy": "train a model towards equalized odds, and audit it before and after",
+    "compare": "audit several models on one table: loss, KPC, DEO, p and verdict of each",
     "demo": "write a model and a lending table, and audit them",
     "doctor": "show what is installed, what is missing and how to install it",
 }
@@ -28,6 +30,9 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit status."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal without these characters shows ?
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
     try:
         try:
             return _run(list(sys.argv[1:] if argv is None else argv))
@@ -43,6 +48,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         # what is still buffered must not fail again when the interpreter ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.BROKEN_PIPE
+    except Exception as error:  # a traceback alone ends with 1, which says "violation"
+        import traceback
+
+        traceback.print_exc()
+        text = " ".join(str(error).split())
+        print(
+            f"fairaudit: internal error: {type(error).__name__}: {text}. Please report it with "
+            "the lines above; nothing was concluded.",
+            file=sys.stderr,
+        )
+        return ExitCode.BAD_INPUT
 
 
 def _run(argv: list[str]) -> int:

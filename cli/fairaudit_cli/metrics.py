@@ -6,11 +6,13 @@ import argparse
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
     add_table_arguments,
     predictor_from,
+    print_json,
     roles_from,
 )
 
@@ -36,7 +38,12 @@ def run(args: argparse.Namespace) -> int:
     frame, _ = read_tables(args.data)
     table = prepare(frame, roles, predictor_from(args)).table
     result = measure(table, threshold=args.threshold)
-    print(_as_json(table, result) if args.json else _as_text(table, result))
+    if all(one.value is None for one in result.values):
+        raise InputError(result.values[0].note)
+    if args.json:
+        print_json(_as_json(table, result))
+    else:
+        print(_as_text(table, result))
     return ExitCode.OK
 
 

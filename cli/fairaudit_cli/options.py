@@ -19,6 +19,7 @@ __all__ = [
     "finite",
     "names_in",
     "predictor_from",
+    "print_json",
     "roles_from",
 ]
 
@@ -97,6 +98,18 @@ def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
     """Names given one by one, with commas, or both."""
     parts = [texts] if isinstance(texts, str) else list(texts or ())
     return tuple(name.strip() for part in parts for name in part.split(",") if name.strip())
+
+
+def print_json(text: str) -> None:
+    """JSON to standard output, with escapes where the terminal lacks a character."""
+    import json
+    import sys
+
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=2)
+    print(text.rstrip("\n"))
 
 
 def roles_from(args: argparse.Namespace) -> Roles:

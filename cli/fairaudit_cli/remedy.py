@@ -15,6 +15,7 @@ from fairaudit_cli.options import (
     finite,
     names_in,
     predictor_from,
+    print_json,
     roles_from,
 )
 
@@ -49,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--mus", metavar="VALUE[,…]", help="values to train")
     parser.add_argument(
-        "--out", metavar="FILE", help="where the new model goes, a pickle of a scikit-learn pipeline"
+        "--out",
+        metavar="FILE",
+        help="where the new model goes, a pickle of a scikit-learn pipeline",
     )
     parser.add_argument(
         "--report", action="append", metavar="FILE",
@@ -77,7 +80,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--permutations", type=count, default=999, metavar="N",
         help="conditional copies of both audits (999)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same model (0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="same seed, same model (0)"
+    )
     parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
     parser.add_argument(
         "--suppress", type=int, default=SUPPRESS, metavar="K",
@@ -129,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     for path in args.report or ():
         write_text(path, rendered(shown, report_format(path)))
     if args.json:
-        print(rendered(shown, "json"), end="")
+        print_json(rendered(shown, "json"))
     else:
         from fairaudit_reports.remedy_text import show
 

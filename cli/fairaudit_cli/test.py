@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
@@ -16,6 +18,7 @@ from fairaudit_cli.options import (
     finite,
     names_in,
     predictor_from,
+    print_json,
     roles_from,
 )
 
@@ -24,8 +27,6 @@ if TYPE_CHECKING:
     from fairaudit.result import AuditResult
 
 __all__ = ["add_arguments", "deliver", "plan_from", "run"]
-
-SUPPRESS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,7 +123,7 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
         form = format_of(path)
         write_text(path, _junit(result, strict) if form == "xml" else result.render(form))
     if args.json:
-        print(result.render("json"), end="")
+        print_json(result.render("json"))
     else:
         from fairaudit_reports.terminal import show
 
@@ -146,8 +147,11 @@ def _tell_github(result: AuditResult) -> None:
     print(result.render("github"), end="")
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(result.render("md"))
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(result.render("md"))
+        except OSError as error:  # the verdict stands without it
+            print(f"fairaudit: no summary: {summary}: {error.strerror}", file=sys.stderr)
 
 
 def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]) -> Plan:

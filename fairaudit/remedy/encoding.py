@@ -32,7 +32,9 @@ def feature_columns(frame: pd.DataFrame, without: Sequence[str]) -> list[str]:
                 f"Column {name!r} holds dates or times. Turn it into numbers, or --drop it."
             )
         if kind.kind == "f" and np.isinf(frame[name].to_numpy()).any():
-            raise InputError(f"Column {name!r} has an infinite value. Cap it, or --drop the column.")
+            raise InputError(
+                f"Column {name!r} has an infinite value. Cap it, or --drop the column."
+            )
         if frame[name].isna().all():
             raise InputError(f"Column {name!r} is empty. --drop it.")
     return features

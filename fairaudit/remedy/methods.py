@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -117,15 +118,20 @@ def train_path(
 
     After Ctrl-C the models so far are returned, if there are any.
     """
+
     def make(value: float) -> Any:
         return _estimator(method, training, value, len(X), classes, old)
 
     first = make(values[0])
+    if method.name == "postprocess":
+        models = _corrections(first, values, X, y, attributes)
+        stopped = _stopped(models[0].correction_)
+        return Path(list(values), models, [None] * len(models), stopped)
     if hasattr(first, "fit_path"):
         models = first.fit_path(X, y, attributes, list(values))
         for one in models:
             if hasattr(one, "progress"):
-                one.progress = False
+                one.progress = False  # not in the file
         return Path(list(values), models, [None] * len(models), _stopped(models[0]))
     path = Path([], [], [], False)
     for value in values:
@@ -142,9 +148,27 @@ def train_path(
         path.values.append(value)
         path.models.append(one)
         path.said.append(told[0] if told else None)
-        if _stopped(getattr(one, "correction_", None)):
-            return replace(path, interrupted=True)
     return path
+
+
+def _corrections(first: Any, values: Sequence[float], X: Any, y: Array, attributes: Any) -> Any:
+    """The old model with every correction, all trained in one pass."""
+    options = dict(first.options)
+    # one step: it prepares everything that the corrections share
+    first.options = options | {"steps": 1, "epochs": 1, "validation_fraction": 0.0}
+    first.fit(X, y, sensitive_features=attributes)
+    own = first._own(X)
+    network = type(first.correction_)(random_state=first.random_state, **options)
+    corrections = network.fit_path(
+        first._inputs(X, own, None), y, attributes, list(values), offset=own
+    )
+    models = []
+    for value, correction in zip(values, corrections, strict=True):
+        one = copy.copy(first)
+        one.mu, one.options, one.correction_ = value, options, correction
+        correction.progress = options["progress"] = False  # not in the file
+        models.append(one)
+    return models
 
 
 def _estimator(
@@ -180,7 +204,7 @@ def _options(method: Method, training: Training, rows: int) -> dict[str, Any]:
         adversarial = training.objective == "adversarial"
         options["epochs" if adversarial else method.length] = training.steps
     if by_mu:
-        options["progress"] = training.progress and method.name != "postprocess"
+        options["progress"] = training.progress
         if round(VALIDATION * rows) < _FEWEST_VALID:
             options["validation_fraction"] = 0.0
     return options

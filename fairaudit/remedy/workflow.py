@@ -6,18 +6,19 @@ rows that neither training nor the choice has seen.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import Column, columns_from
+from fairaudit.columns import Column
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
 from fairaudit.preparation import Roles
-from fairaudit.result import AuditResult, Excluded, Source, _plain
+from fairaudit.remedy.rows import Rows, as_pandas
+from fairaudit.result import AuditResult, Source, _plain
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
@@ -29,15 +30,12 @@ if TYPE_CHECKING:
     from fairaudit.remedy.methods import Method
     from fairaudit.remedy.methods import Path as TrainedPath
 
-__all__ = ["RemedyResult", "RepairInterrupted", "loss_on", "repair"]
+__all__ = ["RemedyResult", "RepairInterrupted", "measured", "rendered", "repair", "report_format"]
 
 #: Name and version of the JSON form.
 SCHEMA = "fairaudit/remedy/1"
 SPLIT = (0.5, 0.2, 0.3)
-PARTS = ("train", "choice", "audit")
-FEWEST = {"train": 40, "choice": 20, "audit": 20}
 _COPIES = 199  # on the rows for choosing
-_NAMES = {"train": "rows for training", "choice": "rows for choosing", "audit": "audited rows"}
 
 
 class RepairInterrupted(KeyboardInterrupt):
@@ -65,8 +63,8 @@ class RemedyResult:
         From the raw feature columns to the prediction.
     before, after : AuditResult
         On the same rows, which were used for nothing else.
-    loss : tuple of float
-        Before and after, on these rows.
+    loss : tuple of float or None
+        Before and after, on these rows. None for scores that are no probabilities.
     loss_name : str
         ``"misclassified"`` (a share) or ``"mean squared error"``.
     curve : DataFrame
@@ -83,7 +81,7 @@ class RemedyResult:
     old : str or None
         The model that was repaired; None where plain training stands for it.
     saved : Source
-        The model as a file.
+        The model as a pickle.
     command : str or None
     """
 
@@ -94,7 +92,7 @@ class RemedyResult:
     model: Any = field(repr=False)
     before: AuditResult = field(repr=False)
     after: AuditResult = field(repr=False)
-    loss: tuple[float, float]
+    loss: tuple[float | None, float | None]
     loss_name: str
     curve: pd.DataFrame = field(repr=False)
     mixture: pd.DataFrame = field(repr=False)
@@ -273,11 +271,13 @@ def repair(
     True
     """
     from fairaudit.auditing import Plan
-    from fairaudit.files import check_writable
+    from fairaudit.files import check_writable, write_bytes
     from fairaudit.remedy.methods import Training, method_named, train_path
 
     if out is not None:
         check_writable(out)
+    drawn = Permutations(n=permutations) if isinstance(permutations, int) else permutations
+    plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), with_r=False)
     how = method_named(method)
     rule = _Rule.of(mu, kpc, loss, alpha, how)
     values = _values(how, mus, rule.value)
@@ -287,9 +287,7 @@ def repair(
             "The method postprocess corrects a model: pass --model, and neither --use-sensitive "
             "nor --drop."
         )
-    drawn = Permutations(n=permutations) if isinstance(permutations, int) else permutations
-    plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), with_r=False)
-    table = _Table.of(_pandas(frame), _roles(roles, sensitive, outcome), old)
+    table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome), old)
     parts = table.parts(split, seed)
     features, encoder, notes = _features(table, parts["train"], how, old, drop, use_sensitive)
     hears = bool(getattr(progress, "on", False))
@@ -305,34 +303,31 @@ def repair(
     if rule.value is not None and rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
     curve, mixture = _curve(table, parts["choice"], path, features, plan, seed, progress)
-    place, because = rule.choose(curve, path.models, how)
+    place, because = rule.choose(curve, path.models)
     chosen, value = path.models[place], path.values[place]
+    saved, content = _as_file(chosen, out)
     try:
         if path.interrupted:
             raise KeyboardInterrupt
-        saved, content = _as_file(chosen, out)
         before = old or _predictor(path.models[0])
         after = replace(_predictor(chosen), source=saved.path, sha256=saved.sha256)
         audits = [
             table.audit(parts, one, plan, data, command, _Part(progress, told))
             for one, told in ((before, "before"), (after, "after"))
         ]
-        losses = [loss_on(one, table.frame.iloc[parts["audit"]], table.outcome.take(parts["audit"]))
-                  for one in (before, after)]  # fmt: skip
     except KeyboardInterrupt:
-        where = None if out is None else _as_file(chosen, out, write=True)[0].path
-        raise RepairInterrupted(chosen, value, where) from None
+        if out is not None:
+            write_bytes(out, content)
+        raise RepairInterrupted(chosen, value, saved.path) from None
     result = RemedyResult(
-        how.name, how.parameter, value, because, chosen, audits[0], audits[1],
-        (losses[0], losses[1]),
+        how.name, how.parameter, value, because, chosen, audits[0][0], audits[1][0],
+        (audits[0][1], audits[1][1]),
         "misclassified" if table.outcome.kind.is_categorical else "mean squared error",
         curve.assign(chosen=[k == place for k in range(len(curve))]), mixture,
         {name: len(rows) for name, rows in parts.items()}, tuple(float(x) for x in split), seed,
         tuple(features), (), None if old is None else old.source or old.kind, saved, command,
     )  # fmt: skip
     if out is not None:
-        from fairaudit.files import write_bytes
-
         write_bytes(out, content)
     said = path.said[place]
     return replace(result, notes=(*_notes(result), *notes, *([said] if said else [])))
@@ -354,8 +349,6 @@ class _Rule:
     def of(
         cls, mu: float | str, kpc: float | None, loss: float | None, alpha: float, method: Method
     ) -> _Rule:
-        if not 0 < alpha < 1:
-            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {alpha:g}.")
         if sum([mu != "auto", kpc is not None, loss is not None]) > 1:
             raise InputError("Choose by one of --mu, --kpc and --loss, and leave the others out.")
         value = None
@@ -367,7 +360,7 @@ class _Rule:
             method.check(value)
         return cls(value, kpc, loss, alpha)
 
-    def choose(self, curve: pd.DataFrame, models: list[Any], method: Method) -> tuple[int, str]:
+    def choose(self, curve: pd.DataFrame, models: list[Any]) -> tuple[int, str]:
         """The place of the model on the curve, and why this one."""
         if self.value is not None:
             return int(np.argmin(np.abs(curve["mu"] - self.value))), "as asked for"
@@ -404,21 +397,18 @@ class _Rule:
 def _values(method: Method, mus: Sequence[float] | None, value: float | None) -> list[float]:
     """Plain training first, then the rest in order of growing strength."""
     plain, *rest = method.grid
-    asked = {float(x) for x in (rest if mus is None else mus)} | ({value} if value else set())
+    asked = {float(x) for x in (rest if mus is None else mus)}
+    asked |= set() if value is None else {value}
     for one in asked:
         method.check(one)
-    falls = len(rest) > 1 and rest[0] > rest[-1]
-    return [plain, *sorted((asked | ({value} if value is not None else set())) - {plain},
-                           reverse=falls)]  # fmt: skip
+    return [plain, *sorted(asked - {plain}, reverse=rest[0] > rest[-1])]
 
 
 def _old(model: Any, method: Method) -> Predictor:
     from fairaudit.models import predictor_of
 
     old = predictor_of(model)
-    if method.name == "postprocess" and (
-        old.features is None or not hasattr(old.model, "predict") or old.kind.startswith("xgboost.c")
-    ):
+    if method.name == "postprocess" and (old.features is None or not hasattr(old.model, "fit")):
         raise InputError(
             "The method postprocess needs a fitted scikit-learn model that knows the names of its "
             "features. Use another method, which trains a model of its own."
@@ -435,138 +425,6 @@ def _roles(roles: Roles | None, sensitive: Any, outcome: str | None) -> Roles:
     return Roles(tuple(name.strip() for name in names if name.strip()), outcome)
 
 
-def _pandas(frame: Any) -> pd.DataFrame:
-    import narwhals as nw
-
-    table: pd.DataFrame = nw.from_native(frame, eager_only=True).to_pandas()
-    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
-
-
-# ---------------------------------------------------------------- the table and its parts
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The rows that can be used, with the roles of their columns."""
-
-    frame: pd.DataFrame
-    outcome: Column
-    attributes: tuple[Column, ...]
-    ids: Column | None
-    roles: Roles
-    excluded: tuple[Excluded, ...]
-    missing: dict[str, Array]
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> _Table:
-        from fairaudit.preparation import (
-            _outcome,
-            _picked,
-            _require,
-            _selected,
-            _without_missing,
-        )
-
-        columns, kinds = list(frame.columns), dict[str, str]()
-        sensitive = _picked(roles.sensitive, columns, kinds, "--sensitive")
-        others = [] if roles.ids is None else [roles.ids]
-        for name in others:
-            _require(name, columns)
-        outcome = _outcome(roles.outcome, columns, [*sensitive, *others], old, kinds)
-        if outcome in [*sensitive, *others]:
-            raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
-        original = frame
-        frame, excluded = _selected(frame, roles.where)
-        frame, _, dropped = _without_missing(frame, sensitive, outcome, kinds, roles.missing)
-        named = {name: kind for name, kind in kinds.items() if name != outcome}
-        attributes = columns_from(frame[sensitive], argument="sensitive", kinds=named)
-        (target,) = columns_from(
-            frame[[outcome]], argument="outcome", outcome=True,
-            kinds={outcome: kinds[outcome]} if outcome in kinds else None,
-        )  # fmt: skip
-        ids = None
-        if roles.ids is not None:
-            (ids,) = columns_from(frame[[roles.ids]], argument="ids")
-        # kinds are those of the whole table: a part may look different
-        fixed = Roles(
-            tuple(f"{c.name}:{c.kind}" for c in attributes), f"{target.name}:{target.kind}",
-            ids=roles.ids,
-        )  # fmt: skip
-        missing = {name: original.loc[frame.index, name].isna().to_numpy() for name in sensitive}
-        return cls(frame, target, attributes, ids, fixed, (*excluded, *dropped), missing)
-
-    @property
-    def target(self) -> Array:
-        """The outcome as a model learns it."""
-        values = self.outcome.levels[self.outcome.codes]
-        return np.asarray(values.astype(str) if values.dtype == object else values)
-
-    def parts(self, split: Sequence[float], seed: int) -> dict[str, Index]:
-        """Rows of every part; people stay together."""
-        if len(split) != 3 or any(not 0 < share < 1 for share in split) or not (
-            abs(sum(split) - 1) < 1e-6
-        ):  # fmt: skip
-            raise InputError(
-                "The split must be three shares that add up to 1, as in 0.5,0.2,0.3. "
-                f"Got {', '.join(f'{share:g}' for share in split)}."
-            )
-        units = np.arange(len(self.frame)) if self.ids is None else self.ids.codes
-        order = np.random.default_rng(seed).permutation(int(units.max()) + 1)
-        sizes = np.bincount(units)[order]
-        ends = np.cumsum(split[:2]) * len(units)
-        of_unit = np.empty(len(order), dtype=np.intp)
-        of_unit[order] = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
-        part = of_unit[units]
-        found = {name: np.flatnonzero(part == k) for k, name in enumerate(PARTS)}
-        self._check(found)
-        return found
-
-    def _check(self, parts: Mapping[str, Index]) -> None:
-        if any(len(rows) < FEWEST[name] for name, rows in parts.items()):
-            sizes = ", ".join(f"{len(rows)} to {_TASKS[n]}" for n, rows in parts.items())
-            least = ", ".join(map(str, FEWEST.values()))
-            raise InputError(
-                f"{len(self.frame)} rows are too few: {sizes}; at least {least} are needed. "
-                "Pass more rows, or another --split."
-            )
-        way_out = "Pass more rows, or another --seed or --split."
-        for name, rows in parts.items():
-            for column in self.attributes:
-                if len(np.unique(column.codes[rows])) < 2:
-                    raise InputError(
-                        f"Sensitive column {column.name!r} has a single value in the "
-                        f"{_NAMES[name]} ({len(rows)}). {way_out}"
-                    )
-            seen = len(np.unique(self.outcome.codes[rows]))
-            whole = len(self.outcome.levels)
-            if seen < 2 or (self.outcome.kind.is_categorical and seen < whole):
-                raise InputError(
-                    f"The outcome {self.outcome.name!r} has {seen} of its {whole} values in the "
-                    f"{_NAMES[name]} ({len(rows)}). {way_out}"
-                )
-
-    def audit(
-        self, parts: Mapping[str, Index], predictor: Predictor, plan: Plan,
-        data: tuple[Source, ...], command: str | None, progress: Progress,
-    ) -> AuditResult:  # fmt: skip
-        """One model on the rows kept for this."""
-        from fairaudit.auditing import audit_table
-        from fairaudit.preparation import prepare
-
-        rows = parts["audit"]
-        prepared = prepare(self.frame.iloc[rows], self.roles, predictor)
-        used = Excluded(len(self.frame) - len(rows), "for training and choosing the model")
-        missing = {name: int(gaps[rows].sum()) for name, gaps in self.missing.items()}
-        prepared = replace(prepared, excluded=(*self.excluded, used), missing=missing)
-        source = Source(predictor.source, predictor.kind, predictor.sha256)
-        result = audit_table(prepared, plan, model=source, data=data, command=command,
-                             roles=self.roles, progress=progress)  # fmt: skip
-        return replace(result, notes=(*result.notes, *predictor.notes))
-
-
-_TASKS = {"train": "train", "choice": "choose", "audit": "audit"}
-
-
 class _Part:
     """Progress of one audit of two."""
 
@@ -579,7 +437,7 @@ class _Part:
 
 
 def _features(
-    table: _Table, train: Index, method: Method, old: Predictor | None, drop: Sequence[str],
+    table: Rows, train: Index, method: Method, old: Predictor | None, drop: Sequence[str],
     use_sensitive: bool,
 ) -> tuple[list[str], Any, tuple[str, ...]]:  # fmt: skip
     """The feature columns, their transformer (None: the old model's own), and notes."""
@@ -623,7 +481,7 @@ def _pipeline(encoder: Any, model: Any) -> Any:
 
 
 def _curve(
-    table: _Table, rows: Index, path: TrainedPath, features: list[str], plan: Plan, seed: int,
+    table: Rows, rows: Index, path: TrainedPath, features: list[str], plan: Plan, seed: int,
     progress: Progress | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
     """Loss, KPC, DEO and p-value of every model, and the trivial mixture, on these rows."""
@@ -678,48 +536,14 @@ def _predictor(model: Any) -> Predictor:
     return predictor_of(model)
 
 
-def _as_file(
-    model: Any, out: str | Path | None, *, write: bool = False
-) -> tuple[Source, bytes]:
+def _as_file(model: Any, out: str | Path | None) -> tuple[Source, bytes]:
     """The model as a pickle: its source, and the bytes."""
     import hashlib
     import pickle
 
     content = pickle.dumps(model)
-    if write and out is not None:
-        from fairaudit.files import write_bytes
-
-        write_bytes(out, content)
     path = None if out is None else str(out)
     return Source(path, _predictor(model).kind, hashlib.sha256(content).hexdigest()), content
-
-
-def loss_on(predictor: Predictor, frame: pd.DataFrame, outcome: Column) -> float:
-    """Share misclassified, or mean squared error, of a model on a table that has its features."""
-    from fairaudit.remedy.tradeoff import loss_of
-
-    features = predictor.columns(
-        [str(name) for name in frame.columns], outcome=outcome.name, sensitive=()
-    )
-    rows = frame[features]
-    shown = predictor.predict(rows, on="scores")
-    numbers = all(shown[name].dtype.kind in "fiub" for name in shown)
-    scores = shown.to_numpy(dtype=np.float64) if numbers else None
-    if not outcome.kind.is_categorical:
-        if scores is None:
-            raise InputError("The outcome is continuous, and the model predicts labels.")
-        return loss_of(scores[:, 0], outcome)
-    classes = len(outcome.levels)
-    if scores is not None and scores.shape[1] == classes > 2:
-        return loss_of(scores, outcome)
-    chances = scores is not None and classes == 2 and scores.min() >= 0 and scores.max() <= 1
-    if scores is not None and scores.shape[1] == 1 and chances:
-        return loss_of(scores[:, 0], outcome)
-    labels = np.asarray(predictor.predict(rows, on="labels")["label"])
-    truth = outcome.levels[outcome.codes]
-    if outcome.numeric is not None and labels.dtype.kind in "fiub":
-        return float(np.mean(labels.astype(np.float64) != outcome.numeric))
-    return float(np.mean(labels.astype(str) != truth.astype(str)))
 
 
 def _notes(result: RemedyResult) -> list[str]:
@@ -731,6 +555,8 @@ def _notes(result: RemedyResult) -> list[str]:
             "If the old model was trained on rows of this table, its loss before the repair is too "
             "small: it has seen some of the audited rows."
         )
+    if result.curve["chosen"].iloc[0]:
+        notes.append("The chosen model is plain training: nothing was done towards equalized odds.")
     if result.before.verdict is Verdict.NO_VIOLATION:
         notes.append(
             "Before the repair the audit found no violation either: on these rows there is no "
@@ -742,12 +568,11 @@ def _notes(result: RemedyResult) -> list[str]:
             "values closer to the fair end (--mus), or another method. Do not choose by this audit."
         )
     chosen = result.curve[result.curve["chosen"]].iloc[0]
-    line = result.mixture.sort_values("kpc")
-    trivial = float(np.interp(chosen["kpc"], line["kpc"], line["loss"]))
-    if chosen["loss"] > trivial:
+    as_fair = result.mixture[result.mixture["kpc"] <= chosen["kpc"]]
+    if not as_fair.empty and (trivial := float(as_fair["loss"].min())) < chosen["loss"]:
         notes.append(
             "On the rows for choosing, plain training mixed at random with a constant reaches this "
-            f"KPC at a loss of {trivial:.3g}; the chosen model has {chosen['loss']:.3g}. This repair "
-            "is not worth its price there."
+            f"KPC at a loss of {trivial:.3g}; the chosen model has {chosen['loss']:.3g}. This "
+            "repair is not worth its price there."
         )
     return notes

@@ -132,6 +132,8 @@ class CopyCheck:
         """Exchangeability of the first row (the data) with the others (the copies)."""
         values = np.array(self.products)
         spread = values.std(axis=0)
+        if not (spread > 0).any():  # the outcome has one value here: copies cannot differ
+            return 1.0
         z = (values - values.mean(axis=0))[:, spread > 0] / spread[spread > 0]
         ps = [
             np.mean(score >= score[0] * (1 - 1e-12))

@@ -150,7 +150,7 @@ def _column(role: str, column: ColumnFacts) -> Markup:
         h.cell(role, "Role"),
         h.cell(column.kind, "Kind"),
         h.cell(values, "Values", "name"),
-        h.cell(f"{column.missing:,}", "Missing", "n"),
+        h.cell("few" if column.missing is None else f"{column.missing:,}", "Missing", "n"),
     )
 
 

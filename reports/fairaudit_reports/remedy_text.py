@@ -45,7 +45,7 @@ def change_rows(result: RemedyResult) -> list[tuple[str, str, str]]:
     before, after = result.before, result.after
     rows = [
         ("verdict", str(before.verdict), str(after.verdict)),
-        ("p, joint test", p_text(before.p_value), p_text(after.p_value)),
+        ("joint test, p", p_text(before.p_value), p_text(after.p_value)),
         ("KPC", fixed(before.joint.kpc), fixed(after.joint.kpc)),
     ]
     for key, name in (("deo", "DEO"), ("mean_error_difference", "difference of mean errors")):
@@ -57,7 +57,7 @@ def change_rows(result: RemedyResult) -> list[tuple[str, str, str]]:
     return [*rows, (result.loss_name, shown[0], shown[1])]
 
 
-def loss_text(value: float, name: str) -> str:
+def loss_text(value: float | None, name: str) -> str:
     """A share in percent; another loss with four figures.
 
     Examples
@@ -65,6 +65,8 @@ def loss_text(value: float, name: str) -> str:
     >>> loss_text(0.2113, "misclassified"), loss_text(3021.4, "mean squared error")
     ('21.1 %', '3021')
     """
+    if value is None:
+        return "–"
     return f"{100 * value:.1f} %" if name == "misclassified" else f"{value:.4g}"
 
 
@@ -88,6 +90,8 @@ def _rest(result: RemedyResult) -> list[str]:
         ]
         for one in result.curve.to_dict("records")
     ]  # fmt: skip
+    if all(row[3] == "–" for row in curve[1:]):
+        curve = [row[:3] + row[4:] for row in curve]
     lines = [
         f"On {rows['audit']:,} rows that neither training nor the choice has seen",
         table([["", "before", "after"], *map(list, change_rows(result))], indent="  "),

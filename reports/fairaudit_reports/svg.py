@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fairaudit_reports.markup import Markup, join, tag
 
 __all__ = [
     "Dot",
+    "Point",
     "Scale",
     "bar",
+    "changes",
     "far_away",
     "histogram",
     "icon",
     "intervals",
     "number",
+    "plane",
     "reaching",
 ]
 
@@ -71,6 +75,16 @@ class Dot:
     value: float | None
     low: float | None
     high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One model in a plane of two sizes."""
+
+    label: str
+    x: float
+    y: float
+    strong: bool = False
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -257,11 +271,7 @@ def intervals(dots: Sequence[Dot], scale: Scale, *, title: str, description: str
     step, top = 36.0, 4.0
     base = top + step * len(dots)
     inner = Scale(scale.low, scale.high, 3.0, 97.0)
-    marks = [
-        tag("line", x1=f"{inner(t):.3f}%", x2=f"{inner(t):.3f}%", y1=top, y2=base,
-            class_="axis" if t == 0 > scale.low else "grid")
-        for t in inner.ticks(3)
-    ]  # fmt: skip
+    marks = _upright(inner, top, base, scale.low)
     for row, dot in enumerate(dots):
         y = top + step * row + 26
         marks.append(_text("0%", y - 9, _short(dot.label), "start", "tick inrow"))
@@ -274,12 +284,145 @@ def intervals(dots: Sequence[Dot], scale: Scale, *, title: str, description: str
             for end in (left, right):
                 marks.append(tag("line", x1=end, x2=end, y1=y - 4, y2=y + 4, class_="reach"))
         marks.append(tag("circle", cx=f"{inner(dot.value):.3f}%", cy=y, r=4.5, class_="dot"))
-    marks.append(_line("0%", "100%", base, class_="axis"))
-    for tick in inner.ticks(3):
-        x, shown = inner(tick), number(tick)
+    marks += _below(inner, base)
+    return _svg(marks, base + 24, title, description)
+
+
+def changes(
+    before: Sequence[Dot], after: Sequence[Dot], scale: Scale, *, title: str, description: str
+) -> Markup:
+    """One row per group: a ring before, a dot with its interval after, a line between them."""
+    step, top = 36.0, 4.0
+    base = top + step * len(after)
+    inner = Scale(scale.low, scale.high, 3.0, 97.0)
+    marks = _upright(inner, top, base, scale.low)
+    for row, (old, new) in enumerate(zip(before, after, strict=True)):
+        y = top + step * row + 26
+        marks.append(_text("0%", y - 9, _short(new.label), "start", "tick inrow"))
+        if new.low is not None and new.high is not None:
+            marks.append(_line(_at(inner, new.low), _at(inner, new.high), y, class_="reach thin"))
+        if old.value is not None and new.value is not None:
+            marks.append(_line(_at(inner, old.value), _at(inner, new.value), y, class_="moved"))
+        for dot, kind in ((old, "ring"), (new, "dot")):
+            if dot.value is not None:
+                marks.append(tag("circle", cx=_at(inner, dot.value), cy=y, r=4.5, class_=kind))
+        if old.value is None and new.value is None:
+            marks.append(_text("50%", y + 4, "no rows", "middle", "tick"))
+    marks += _below(inner, base)
+    return _svg(marks, base + 24, title, description)
+
+
+def _at(scale: Scale, value: float) -> str:
+    return f"{scale(value):.3f}%"
+
+
+def _upright(scale: Scale, top: float, base: float, low: float) -> list[Markup]:
+    """Lines at the ticks; zero is an axis where it lies within."""
+    return [
+        tag("line", x1=_at(scale, t), x2=_at(scale, t), y1=top, y2=base,
+            class_="axis" if t == 0 > low else "grid")
+        for t in scale.ticks(3)
+    ]  # fmt: skip
+
+
+def _below(scale: Scale, base: float) -> list[Markup]:
+    """The axis with its numbers."""
+    marks = [_line("0%", "100%", base, class_="axis")]
+    for tick in scale.ticks(3):
+        x, shown = scale(tick), number(tick)
         anchor = "middle" if len(shown) < 4 or 4 < x < 96 else "start" if x < 4 else "end"
         marks.append(_text(f"{x:.3f}%", base + 17, shown, anchor, "tick"))
-    return _svg(marks, base + 24, title, description)
+    return marks
+
+
+def plane(
+    points: Sequence[Point], other: Sequence[Point], *, x_name: str, y_name: str, title: str,
+    description: str,
+) -> Markup:  # fmt: skip
+    """Points joined in their order, beside a dashed line through `other`."""
+    top, base = 40.0, 320.0
+    every = [*points, *other]
+    xs = [0.0, *(one.x for one in every)]
+    ys = [one.y for one in every]
+    across = _padded(min(xs), max(xs), 15.0, 95.0)  # numbers on the left
+    upwards = _padded(min(ys), max(ys), base - 30, top + 16)
+    marks = [_text("0%", 14, y_name, "start", "tick")]
+    for tick in upwards.ticks(5):
+        marks.append(_line("0%", "100%", upwards(tick), class_="grid"))
+        marks.append(_text("0%", upwards(tick) - 4, number(tick), "start", "tick"))
+    zero = _at(across, 0.0)
+    marks.append(tag("line", x1=zero, x2=zero, y1=top, y2=base, class_="axis"))
+    marks.append(_line("0%", "100%", base, class_="axis"))
+    marks += _axis(across, base)
+    marks.append(_text("100%", base + 40, x_name, "end", "tick"))
+    for some, kind in ((other, "trivial"), (points, "path")):
+        marks += [
+            tag("line", x1=_at(across, a.x), y1=upwards(a.y), x2=_at(across, b.x),
+                y2=upwards(b.y), class_=kind)
+            for a, b in pairwise(some)
+        ]  # fmt: skip
+    for one in sorted(points, key=lambda one: one.strong):
+        marks.append(
+            tag("circle", cx=_at(across, one.x), cy=upwards(one.y), r=8 if one.strong else 5,
+                class_="chosen" if one.strong else "dot")
+        )  # fmt: skip
+    places = [(across(one.x), upwards(one.y)) for one in points]
+    lines = [[(across(one.x), upwards(one.y)) for one in some] for some in (points, other)]
+    for one, (x, y, anchor) in _labels(points, places, lines):
+        kind = "strong" if one.strong else "tick"
+        dx = {"start": 10, "end": -10, "middle": 0}[anchor]
+        marks.append(tag("text", one.label, x=f"{x:.3f}%", dx=dx, y=y, text_anchor=anchor,
+                         class_=kind))  # fmt: skip
+    return _svg(marks, base + 46, title, description)
+
+
+def _padded(low: float, high: float, first: float, last: float) -> Scale:
+    if high - low < 1e-9:
+        low, high = low - 0.5 * abs(low) - 1e-3, high + 0.5 * abs(high) + 1e-3
+    return Scale(low, high, first, last)
+
+
+_NARROW = 3.4  # pixels of one percent on a phone
+
+
+def _labels(
+    points: Sequence[Point],
+    places: Sequence[tuple[float, float]],
+    lines: Sequence[Sequence[tuple[float, float]]],
+) -> list[tuple[Point, tuple[float, float, str]]]:
+    """Labels where even on a phone they touch no dot and no other label; the rest is left out."""
+    taken = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
+    spots = [spot for line in lines for spot in _along(line)]
+    found = []
+    for one, (x, y) in sorted(zip(points, places, strict=True), key=lambda pair: -pair[0].strong):
+        wide, best = 7.5 * len(one.label), None
+        for place in ((x, y - 12, "middle"), (x, y + 22, "middle"), (x, y + 4, "start"),
+                      (x, y + 4, "end"), (x, y - 8, "start"), (x, y + 16, "start"),
+                      (x, y - 8, "end"), (x, y + 16, "end")):  # fmt: skip
+            left = x * _NARROW + {"start": 10, "end": -10 - wide, "middle": -wide / 2}[place[2]]
+            box = (left, place[1] - 11, left + wide, place[1] + 3)
+            if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in taken):
+                continue
+            crossed = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in spots)
+            if best is None or crossed < best[0]:
+                best = (crossed, place, box)
+        if best is not None:
+            taken.append(best[2])
+            found.append((one, best[1]))
+    return found
+
+
+def _along(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Places along a line, in pixels."""
+    return [
+        ((a[0] + (b[0] - a[0]) * k / 24) * _NARROW, a[1] + (b[1] - a[1]) * k / 24)
+        for a, b in pairwise(line)
+        for k in range(25)
+    ]
+
+
+def _touch(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def bar(value: float | None, scale: Scale, *, strong: bool) -> Markup:

@@ -1,0 +1,182 @@
+"""The rows of a remedy: what may be used, who trains, who chooses, and who is audited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.columns import Column, columns_from, level_text
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Index
+from fairaudit.preparation import Roles
+from fairaudit.result import AuditResult, Excluded, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairaudit.auditing import Plan
+    from fairaudit.findings import Progress
+    from fairaudit.models import Predictor
+    from fairaudit.table import AuditTable
+
+__all__ = ["Rows", "as_pandas", "table_loss"]
+
+#: The parts, the fewest rows of each, and what to call them.
+FEWEST = {"train": 40, "choice": 20, "audit": 20}
+_NAMES = {"train": "rows for training", "choice": "rows for choosing", "audit": "audited rows"}
+_TASKS = {"train": "train", "choice": "choose", "audit": "audit"}
+
+
+def as_pandas(frame: Any) -> pd.DataFrame:
+    """A table of any kind with text as names of its columns and numbers as index."""
+    import narwhals as nw
+
+    table: pd.DataFrame = nw.from_native(frame, eager_only=True).to_pandas()
+    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows that can be used, with the roles of their columns."""
+
+    frame: pd.DataFrame
+    outcome: Column
+    attributes: tuple[Column, ...]
+    ids: Column | None
+    roles: Roles
+    excluded: tuple[Excluded, ...]
+    missing: dict[str, Array]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> Rows:
+        from fairaudit.preparation import (
+            _outcome,
+            _picked,
+            _require,
+            _selected,
+            _without_missing,
+        )
+
+        columns, kinds = list(frame.columns), dict[str, str]()
+        sensitive = _picked(roles.sensitive, columns, kinds, "--sensitive")
+        others = [] if roles.ids is None else [roles.ids]
+        for name in others:
+            _require(name, columns)
+        outcome = _outcome(roles.outcome, columns, [*sensitive, *others], old, kinds)
+        if outcome in [*sensitive, *others]:
+            raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
+        original = frame
+        frame, excluded = _selected(frame, roles.where)
+        frame, _, dropped = _without_missing(frame, sensitive, outcome, kinds, roles.missing)
+        named = {name: kind for name, kind in kinds.items() if name != outcome}
+        attributes = columns_from(frame[sensitive], argument="sensitive", kinds=named)
+        (target,) = columns_from(
+            frame[[outcome]], argument="outcome", outcome=True,
+            kinds={outcome: kinds[outcome]} if outcome in kinds else None,
+        )  # fmt: skip
+        ids = None
+        if roles.ids is not None:
+            (ids,) = columns_from(frame[[roles.ids]], argument="ids")
+        # kinds are those of the whole table: a part may look different
+        fixed = Roles(
+            tuple(f"{c.name}:{c.kind}" for c in attributes), f"{target.name}:{target.kind}",
+            ids=roles.ids,
+        )  # fmt: skip
+        missing = {name: original.loc[frame.index, name].isna().to_numpy() for name in sensitive}
+        return cls(frame, target, attributes, ids, fixed, (*excluded, *dropped), missing)
+
+    @property
+    def target(self) -> Array:
+        """The outcome as a model learns it."""
+        values = self.outcome.levels[self.outcome.codes]
+        return np.asarray(values.astype(str) if values.dtype == object else values)
+
+    def parts(self, split: Sequence[float], seed: int) -> dict[str, Index]:
+        """Rows of every part; people stay together."""
+        shares = len(split) == 3 and all(0 < share < 1 for share in split)
+        if not shares or abs(sum(split) - 1) > 1e-6:
+            raise InputError(
+                "The split must be three shares that add up to 1, as in 0.5,0.2,0.3. "
+                f"Got {', '.join(f'{share:g}' for share in split)}."
+            )
+        units = np.arange(len(self.frame)) if self.ids is None else self.ids.codes
+        order = np.random.default_rng(seed).permutation(int(units.max()) + 1)
+        sizes = np.bincount(units)[order]
+        ends = np.cumsum(split[:2]) * len(units)
+        of_unit = np.empty(len(order), dtype=np.intp)
+        of_unit[order] = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
+        part = of_unit[units]
+        found = {name: np.flatnonzero(part == k) for k, name in enumerate(FEWEST)}
+        self._check(found)
+        return found
+
+    def _check(self, parts: Mapping[str, Index]) -> None:
+        if any(len(rows) < FEWEST[name] for name, rows in parts.items()):
+            sizes = ", ".join(f"{len(rows)} to {_TASKS[n]}" for n, rows in parts.items())
+            least = ", ".join(map(str, FEWEST.values()))
+            raise InputError(
+                f"{len(self.frame)} rows are too few: {sizes}; at least {least} are needed. "
+                "Pass more rows, or another --split."
+            )
+        way_out = "Pass more rows, or another --seed or --split."
+        for name, rows in parts.items():
+            for column in self.attributes:
+                if len(np.unique(column.codes[rows])) < 2:
+                    raise InputError(
+                        f"Sensitive column {column.name!r} has a single value in the "
+                        f"{_NAMES[name]} ({len(rows)}). {way_out}"
+                    )
+            seen = len(np.unique(self.outcome.codes[rows]))
+            whole = len(self.outcome.levels)
+            if seen < 2 or (self.outcome.kind.is_categorical and seen < whole):
+                raise InputError(
+                    f"The outcome {self.outcome.name!r} has {seen} of its {whole} values in the "
+                    f"{_NAMES[name]} ({len(rows)}). {way_out}"
+                )
+
+    def audit(
+        self, parts: Mapping[str, Index], predictor: Predictor, plan: Plan,
+        data: tuple[Source, ...], command: str | None, progress: Progress,
+    ) -> tuple[AuditResult, float | None]:  # fmt: skip
+        """One model on the rows kept for this, and its loss there."""
+        from fairaudit.auditing import audit_table
+        from fairaudit.preparation import prepare
+
+        rows = parts["audit"]
+        prepared = prepare(self.frame.iloc[rows], self.roles, predictor)
+        used = Excluded(len(self.frame) - len(rows), "for training and choosing the model")
+        missing = {name: int(gaps[rows].sum()) for name, gaps in self.missing.items()}
+        prepared = replace(prepared, excluded=(*self.excluded, used), missing=missing)
+        source = Source(predictor.source, predictor.kind, predictor.sha256)
+        result = audit_table(prepared, plan, model=source, data=data, command=command,
+                             roles=self.roles, progress=progress)  # fmt: skip
+        result = replace(result, notes=(*result.notes, *predictor.notes))
+        return result, table_loss(prepared.table)[0]
+
+
+def table_loss(table: AuditTable, threshold: float | None = None) -> tuple[float | None, str]:
+    """Share misclassified or mean squared error, with its name; None for scores without a cut."""
+    from fairaudit.measurements import default_threshold
+    from fairaudit.remedy.tradeoff import loss_of
+
+    outcome, columns = table.require_outcome(), table.prediction.columns
+    if not outcome.kind.is_categorical:
+        numbers = columns[0].numeric
+        return None if numbers is None else loss_of(numbers, outcome), "mean squared error"
+    name = "misclassified"
+    if table.prediction.form == "labels":
+        said, true = (
+            np.array([level_text(level) for level in column.levels])[column.codes]
+            for column in (columns[0], outcome)
+        )
+        return float(np.mean(said != true)), name
+    scores = np.column_stack([np.asarray(column.numeric) for column in columns])
+    if len(columns) == len(outcome.levels) > 2:
+        return loss_of(scores, outcome), name
+    cut = default_threshold(table) if threshold is None else threshold
+    if len(columns) == 1 and len(outcome.levels) == 2 and cut is not None:
+        return float(np.mean((scores[:, 0] >= cut) != (outcome.codes == 1))), name
+    return None, name

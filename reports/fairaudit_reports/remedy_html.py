@@ -1,0 +1,472 @@
+"""The report of a remedy as one HTML page: before and after, the curve, the groups."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from fairaudit_reports import html_parts as h
+from fairaudit_reports.html import POLICY
+from fairaudit_reports.html_groups import MOST_CELLS, MOST_DRAWN, digits_of
+from fairaudit_reports.markup import Markup, join, tag
+from fairaudit_reports.remedy_text import change_rows, loss_text
+from fairaudit_reports.svg import (
+    Dot,
+    Point,
+    Scale,
+    changes,
+    far_away,
+    histogram,
+    icon,
+    number,
+    plane,
+    reaching,
+)
+
+if TYPE_CHECKING:
+    from fairaudit.remedy.workflow import RemedyResult
+    from fairaudit.result import AuditResult, Capsule, Cell, CellTable
+
+__all__ = ["TONES", "page", "render"]
+
+SECTIONS = {
+    "change": "What changed",
+    "curve": "The trade-off",
+    "groups": "Groups",
+    "evidence": "Evidence",
+    "notes": "Notes",
+    "repeat": "How to repeat it",
+}
+LIMIT = (
+    "The audit found what it says in these rows. Other people, later data or another outcome are "
+    "other questions, and a test that finds nothing does not show that there is nothing."
+)
+TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open"}
+_STYLE = """
+.pair { display: grid; gap: 1.25rem; margin: 0 0 1.5rem; }
+.pair > * { min-width: 0; }
+.pair .banner { align-content: start; }
+.banner .was { margin: 0.125rem 0 0; color: var(--verdict); font-size: 1.75rem; font-weight: 700;
+  letter-spacing: -0.01em; line-height: 1.15; }
+.pair .banner h1 { font-size: 1.75rem; letter-spacing: -0.01em; line-height: 1.15; }
+.pair .banner .was::first-letter { text-transform: uppercase; }
+.pair .banner .because { font-size: 1rem; }
+.pair .banner .icon { width: 3.25rem; height: 3.25rem; }
+.pair h3 { margin-top: 0; }
+.verdict { color: var(--verdict); font-weight: 650; }
+.path { stroke: var(--link); stroke-width: 2; }
+.trivial { stroke: var(--muted); stroke-width: 1.5; stroke-dasharray: 5 4; }
+.chosen { fill: var(--page); stroke: var(--none); stroke-width: 4; }
+.curve { --verdict: var(--none); }
+.ring { fill: var(--page); stroke: var(--muted); stroke-width: 2; }
+.moved { stroke: var(--muted); stroke-width: 1; stroke-dasharray: 2 2; }
+.thin { opacity: 0.55; }
+.key .k-dash { width: 1.75rem; height: 0; background: none; border-top: 2px dashed var(--muted);
+  vertical-align: 0.25rem; }
+.key .k-path { width: 1.75rem; height: 2px; background: var(--link); vertical-align: 0.25rem; }
+.key .k-chosen { width: 0.9rem; height: 0.9rem; border-radius: 50%; background: var(--page);
+  border: 4px solid var(--none); }
+.key .k-ring { width: 0.7rem; height: 0.7rem; border-radius: 50%; background: var(--page);
+  border: 2px solid var(--muted); vertical-align: 0; }
+@media print, (min-width: 48rem) { .pair { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+"""
+
+
+def page(title: str, about: str, capsule: Capsule, *inside: str | None) -> str:
+    """One HTML document in the look of the audit's report."""
+    from importlib.resources import files
+
+    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content=f"fairaudit {capsule.version}"),
+        tag("link", rel="icon", href="data:,"),
+        tag("title", title),
+        tag("style", Markup("\n" + style + _STYLE)),
+    )
+    left = join([tag("strong", "fairaudit"), f" {about}"])
+    brand = h.paragraph(
+        tag("span", left), tag("span", f"version {capsule.version}"), class_="brand"
+    )
+    day, time = h.when(capsule.created)
+    footer = tag(
+        "footer",
+        h.paragraph(LIMIT, class_="limit"),
+        h.paragraph(f"fairaudit {capsule.version}, {day} {time}".rstrip()),
+    )
+    body = tag("body", tag("header", brand), tag("main", *inside), footer)
+    return f"<!DOCTYPE html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def render(result: RemedyResult) -> str:
+    """The report as one HTML document."""
+    names = h.names(result.after.joint.attributes)
+    return page(
+        f"{result.after.verdict} after the repair: equalized odds of {names} – fairaudit",
+        "remedy towards equalized odds",
+        result.after.capsule,
+        _banners(result),
+        _facts(result),
+        _contents(),
+        _change(result),
+        _curve(result),
+        _groups(result),
+        _evidence(result),
+        _notes(result),
+        _repeat(result),
+    )
+
+
+def _section(key: str, *inside: str | None) -> Markup:
+    head = tag("h2", SECTIONS[key], id=f"{key}-title")
+    return tag("section", head, join(inside), id=key, aria_labelledby=f"{key}-title")
+
+
+def _chosen(result: RemedyResult) -> str:
+    return f"{result.method}, {result.symbol} = {result.mu:g}"
+
+
+def _banners(result: RemedyResult) -> Markup:
+    old = "plain training" if result.old is None else result.old
+    both = []
+    for name, what, audit in (
+        ("Before", old, result.before), ("After", _chosen(result), result.after)
+    ):  # fmt: skip
+        verdict = str(audit.verdict)
+        words = tag(
+            "div",
+            h.paragraph(f"{name}: {what}", class_="kicker name"),
+            tag("h1", verdict, id="verdict") if name == "After" else h.paragraph(
+                verdict, class_="was"),
+        )  # fmt: skip
+        because = h.paragraph(audit.because, class_="because name")
+        kind = f"banner {TONES[verdict]}"
+        both.append(tag("div", icon(verdict), words, because, class_=kind))
+    return tag("div", *both, class_="pair")
+
+
+def _facts(result: RemedyResult) -> Markup:
+    table, rows = result.after.table, result.rows
+    facts = [
+        ("Audited rows", f"{rows['audit']:,}", "used for nothing else"),
+        ("Rows to train", f"{rows['train']:,}", ""),
+        ("Rows to choose", f"{rows['choice']:,}", ""),
+        ("Sensitive attributes", ", ".join(one.name for one in table.attributes), ""),
+        ("Outcome", table.outcome.name, table.outcome.kind),
+        ("Method", result.method, f"{result.symbol} = {result.mu:g}"),
+        ("Level α", number(result.after.alpha), ""),
+    ]
+    return tag("dl", *(
+        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
+        for name, value, note in facts
+    ), class_="facts")  # fmt: skip
+
+
+def _contents() -> Markup:
+    links = (tag("li", tag("a", title, href=f"#{key}")) for key, title in SECTIONS.items())
+    return tag("nav", tag("ul", *links), aria_label="Sections")
+
+
+def _change(result: RemedyResult) -> Markup:
+    rows = []
+    for name, before, after in change_rows(result):
+        told = [text.replace("-", "−") for text in (before, after)]
+        if name == "verdict":
+            told = [tag("span", text, class_=f"verdict {TONES[text]}") for text in told]
+        about = _ABOUT.get(name)
+        head = h.row_head(_capital(name), tag("small", about) if about else None)
+        rows.append(h.row(head, h.cell(told[0], "Before"), h.cell(told[1], "After")))
+    return _section(
+        "change",
+        h.paragraph(
+            f"Both models on the same {result.rows['audit']:,} rows, which neither training nor "
+            "the choice has seen, and by the same copies.",
+            class_="lead",
+        ),
+        h.table("Before and after", [("Measure", None), ("Before", None), ("After", None)],
+                [h.body(rows)]),
+    )  # fmt: skip
+
+
+_ABOUT = {
+    "joint test, p": "Small: evidence against equalized odds.",
+    "KPC": "Size of the dependence on the attributes given the outcome; 0 is none.",
+    "DEO": "Distances of the groups’ rates from the common rate, summed.",
+    "misclassified": "Share of rows with a wrong label.",
+}
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _curve(result: RemedyResult) -> Markup:
+    rows = result.curve.to_dict("records")
+    symbol = result.symbol
+    unit, y_name = (100, "misclassified, %") if result.loss_name == "misclassified" else (
+        1, result.loss_name
+    )  # fmt: skip
+    points = [Point(f"{symbol} {one['mu']:g}", one["kpc"], unit * one["loss"], one["chosen"])
+              for one in rows]  # fmt: skip
+    mixed = [Point("", one["kpc"], unit * one["loss"])
+             for one in result.mixture.to_dict("records")]  # fmt: skip
+    chosen = next(one for one in rows if one["chosen"])
+    description = (
+        f"{h.several(len(rows), 'model')}, from {symbol} = {rows[0]['mu']:g} with KPC "
+        f"{h.fixed(rows[0]['kpc'])} and loss {number(rows[0]['loss'])} to {symbol} = "
+        f"{rows[-1]['mu']:g} with KPC {h.fixed(rows[-1]['kpc'])} and loss "
+        f"{number(rows[-1]['loss'])}. Chosen: {symbol} = {chosen['mu']:g}. The table has the "
+        "numbers."
+    )
+    keys = [
+        ("k-path", f"models, by {symbol}"),
+        ("k-chosen", "the chosen one"),
+        ("k-dash", "plain training mixed with a constant"),
+    ]
+    figure = tag(
+        "figure",
+        tag("ul", *(tag("li", tag("i", class_=kind), text) for kind, text in keys), class_="key"),
+        plane(
+            points, mixed, x_name="KPC →", y_name=f"↑ {y_name}",
+            title="Loss against KPC on the rows for choosing", description=description,
+        ),
+        tag("figcaption", "Lower is more accurate. KPC is 0 under equalized odds; estimates from "
+            "few rows can fall below."),
+        class_="curve",
+    )  # fmt: skip
+    head = [("Model", None), (_capital(result.loss_name), "n"), ("KPC", "n"), ("DEO", "n"),
+            ("p", "n"), ("Choice", None)]  # fmt: skip
+    with_deo = any(math.isfinite(one["deo"]) for one in rows)
+    body = (_model(one, result, with_deo) for one in rows)
+    return _section(
+        "curve",
+        h.paragraph(
+            f"Every model was trained on {result.rows['train']:,} rows and measured on "
+            f"{result.rows['choice']:,} others, the rows for choosing. Chosen: {result.because}.",
+            class_="lead name",
+        ),
+        figure,
+        h.paragraph(
+            "The dashed line is what anybody can have: give a random share of people the plain "
+            "model’s answer and the rest a constant. It lowers the dependence by throwing "
+            "information away. A repair is worth its price only below that line.",
+        ),
+        h.table("The models on the rows for choosing",
+                [one for one in head if with_deo or one[0] != "DEO"], [h.body(body)]),
+    )  # fmt: skip
+
+
+def _model(one: dict[Any, Any], result: RemedyResult, with_deo: bool) -> Markup:
+    mark = tag("span", class_="mark", aria_hidden="true")
+    cells = [
+        h.row_head(f"{result.symbol} = {one['mu']:g}"),
+        h.cell(loss_text(one["loss"], result.loss_name), _capital(result.loss_name), "n"),
+        h.cell(h.fixed(one["kpc"]), "KPC", "n"),
+        *([h.cell(h.fixed(one["deo"]), "DEO", "n")] if with_deo else []),
+        h.cell(h.chance(one["p_value"]) if one["p_value"] == one["p_value"] else "–", "p", "n"),
+        h.cell(tag("span", mark, "chosen", class_="good") if one["chosen"] else None, "Choice"),
+    ]
+    return h.row(*cells)
+
+
+# ---------------------------------------------------------------- groups
+
+
+def _groups(result: RemedyResult) -> Markup:
+    before, after = result.before.cells, result.after.cells
+    if before is None or after is None or before.columns != after.columns:
+        return _section("groups", h.paragraph(
+            "There is no table of groups for both models; the notes of the audits say why."
+        ))  # fmt: skip
+    pairs = _pairs(before, after)
+    return _section(
+        "groups",
+        h.paragraph(
+            f"{h.several(len(after.cells), 'group')} by {h.names(after.attributes)}. Gaps between "
+            "groups are also sampling noise: the test above judges them, not the eye."
+        ),
+        h.paragraph(_capital(after.note.rstrip(".")) + ".", class_="quiet name")
+        if after.note else None,
+        h.paragraph(
+            f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or "
+            "protect small ones.", class_="said",
+        ) if after.masked else None,
+        _drawn(pairs, after),
+        _pair_table(pairs, after),
+    )  # fmt: skip
+
+
+def _pairs(before: CellTable, after: CellTable) -> list[tuple[Cell, Cell]]:
+    known = {cell.levels: cell for cell in before.cells}
+    return [(known[cell.levels], cell) for cell in after.cells if cell.levels in known]
+
+
+def _drawn(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup | None:
+    shown = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
+    values = [
+        value
+        for pair in shown for cell in pair for one in cell.estimates
+        for value in (one.value, one.low, one.high)
+        if value is not None and math.isfinite(value)
+    ]  # fmt: skip
+    if not shown or not values or len(shown) > MOST_DRAWN:
+        return None
+    rates = not any("error" in name for name in cells.columns)
+    low, high = (0.0, 1.0) if rates else (min(0.0, *values), max(0.0, *values))
+    scale = Scale(low, high) if high > low else Scale(-1.0, 1.0)
+    labels = [", ".join(cell.levels) for _, cell in shown]
+    panels = []
+    for k, name in enumerate(cells.columns):
+        both = [
+            [_dot(label, pair[side], k) for label, pair in zip(labels, shown, strict=True)]
+            for side in (0, 1)
+        ]
+        spans = [_span(dots) for dots in both]
+        chart = changes(
+            both[0], both[1], scale, title=f"{name} by group, before and after",
+            description=f"{h.several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}.",
+        )  # fmt: skip
+        panels.append(tag("div", h.paragraph(name), chart))
+    side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
+    keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
+    return tag(
+        "figure",
+        tag("ul", *(tag("li", tag("i", class_=kind), text) for kind, text in keys), class_="key"),
+        tag("div", side, *panels, class_="panels", style=f"--panels:{len(panels)}"),
+    )
+
+
+def _dot(label: str, cell: Cell, column: int) -> Dot:
+    one = cell.estimates[column]
+    return Dot(label, one.value, one.low, one.high)
+
+
+def _span(dots: list[Dot]) -> str:
+    known = [dot.value for dot in dots if dot.value is not None]
+    return f"from {number(min(known))} to {number(max(known))}" if known else "undefined"
+
+
+def _pair_table(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup:
+    digits = digits_of(cells)
+    columns = [
+        *((name, "wide") for name in cells.attributes), ("Rows", "n"),
+        *((f"{name}, {when}", "n") for name in cells.columns for when in ("before", "after")),
+    ]  # fmt: skip
+    rows = (_pair_row(old, new, cells, digits) for old, new in pairs[:MOST_CELLS])
+    caption = f"{_capital(h.names(cells.columns))} by group, before and after"
+    return h.table(caption, columns, [h.body(rows)], scrolls=True)
+
+
+def _pair_row(old: Cell, new: Cell, cells: CellTable, digits: int) -> Markup:
+    heads = [tag("th", level, scope="row", role="rowheader", class_="wide")
+             for level in new.levels]  # fmt: skip
+    if old.masked or new.masked:
+        width = 1 + 2 * len(cells.columns)
+        return h.row(*heads, tag("td", "masked", colspan=width, role="cell", class_="masked"))
+    rates = [
+        h.cell(h.fixed(cell.estimates[k].value, digits), f"{name}, {when}", "n")
+        for k, name in enumerate(cells.columns)
+        for cell, when in ((old, "before"), (new, "after"))
+    ]
+    count = "–" if new.rows is None else f"{new.rows:,}"
+    return h.row(*heads, h.cell(count, "Rows", "n"), *rates)
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def _evidence(result: RemedyResult) -> Markup:
+    both = (("Before", result.before), ("After", result.after))
+    return _section(
+        "evidence",
+        h.paragraph(
+            "Bars: the statistic on copies of the audited table in which equalized odds holds. "
+            "Line: the table as it is. Far to the right of the bars is evidence of a violation.",
+            class_="lead",
+        ),
+        tag("div", *(_null(name, audit) for name, audit in both), class_="pair"),
+    )
+
+
+def _null(name: str, audit: AuditResult) -> Markup:
+    joint, tone = audit.joint, TONES[audit.verdict.value]
+    null = [value for value in audit.null if value is not None and math.isfinite(value)]
+    head = tag("h3", f"{name}: p = {h.chance(joint.p_value)}")
+    if not null:
+        return tag("div", head, h.paragraph("There are no copies to draw."), class_=tone)
+    told = "The observed value is undefined."
+    if joint.value is not None:
+        told = (
+            f"The observed value is {number(joint.value)}; {reaching(null, joint.value):,} of "
+            f"{h.several(len(null), 'copy', 'copies')} reach it."
+        )
+    broken = " The axis is broken." if far_away(null, joint.value) else ""
+    chart = histogram(
+        null, joint.value, title=f"{name}: histogram of the statistic {joint.statistic} on copies",
+        description=f"The copies range from {number(min(null))} to {number(max(null))}. {told}",
+    )  # fmt: skip
+    trust = (
+        "" if audit.quality.trustworthy else f" The copies are doubtful: {audit.quality.because}."
+    )
+    return tag("div", head, tag("figure", chart, tag("figcaption", told + broken + trust)),
+               class_=tone)  # fmt: skip
+
+
+def _notes(result: RemedyResult) -> Markup:
+    before, after = result.before.notes, result.after.notes
+    notes = [
+        *result.notes,
+        *(note for note in after if note in before),
+        *(f"Before: {note}" for note in before if note not in after),
+        *(f"After: {note}" for note in after if note not in before),
+    ]
+    if not notes:
+        return _section("notes", h.paragraph("There are none."))
+    return _section("notes", tag("ul", *(tag("li", note) for note in notes), class_="name"))
+
+
+def _repeat(result: RemedyResult) -> Markup:
+    capsule, saved = result.after.capsule, result.saved
+    command = (
+        join([h.paragraph("The command that was run:"), tag("pre", tag("code", result.command))])
+        if result.command
+        else h.paragraph("The remedy was called from Python; the settings below repeat it.")
+    )
+    out = saved.path or "fair.pkl"
+    day, time = h.when(capsule.created)
+    versions = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
+    shares = ", ".join(h.percent(share) for share in result.split)
+    sensitive = ",".join(one.name for one in result.after.table.attributes)
+    again = shlex.join([
+        "fairaudit", "test", "--model", out, "--data", "later.csv",
+        "--outcome", result.after.table.outcome.name, "--sensitive", sensitive,
+    ])  # fmt: skip
+    return _section(
+        "repeat",
+        command,
+        h.paragraph("The new model is an ordinary scikit-learn model. On later data:"),
+        tag("pre", tag("code", again)),
+        h.listing([
+            ("Created", f"{day} {time}".strip()),
+            ("Seed", f"{result.seed}: the split, the training and the copies"),
+            ("Split", f"{shares} to train, to choose and to audit"),
+            ("Features", f"{len(result.features):,}: {', '.join(result.features[:40])}"
+             + (", …" if len(result.features) > 40 else "")),
+            ("Copies", f"{capsule.copies:,} in both audits"),
+            ("New model", _file(saved.path, saved.kind, saved.sha256)),
+            *(("Data", _file(one.path, one.kind, one.sha256)) for one in capsule.data),
+            ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+            ("Platform", capsule.platform),
+        ]),
+    )  # fmt: skip
+
+
+def _file(path: str | None, kind: str, digest: str | None) -> Markup:
+    named = f"{path} ({kind})" if path else kind
+    shown = tag("span", f"SHA-256 {digest}" if digest else "no hash", class_="hash")
+    return join([tag("span", named), tag("br"), shown])
