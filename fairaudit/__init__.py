@@ -33,6 +33,7 @@ _HOME |= {
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",
     "ICPPostProcessor": "fairaudit.remedy.postprocess",
     "ReductionClassifier": "fairaudit.remedy.reduction",
+    "repair": "fairaudit.remedy.workflow",
     "trade_off": "fairaudit.remedy.tradeoff",
 }
 _MODULES = ("datasets", "metrics")

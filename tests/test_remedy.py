@@ -19,55 +19,66 @@ SIX = ["FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegre
 
 
 def people(n=800, continuous=False, seed=0):
-    """A feature that stands in for sex and age, and one that does not."""
+    """A feature that stands in for sex and age, one that says something else, and noise."""
     rng = np.random.default_rng(seed)
     A = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "age": rng.integers(18, 80, n)})
-    proxy = (A.sex == "f") * 1.0 + (A.age - 49) / 30 + 0.3 * rng.normal(size=n)
-    y = rng.normal(size=n) + 0.4 * proxy
-    X = pd.DataFrame({"x": y + rng.normal(size=n), "proxy": proxy, "noise": rng.normal(size=n)})
-    return X, (y if continuous else (y > 0).astype(int)), A
+    proxy = (A.sex == "f") * 2.0 + (A.age - 49) / 15 + 0.3 * rng.normal(size=n)
+    y = (rng.normal(size=n) + 0.8 * proxy).to_numpy()
+    X = pd.DataFrame({"x": y + 2 * rng.normal(size=n), "proxy": proxy, "noise": rng.normal(size=n)})
+    return X, (y if continuous else (y > 0.8).astype(int)), A
 
 
 def quick(name, **options):
     return getattr(fa, name)(**({"steps": 120, "epochs": 25, "learning_rate": 1e-2} | options))
 
 
-def kpc(model, X, y, A):
+def violation(model, X, y, A):
+    """KPC with the neighbours of the test, which is less noisy than with one."""
     score = model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X)
-    return float(fa.metrics.kpc(score, A, y))
+    few = fa.Permutations(n=1)
+    return fa.equalized_odds_test(score, y, A, permutations=few, density=_known(y)).statistic
 
 
-@pytest.mark.parametrize("objective", ["kernel", "adversarial"])
-@pytest.mark.parametrize("name", SIX)
+def _known(y):
+    return "auto" if len(np.unique(y)) == 2 else "ols"  # only the statistic is looked at
+
+
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [(name, "kernel") for name in SIX]
+    + [
+        (f"{name}", "adversarial")
+        for name in ("FairICPClassifier", "FairCPRegressor", "FDLRegressor")
+    ],
+)
 def test_lowers_the_violation_on_other_rows(name, objective):
-    regression = name.endswith("Regressor")
-    X, y, A = people(900, regression)
-    options = {"objective": objective, "batch_size": 64, "epochs": 40}
+    X, y, A = people(1000, name.endswith("Regressor"))
+    rate = 1e-2 if objective == "kernel" else 3e-3
+    options = {"objective": objective, "batch_size": 64, "epochs": 30, "learning_rate": rate}
     before, after = (
-        quick(name, mu=mu, **options).fit(X[:600], y[:600], sensitive_features=A[:600])
+        quick(name, mu=mu, **options).fit(X[:700], y[:700], sensitive_features=A[:700])
         for mu in (0.0, 0.9)
     )
-    rest = X[600:], np.asarray(y)[600:], A[600:]
-    assert kpc(after, *rest) < 0.7 * kpc(before, *rest)
-    assert after.predict(X).shape == (900,) and len(after.history_) > 5
+    rest = X[700:], y[700:], A[700:]
+    assert violation(after, *rest) < 0.3 * violation(before, *rest)
+    assert after.predict(X).shape == (1000,) and len(after.history_) > 5
 
 
 def test_mu_zero_is_plain_training():
     X, y, A = people(600)
-    model = quick("FairICPClassifier", mu=0, predictor="linear", steps=400, weight_decay=0.0,
-                  validation_fraction=0).fit(X, y, sensitive_features=A)  # fmt: skip
     plain = LogisticRegression(C=1e6).fit((X - X.mean()) / X.std(ddof=0), y)
-    weight, _ = model.layers_[0]
-    assert weight[:, 0] == pytest.approx(plain.coef_[0], abs=0.02)
-    game = quick("FairICPClassifier", mu=0, objective="adversarial", predictor="linear", epochs=60,
-                 weight_decay=0.0).fit(X, y, sensitive_features=A)  # fmt: skip
-    assert game.layers_[0][0][:, 0] == pytest.approx(plain.coef_[0], abs=0.2)
+    best = plain.predict_proba((X - X.mean()) / X.std(ddof=0))[:, 1]
+    for options in ({"steps": 400}, {"objective": "adversarial", "epochs": 80}):
+        model = quick("FairICPClassifier", mu=0, predictor="linear", weight_decay=0.0,
+                      learning_rate=5e-2, validation_fraction=0, **options)  # fmt: skip
+        model.fit(X, y, sensitive_features=A)
+        assert model.predict_proba(X)[:, 1] == pytest.approx(best, abs=0.03)
 
 
 def test_larger_mu_lowers_the_dependence():
     X, y, A = people(1200)
     models = quick("FairICPClassifier").fit_path(X[:800], y[:800], A[:800], [0, 0.5, 0.8, 0.95])
-    found = [kpc(model, X[800:], y[800:], A[800:]) for model in models]
+    found = [violation(model, X[800:], y[800:], A[800:]) for model in models]
     assert found[0] > found[1] > found[3] and found[3] < 0.2 * found[0]
     assert [model.mu for model in models] == [0, 0.5, 0.8, 0.95]
 
@@ -76,7 +87,7 @@ def test_a_curve_is_the_models_one_by_one():
     X, y, A = people(400)
     path = quick("FairICPClassifier").fit_path(X, y, A, [0.2, 0.8])
     alone = quick("FairICPClassifier", mu=0.8).fit(X, y, sensitive_features=A)
-    assert path[1].predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=0.02)
+    assert path[1].predict_proba(X) == pytest.approx(alone.predict_proba(X), abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["FairICPClassifier", "FairICPRegressor"])
@@ -151,7 +162,7 @@ def test_post_processing():
         some = X[500:1000], y[500:1000]
         corrected = fa.ICPPostProcessor(model, mu=0.9, options={"steps": 150})
         corrected.fit(*some, sensitive_features=A[500:1000])
-        assert kpc(corrected, *rest) < 0.7 * kpc(model, *rest)
+        assert violation(corrected, *rest) < 0.5 * violation(model, *rest)
         knowing = clone(corrected).set_params(use_sensitive=True)
         knowing.estimator = model
         knowing.fit(*some, sensitive_features=A[500:1000])
@@ -160,7 +171,7 @@ def test_post_processing():
             knowing.predict(rest[0])
         nothing = fa.ICPPostProcessor(model, mu=0.0, options={"steps": 5, "learning_rate": 1e-6})
         nothing.fit(*some, sensitive_features=A[500:1000])
-        assert np.corrcoef(nothing.predict(rest[0]), model.predict(rest[0]))[0, 1] > 0.9
+        assert np.corrcoef(nothing.predict(rest[0]), model.predict(rest[0]))[0, 1] > 0.8
 
 
 def test_trade_off(tmp_path):

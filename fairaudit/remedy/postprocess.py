@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from fairaudit.columns import columns_from
@@ -93,10 +94,9 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
         self.correction_.fit_path(inputs, target, attributes, [self.mu], offset=own)
         return self
 
+    @available_if(lambda self: is_classifier(self.estimator))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, sensitive_features: Any = None) -> Array:
         """Corrected probabilities of the two classes."""
-        if not is_classifier(self.estimator):
-            raise AttributeError("predict_proba is for classifiers")
         positive = expit(self._corrected(X, sensitive_features))
         return np.column_stack([1 - positive, positive])
 

@@ -229,8 +229,19 @@ class _Run:
     def _descend(self, objective: Tensor) -> None:
         self.optimizer.zero_grad(set_to_none=True)
         objective.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.network.parameters(), _GRADIENT * len(self.mu))
+        self._clip()
         self.optimizer.step()
+
+    def _clip(self) -> None:
+        """Bound the gradient of every model by itself: models of a stack must not meet."""
+        gradients = [p.grad for p in self.network.parameters() if p.grad is not None]
+        if not isinstance(self.network, StackedMLP):
+            nn.utils.clip_grad_norm_(self.network.parameters(), _GRADIENT)
+            return
+        norms = torch.stack([g.flatten(start_dim=1).norm(dim=1) for g in gradients]).norm(dim=0)
+        factor = (_GRADIENT / norms.clamp_min(1e-12)).clamp_max(1.0).view(-1, 1, 1)
+        for gradient in gradients:
+            gradient.mul_(factor)
 
     def _anneal(self, number: int, total: int) -> None:
         """The learning rate falls to zero along a half cosine."""
