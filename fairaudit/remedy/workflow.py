@@ -36,6 +36,7 @@ __all__ = ["RemedyResult", "RepairInterrupted", "measured", "rendered", "repair"
 SCHEMA = "fairaudit/remedy/1"
 SPLIT = (0.5, 0.2, 0.3)
 _COPIES = 199  # on the rows for choosing
+_CLEAR = 0.25  # barely passing on few rows is no promise for the audited ones
 
 
 class RepairInterrupted(KeyboardInterrupt):
@@ -231,7 +232,7 @@ def repair(
         ``"postprocess"``, which corrects `model`.
     mu : float or "auto"
         Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
-        test is not significant on the rows for choosing, otherwise the smallest KPC.
+        test has p > 0.25 on the rows for choosing, otherwise the smallest KPC.
     kpc, loss : float, optional
         Choose by a bound instead: the smallest loss up to this KPC, or the reverse.
     mus : sequence of float, optional
@@ -382,15 +383,16 @@ class _Rule:
                 "Every model predicts the same for all rows. Check the features, or train longer "
                 "(--steps)."
             )
-        passed = usable[~(usable["p_value"] <= self.alpha)]
+        clear = max(_CLEAR, self.alpha)
+        passed = usable[~(usable["p_value"] <= clear)]
         if passed.empty:
             return int(usable["kpc"].idxmin()), (
-                "the smallest KPC on the rows for choosing; there the test of every model is "
-                f"significant at {self.alpha:g}"
+                "the smallest KPC on the rows for choosing; there no model's test has "
+                f"p > {clear:g}"
             )
         return int(passed["loss"].idxmin()), (
             f"the smallest loss among the {len(passed)} of {len(curve)} models whose test on the "
-            f"rows for choosing is not significant at {self.alpha:g}"
+            f"rows for choosing has p > {clear:g}"
         )
 
 
