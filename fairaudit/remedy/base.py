@@ -154,18 +154,20 @@ class Remedy(BaseEstimator):
         self.scale_ = np.where(scale > 1e-12, scale, 1.0)
         x = (values - self.mean_) / self.scale_
         task = self._task(x, outcome, numbers, classes, attributes, offset)
-        others = [copy.copy(self) for _ in mus[1:]]
-        fitted: list[Remedy] = [self, *others]
+        fitted: list[Remedy] = [self, *(copy.copy(self) for _ in mus[1:])]
         bar = _Bar(self.progress)
-        for group in [list(mus)] if not networks.custom else [[mu] for mu in mus]:
-            network = networks.make(len(group), task.x.shape[1], task.outputs)
-            network, history = train(network, task, group, settings, bar)
-            for place, mu in enumerate(group):
-                one = fitted[list(mus).index(mu) if networks.custom else place]
-                one.mu = mu if one is not self or len(mus) > 1 else self.mu
-                one.layers_, one.network_ = numpy_layers(network, place)
+        every = range(len(mus))
+        for places in [[k] for k in every] if networks.custom else [list(every)]:
+            network = networks.make(len(places), task.x.shape[1], task.outputs)
+            chosen = [float(mus[k]) for k in places]
+            network, history = train(network, task, chosen, settings, bar)
+            for at, k in enumerate(places):
+                one = fitted[k]
+                one.mu = mus[k]
+                one.layers_, one.network_ = numpy_layers(network, at)
                 one.history_ = [
-                    {k: v if k == "step" else v[place] for k, v in look.items()} for look in history
+                    {key: value if key == "step" else value[at] for key, value in look.items()}
+                    for look in history
                 ]
         return fitted
 
