@@ -204,7 +204,8 @@ def test_formats_of_tables(tables, monkeypatch, capsys):
         audited(capsys, "test", *data, *rest)
         for data in (
             ["--data", "data.csv"], ["--data", "data.parquet"], ["--data", "data.arrow"],
-            ["--data", "part-*.csv"], ["--data", "part-1.csv", "--data", "part-2.csv"],
+            ["--data", "part-*.csv"], ["--data", "part-1.csv", "part-2.csv"],
+            ["--data", "part-1.csv", "--data", "part-2.csv"],
         )
     ]  # fmt: skip
     assert len({record["findings"][0]["p_value"] for record in records}) == 1

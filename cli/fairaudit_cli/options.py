@@ -41,9 +41,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 def add_table_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data",
-        action="append",
+        action="extend",
+        nargs="+",
         metavar="FILE",
-        help="CSV, Parquet or Arrow; a pattern; - for standard input; repeatable",
+        help="CSV, Parquet or Arrow; several files or a pattern; - for standard input",
     )
     parser.add_argument(
         "--sensitive",

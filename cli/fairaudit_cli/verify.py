@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit status: 0 every number is the same, 1 something differs, 2 bad input."
     parser.add_argument("record", metavar="AUDIT.JSON", help="written by fairaudit test --report")
     add_model_arguments(parser)
-    parser.add_argument("--data", action="append", metavar="FILE", help="the table; repeatable")
+    parser.add_argument("--data", action="extend", nargs="+", metavar="FILE", help="the table")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
 
 
