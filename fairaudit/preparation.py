@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from fairaudit.columns import Column
     from fairaudit.models import Predictor
 
-__all__ = ["MISSING", "Prepared", "Roles", "column_facts", "prepare"]
+__all__ = [
+    "MISSING",
+    "Prepared",
+    "Roles",
+    "as_labels",
+    "column_facts",
+    "outcome_name",
+    "picked",
+    "prepare",
+    "require_column",
+    "selected_rows",
+    "without_missing",
+]
 
 MISSING = ("auto", "error", "category", "drop")
 #: Names by which an outcome is recognized, in this order.
@@ -88,17 +100,17 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     columns = [str(name) for name in frame.columns]
     frame = frame.set_axis(columns, axis=1)
     kinds: dict[str, str] = {}
-    sensitive = _picked(roles.sensitive, columns, kinds, "--sensitive")
-    predictions = _picked(roles.predictions, columns, kinds, "--predictions")
+    sensitive = picked(roles.sensitive, columns, kinds, "--sensitive")
+    predictions = picked(roles.predictions, columns, kinds, "--predictions")
     others = [name for name in (roles.weights, roles.ids) if name is not None]
     for name in others:
-        _require(name, columns)
+        require_column(name, columns)
     taken = [*sensitive, *predictions, *others]
-    outcome = _outcome(roles.outcome, columns, taken, predictor, kinds)
+    outcome = outcome_name(roles.outcome, columns, taken, predictor, kinds)
     if outcome in taken:
         raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
-    frame, excluded = _selected(frame, roles.where)
-    frame, missing, dropped = _without_missing(frame, sensitive, outcome, kinds, roles.missing)
+    frame, excluded = selected_rows(frame, roles.where)
+    frame, missing, dropped = without_missing(frame, sensitive, outcome, kinds, roles.missing)
     excluded += dropped
     features: list[str] = []
     if predictor is not None:
@@ -151,13 +163,13 @@ def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
     return replace(table, prediction=Prediction("labels", (column,)))
 
 
-def _picked(
+def picked(
     specs: Sequence[str], columns: Sequence[str], kinds: dict[str, str], option: str
 ) -> list[str]:
     names: list[str] = []
     for spec in specs:
         name, kind = (spec, None) if spec in columns else split_kinds(spec)
-        _require(name, columns)
+        require_column(name, columns)
         if name in names:
             raise InputError(f"Column {name!r} is given twice as {option}. Give it once.")
         if kind is not None:
@@ -166,12 +178,12 @@ def _picked(
     return names
 
 
-def _require(name: str, columns: Sequence[str]) -> None:
+def require_column(name: str, columns: Sequence[str]) -> None:
     if name not in columns:
         raise InputError(unknown_column(name, columns))
 
 
-def _outcome(
+def outcome_name(
     given: str | None,
     columns: Sequence[str],
     taken: Sequence[str],
@@ -180,7 +192,7 @@ def _outcome(
 ) -> str:
     """The outcome that was named, or the one column that can be it."""
     if given is not None:
-        return _picked([given], columns, kinds, "--outcome")[0]
+        return picked([given], columns, kinds, "--outcome")[0]
     features = () if predictor is None else predictor.features or ()
     left = [name for name in columns if name not in taken and name not in features]
     known = predictor is None or predictor.features is not None
@@ -199,7 +211,7 @@ def _outcome(
     raise InputError(f"The outcome is not clear. Name it with --outcome; candidates: {shown}.")
 
 
-def _selected(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, list[Excluded]]:
+def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, list[Excluded]]:
     if where is None:
         return frame, []
     mask = rows_where(frame, where)
@@ -209,7 +221,7 @@ def _selected(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, lis
     return frame[mask], [Excluded(left_out, f"not {where}")] if left_out else []
 
 
-def _without_missing(
+def without_missing(
     frame: pd.DataFrame, sensitive: list[str], outcome: str, kinds: dict[str, str], policy: str
 ) -> tuple[pd.DataFrame, dict[str, int], list[Excluded]]:
     counts = {name: int(frame[name].isna().sum()) for name in [*sensitive, outcome]}

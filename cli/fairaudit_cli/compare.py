@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import finite, print_json, roles_from
-from fairaudit_cli.remedy import add_some, count
+from fairaudit_cli.options import count, finite, print_json, roles_from
+from fairaudit_cli.remedy import add_some
 
 if TYPE_CHECKING:
     from fairaudit.findings import Progress

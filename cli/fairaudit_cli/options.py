@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "add_model_arguments",
     "add_table_arguments",
+    "count",
     "finite",
     "names_in",
     "predictor_from",
@@ -83,6 +84,17 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NUMBER",
         help="scores at or above it count as the larger class (default: 0.5 for scores in [0, 1])",
     )
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return value
 
 
 def finite(text: str) -> float:

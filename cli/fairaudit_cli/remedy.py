@@ -12,6 +12,7 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
     add_table_arguments,
+    count,
     finite,
     names_in,
     predictor_from,
@@ -19,7 +20,7 @@ from fairaudit_cli.options import (
     roles_from,
 )
 
-__all__ = ["add_arguments", "add_some", "count", "run"]
+__all__ = ["add_arguments", "add_some", "run"]
 
 SUPPRESS = 10
 _TABLE = ("data", "sensitive", "outcome", "id", "where", "missing")
@@ -154,16 +155,6 @@ def add_some(parser: argparse.ArgumentParser, wanted: Collection[str]) -> None:
     for action in every._actions:
         if action.dest in wanted:
             parser._add_action(action)
-
-
-def count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return value
 
 
 def _numbers(option: str, text: str) -> list[Any]:

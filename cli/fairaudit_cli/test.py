@@ -15,6 +15,7 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
     add_table_arguments,
+    count,
     finite,
     names_in,
     predictor_from,
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser)
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
-        "--permutations", type=_count, metavar="N", help="conditional copies (default: 999)"
+        "--permutations", type=count, metavar="N", help="conditional copies (default: 999)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
     parser.add_argument(
@@ -85,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="inconclusive counts as a violation: exit status 1, a failure in JUnit",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--jobs", type=_count, default=1, metavar="N", help="processes (1)")
+    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
 
@@ -188,16 +189,6 @@ def _pairs(texts: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
             raise InputError(f"--pairs {text!r} is no pair. Write two names, as in race+sex.")
         pairs.append((a.strip(), b.strip()))
     return tuple(dict.fromkeys(pairs))
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return value
 
 
 def _tolerance(text: str) -> dict[str, float]:

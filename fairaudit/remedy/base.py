@@ -15,7 +15,7 @@ from fairaudit.columns import Column, columns_from
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.kernels import Array
 
-__all__ = ["Classifier", "Regressor", "Remedy", "sensitive_columns"]
+__all__ = ["Classes", "Classifier", "Numbers", "Regressor", "Remedy", "sensitive_columns"]
 
 Draw = Callable[[int], Array]
 
@@ -217,8 +217,10 @@ class Remedy(BaseEstimator):
         return np.asarray(hidden, dtype=np.float64)
 
 
-class Classifier(ClassifierMixin, Remedy):
-    """Adds classes to a remedy."""
+class Classes(ClassifierMixin):
+    """Classes as outcome, for estimators whose `_raw` gives logits."""
+
+    _raw: Callable[[Any], Array]
 
     def _outcome(self, y: Array) -> tuple[Column, Array, int]:
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -240,11 +242,14 @@ class Classifier(ClassifierMixin, Remedy):
         return np.asarray(softmax(raw, axis=1))
 
     def predict(self, X: Any) -> Array:
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        chances = self.predict_proba(X)
+        return np.asarray(self.classes_[chances.argmax(axis=1)])
 
 
-class Regressor(RegressorMixin, Remedy):
-    """Adds a continuous outcome to a remedy."""
+class Numbers(RegressorMixin):
+    """A continuous outcome, for estimators whose `_raw` gives it standardized."""
+
+    _raw: Callable[[Any], Array]
 
     def _outcome(self, y: Array) -> tuple[Column, Array, int]:
         numbers = np.asarray(y, dtype=np.float64)
@@ -260,6 +265,14 @@ class Regressor(RegressorMixin, Remedy):
 
     def predict(self, X: Any) -> Array:
         return self._raw(X)[:, 0] * self.y_scale_ + self.y_mean_
+
+
+class Classifier(Classes, Remedy):
+    """A remedy for classes."""
+
+
+class Regressor(Numbers, Remedy):
+    """A remedy for a continuous outcome."""
 
 
 class _Networks:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairaudit.columns import Column, columns_from
+from fairaudit.columns import Column
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.kernels import Array
-from fairaudit.remedy.base import sensitive_columns
+from fairaudit.remedy.base import Classes, Numbers, sensitive_columns
 
 __all__ = ["HGRClassifier", "HGRRegressor"]
 
@@ -140,7 +140,7 @@ class _Penalized(BaseEstimator):
         return np.asarray(hidden, dtype=np.float64)
 
 
-class HGRClassifier(ClassifierMixin, _Penalized):
+class HGRClassifier(Classes, _Penalized):
     """A classifier with a penalty on the dependence of score and attributes within classes.
 
     References
@@ -158,29 +158,8 @@ class HGRClassifier(ClassifierMixin, _Penalized):
     (400, 2)
     """
 
-    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError("The outcome has one class. Pass rows of at least two.")
-        (outcome,) = columns_from({"y": codes}, argument="y", kinds={"y": "categorical"})
-        return outcome, codes.astype(np.float64), len(self.classes_)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes in `classes_`."""
-        from scipy.special import expit, softmax
-
-        raw = self._raw(X)
-        if len(self.classes_) == 2:
-            positive = expit(raw[:, 0])
-            return np.column_stack([1 - positive, positive])
-        return np.asarray(softmax(raw, axis=1))
-
-    def predict(self, X: Any) -> Array:
-        chances = self.predict_proba(X)
-        return np.asarray(self.classes_[chances.argmax(axis=1)])
-
-
-class HGRRegressor(RegressorMixin, _Penalized):
+class HGRRegressor(Numbers, _Penalized):
     """A regressor with a penalty on the dependence of prediction and attributes given the outcome.
 
     References
@@ -197,18 +176,6 @@ class HGRRegressor(RegressorMixin, _Penalized):
     >>> model.predict(X).shape
     (400,)
     """
-
-    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
-        numbers = np.asarray(y, dtype=np.float64)
-        self.y_mean_, self.y_scale_ = float(numbers.mean()), float(numbers.std())
-        if self.y_scale_ == 0:
-            raise InputError("The outcome is constant. There is nothing to learn.")
-        standard = (numbers - self.y_mean_) / self.y_scale_
-        (outcome,) = columns_from({"y": standard}, argument="y", kinds={"y": "continuous"})
-        return outcome, standard, 0
-
-    def predict(self, X: Any) -> Array:
-        return self._raw(X)[:, 0] * self.y_scale_ + self.y_mean_
 
 
 def _documented() -> None:

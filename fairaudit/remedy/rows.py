@@ -53,24 +53,24 @@ class Rows:
     @classmethod
     def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> Rows:
         from fairaudit.preparation import (
-            _outcome,
-            _picked,
-            _require,
-            _selected,
-            _without_missing,
+            outcome_name,
+            picked,
+            require_column,
+            selected_rows,
+            without_missing,
         )
 
         columns, kinds = list(frame.columns), dict[str, str]()
-        sensitive = _picked(roles.sensitive, columns, kinds, "--sensitive")
+        sensitive = picked(roles.sensitive, columns, kinds, "--sensitive")
         others = [] if roles.ids is None else [roles.ids]
         for name in others:
-            _require(name, columns)
-        outcome = _outcome(roles.outcome, columns, [*sensitive, *others], old, kinds)
+            require_column(name, columns)
+        outcome = outcome_name(roles.outcome, columns, [*sensitive, *others], old, kinds)
         if outcome in [*sensitive, *others]:
             raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
         original = frame
-        frame, excluded = _selected(frame, roles.where)
-        frame, _, dropped = _without_missing(frame, sensitive, outcome, kinds, roles.missing)
+        frame, excluded = selected_rows(frame, roles.where)
+        frame, _, dropped = without_missing(frame, sensitive, outcome, kinds, roles.missing)
         named = {name: kind for name, kind in kinds.items() if name != outcome}
         attributes = columns_from(frame[sensitive], argument="sensitive", kinds=named)
         (target,) = columns_from(

@@ -115,9 +115,7 @@ class RemedyResult:
 
     def summary(self) -> str:
         """Both verdicts and the numbers behind them, as plain text."""
-        from fairaudit_reports.remedy_text import render
-
-        return render(self)
+        return rendered(self, "txt")
 
     def to_frame(self) -> pd.DataFrame:
         """Measure, before, after."""
@@ -173,15 +171,14 @@ def report_format(path: str | Path) -> str:
 
 
 def rendered(result: RemedyResult, form: str) -> str:
-    if form == "html":
-        from fairaudit_reports.remedy_html import render
-
-        return render(result)
     if form == "json":
         import json
 
         return json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    return result.summary()
+    from importlib.metadata import entry_points
+
+    (renderer,) = entry_points(group="fairaudit.remedy_reports", name=form)
+    return str(renderer.load()(result))
 
 
 def measured(result: AuditResult, key: str) -> float | None:
@@ -443,7 +440,7 @@ def _features(
     use_sensitive: bool,
 ) -> tuple[list[str], Any, tuple[str, ...]]:  # fmt: skip
     """The feature columns, their transformer (None: the old model's own), and notes."""
-    from fairaudit.preparation import _require
+    from fairaudit.preparation import require_column
     from fairaudit.remedy.encoding import feature_columns, transformer_for
 
     frame = table.frame
@@ -461,7 +458,7 @@ def _features(
             )
         return features, None, ()
     for name in drop:
-        _require(name, list(frame.columns))
+        require_column(name, list(frame.columns))
         if name in sensitive or name in (table.outcome.name, *ids):
             raise InputError(f"Column {name!r} has a role and cannot be dropped.")
     without = [table.outcome.name, *ids, *drop, *([] if use_sensitive else sensitive)]

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 MOST_LEVELS = 12  # of a column
-POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
-)
 LIMIT = "A test can find evidence of a violation; it cannot show that there is none."
 #: Levels of the two checks of a fitted density; `fairaudit.testing.diagnostics` sets them.
 COPY_CHECK_LEVEL, CALIBRATION_LEVEL = 0.01, 0.001
@@ -32,21 +28,8 @@ _TONES = {"violation": "violation", "no violation found": "none", "inconclusive"
 
 def render(result: AuditResult) -> str:
     """The report as one HTML document."""
-    from importlib.resources import files
-
-    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
     title = f"{result.verdict}: equalized odds of {h.names(result.joint.attributes)} – fairaudit"
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="generator", content=f"fairaudit {result.capsule.version}"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", title),
-        tag("style", Markup("\n" + style)),
-    )
+    head = h.head(title, result.capsule.version)
     sections = (
         _audited(result), evidence(result), where(result), size(result), groups(result),
         _belief(result), _notes(result), _repeat(result),

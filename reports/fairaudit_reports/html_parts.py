@@ -13,6 +13,7 @@ __all__ = [
     "cell",
     "chance",
     "fixed",
+    "head",
     "listing",
     "names",
     "paragraph",
@@ -25,6 +26,11 @@ __all__ = [
     "when",
 ]
 
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+
 SECTIONS = {
     "audited": "What was audited",
     "evidence": "Evidence",
@@ -35,6 +41,24 @@ SECTIONS = {
     "notes": "Notes",
     "repeat": "How to repeat it",
 }
+
+
+def head(title: str, version: str, more_style: str = "") -> Markup:
+    """The head of a page that stands alone: its style, no script, no outside request."""
+    from importlib.resources import files
+
+    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
+    return tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("meta", name="generator", content=f"fairaudit {version}"),
+        tag("link", rel="icon", href="data:,"),
+        tag("title", title),
+        tag("style", Markup("\n" + style + more_style)),
+    )
 
 
 def chance(value: float | None) -> str:

@@ -7,7 +7,6 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports import html_parts as h
-from fairaudit_reports.html import POLICY
 from fairaudit_reports.html_groups import MOST_CELLS, MOST_DRAWN, digits_of
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.remedy_text import change_rows, loss_text
@@ -75,20 +74,7 @@ _STYLE = """
 
 def page(title: str, about: str, capsule: Capsule, *inside: str | None) -> str:
     """One HTML document in the look of the audit's report."""
-    from importlib.resources import files
-
-    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("meta", name="generator", content=f"fairaudit {capsule.version}"),
-        tag("link", rel="icon", href="data:,"),
-        tag("title", title),
-        tag("style", Markup("\n" + style + _STYLE)),
-    )
+    head = h.head(title, capsule.version, _STYLE)
     left = join([tag("strong", "fairaudit"), f" {about}"])
     brand = h.paragraph(
         tag("span", left), tag("span", f"version {capsule.version}"), class_="brand"
