@@ -51,6 +51,10 @@ class Remedy(BaseEstimator):
     objective : {"kernel", "adversarial"}
         ``"adversarial"`` is Algorithm 1 of the paper, non-saturating. ``"kernel"`` lowers a kernel
         measure of dependence instead: no game, deterministic, faster.
+    loss : {"error", "cross_entropy"}
+        Of a classifier. ``"error"`` aims at few misclassified rows: a smooth step plus a part of
+        the cross-entropy. ``"cross_entropy"`` gives better probabilities, and more errors at the
+        same dependence.
     density : str or density
         Law behind the conditional copies; for a categorical outcome ``"auto"`` permutes within
         classes.
@@ -61,7 +65,9 @@ class Remedy(BaseEstimator):
         Of the kernel objective, each on all rows (at most 8,192).
     batch_size : int
         Of the adversarial objective.
-    learning_rate, discriminator_learning_rate, weight_decay : float
+    learning_rate, discriminator_learning_rate : float
+    weight_decay : float
+        Times half the squared length of the weights, added to the loss.
     validation_fraction : float
         Rows on which the best weights are chosen, by (1 − μ) loss + 1.5 μ ρ². 0 keeps the last.
     random_state : int
@@ -84,6 +90,7 @@ class Remedy(BaseEstimator):
         *,
         predictor: Any = "mlp",
         objective: str = "kernel",
+        loss: str = "error",
         density: Any = "auto",
         hidden: int = 64,
         epochs: int = 100,
@@ -91,7 +98,7 @@ class Remedy(BaseEstimator):
         batch_size: int = 128,
         learning_rate: float = 1e-2,
         discriminator_learning_rate: float = 1e-3,
-        weight_decay: float = 1e-4,
+        weight_decay: float = 1e-2,
         validation_fraction: float = 0.1,
         random_state: int = 0,
         device: str = "cpu",
@@ -100,6 +107,7 @@ class Remedy(BaseEstimator):
         self.mu = mu
         self.predictor = predictor
         self.objective = objective
+        self.loss = loss
         self.density = density
         self.hidden = hidden
         self.epochs = epochs
@@ -314,10 +322,12 @@ def _torch_parts(remedy: Remedy) -> Any:
         raise InputError(
             f"The 'objective' must be 'kernel' or 'adversarial'. Got {remedy.objective!r}."
         )
+    if remedy.loss not in ("cross_entropy", "error"):
+        raise InputError(f"The 'loss' must be 'error' or 'cross_entropy'. Got {remedy.loss!r}.")
     settings = Settings(
-        remedy.objective, remedy.epochs, remedy.steps, remedy.batch_size, remedy.learning_rate,
-        remedy.discriminator_learning_rate, remedy.weight_decay, remedy.device,
-        remedy.random_state,
+        remedy.objective, remedy.loss, remedy.epochs, remedy.steps, remedy.batch_size,
+        remedy.learning_rate, remedy.discriminator_learning_rate, remedy.weight_decay,
+        remedy.device, remedy.random_state,
     )  # fmt: skip
 
     def numpy_layers(network: Any, place: int) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TradeOff", "evaluate", "mixture", "scores_of", "trade_off"]
 
-MUS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9)
+MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 
 
@@ -168,15 +168,16 @@ def trade_off(
 
 
 def evaluate(
-    scores: Array, outcome: Column, attributes: Sequence[Column], *, p_value: bool = False
-) -> dict[str, Any]:
+    scores: Array, outcome: Column, attributes: Sequence[Column], *, p_value: bool = False,
+    encode: str = "standard",
+) -> dict[str, Any]:  # fmt: skip
     """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions."""
     import fairaudit as fa
 
     found: dict[str, Any] = {"loss": loss_of(scores, outcome)}
     if (scores == scores[0]).all():
         return found | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
-    found["kpc"] = float(fa.metrics.kpc(scores, attributes, outcome))
+    found["kpc"] = float(fa.metrics.kpc(scores, attributes, outcome, encode=encode))
     groups = [column for column in attributes if column.kind.is_categorical]
     found["deo"] = float("nan")
     if groups and outcome.kind.is_categorical and len(outcome.levels) == 2:
@@ -212,8 +213,9 @@ def scores_of(model: Any, features: Any) -> Array:
 
 
 def mixture(
-    scores: Array, outcome: Column, attributes: Sequence[Column], seed: int
-) -> pd.DataFrame:
+    scores: Array, outcome: Column, attributes: Sequence[Column], seed: int,
+    encode: str = "standard",
+) -> pd.DataFrame:  # fmt: skip
     """The model mixed at random with the best constant."""
     import pandas as pd
 
@@ -230,7 +232,7 @@ def mixture(
             rng = np.random.default_rng([seed, draw])
             mixed = scores.copy()
             mixed[rng.random(len(scores)) < share] = constant
-            found.append(evaluate(mixed, outcome, attributes))
+            found.append(evaluate(mixed, outcome, attributes, encode=encode))
         means = {k: float(np.mean([one[k] for one in found])) for k in ("loss", "kpc", "deo")}
         rows.append({"share": share, **means})
     return pd.DataFrame(rows)

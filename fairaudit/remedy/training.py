@@ -25,6 +25,8 @@ KERNEL_WEIGHT = 1.5  # of ρ² beside a loss of order one, so that μ between 0 
 _MOST_ROWS = 8192  # of one step with the kernel objective
 _CHECKS = 40  # looks at the validation rows
 _GRADIENT = 5.0
+_SHARPNESS = 8.0  # of the logits, so that 1 − P(y) is nearly the share misclassified
+_ENTROPY = 0.3  # share of the cross-entropy in the loss "error": keeps scores and gradients alive
 
 
 class DivergedError(FairAuditError, ArithmeticError):
@@ -36,6 +38,7 @@ class Settings:
     """How to train; see `fairaudit.remedy.estimators` for the meaning."""
 
     objective: str
+    loss: str
     epochs: int
     steps: int
     batch_size: int
@@ -129,7 +132,7 @@ class _Run:
         self.check = None
         if len(task.valid):
             self.check = Dependence(task.residuals.take(task.valid), device)
-        self.optimizer = _adam(network, settings.learning_rate, settings.weight_decay)
+        self.optimizer = _adam(network, settings.learning_rate)
         self.random = torch.Generator().manual_seed(settings.seed)
         far = torch.full((len(mus),), float("inf"), device=device)
         self.best = _Best(far, [p.detach().clone() for p in network.parameters()])
@@ -146,6 +149,7 @@ class _Run:
         output = self._output(rows)
         loss = self._loss(output, rows)
         rho = self.penalty(self.predicted(output), places)
+        loss = loss + self._decay()
         self._descend(((1 - self.mu) * loss + self.mu * KERNEL_WEIGHT * rho).sum())
 
     # -- the adversary: mini-batches, a fresh copy every epoch
@@ -178,7 +182,7 @@ class _Run:
             says = self.adversary(torch.cat([real, fake], dim=1))[:, :, 0]
             fooled = F.binary_cross_entropy_with_logits(says, 1 - truth, reduction="none").mean(1)
             loss = self._loss(output, rows)
-            self._descend(((1 - self.mu) * loss + self.mu * fooled).sum())
+            self._descend(((1 - self.mu) * (loss + self._decay()) + self.mu * fooled).sum())
             for parameter in self.adversary.parameters():
                 parameter.requires_grad_(True)
 
@@ -193,9 +197,7 @@ class _Run:
         generator = torch.Generator().manual_seed(settings.seed + 1)
         self.adversary = StackedMLP(len(self.mu), (wide, 64, 64, 64, 1), generator)
         self.adversary.to(settings.device)
-        self.discriminator_optimizer = _adam(
-            self.adversary, settings.discriminator_learning_rate, 0.0
-        )
+        self.discriminator_optimizer = _adam(self.adversary, settings.discriminator_learning_rate)
 
     def _triples(
         self, prediction: Tensor, real: Tensor, fake: Tensor, rows: Tensor
@@ -221,10 +223,29 @@ class _Run:
         y = self.y[rows].expand(len(self.mu), -1)
         if self.task.classes == 0:
             return (output[:, :, 0] - y).pow(2).mean(1)
-        if self.task.classes == 2:
-            entropy = F.binary_cross_entropy_with_logits(output[:, :, 0], y, reduction="none")
+        entropy = self._cross_entropy(output, y)
+        if self.settings.loss == "cross_entropy":
             return entropy.mean(1)
-        return F.cross_entropy(output.transpose(1, 2), y, reduction="none").mean(1)
+        missed = -torch.expm1(-self._cross_entropy(_SHARPNESS * output, y))  # 1 − P(y)
+        return (_ENTROPY * entropy + 2 * (1 - _ENTROPY) * missed).mean(1)
+
+    def _cross_entropy(self, output: Tensor, y: Tensor) -> Tensor:
+        """−log P(y) of every model and row."""
+        if self.task.classes == 2:
+            return F.binary_cross_entropy_with_logits(output[:, :, 0], y, reduction="none")
+        return F.cross_entropy(output.transpose(1, 2), y, reduction="none")
+
+    def _decay(self) -> Tensor:
+        """Half the squared length of the weights, as part of the loss: (1 − μ) weighs it too.
+
+        Beside a loss that counts little, a decay of its own would shrink predictions to a constant.
+        """
+        squares = [p.pow(2) for p in self.network.parameters()]
+        if isinstance(self.network, StackedMLP):
+            size = torch.stack([s.sum(dim=(1, 2)) for s in squares]).sum(dim=0)
+        else:
+            size = torch.stack([s.sum() for s in squares]).sum().expand(len(self.mu))
+        return 0.5 * self.settings.weight_decay * size
 
     def _descend(self, objective: Tensor) -> None:
         self.optimizer.zero_grad(set_to_none=True)
@@ -281,8 +302,8 @@ class _Run:
             now.copy_(kept)
 
 
-def _adam(network: nn.Module, rate: float, decay: float) -> torch.optim.Optimizer:
-    return torch.optim.Adam(network.parameters(), lr=rate, weight_decay=decay, fused=True)
+def _adam(network: nn.Module, rate: float) -> torch.optim.Optimizer:
+    return torch.optim.Adam(network.parameters(), lr=rate, fused=True)
 
 
 def _tensor(values: Array, device: str) -> Tensor:
