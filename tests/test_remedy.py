@@ -1,5 +1,6 @@
 """FairICP and its samplers as scikit-learn estimators."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -70,7 +71,8 @@ def test_mu_zero_is_plain_training():
     best = plain.predict_proba((X - X.mean()) / X.std(ddof=0))[:, 1]
     for options in ({"steps": 400}, {"objective": "adversarial", "epochs": 80}):
         model = quick("FairICPClassifier", mu=0, predictor="linear", weight_decay=0.0,
-                      learning_rate=5e-2, validation_fraction=0, **options)  # fmt: skip
+                      learning_rate=5e-2, validation_fraction=0, loss="cross_entropy",
+                      **options)  # fmt: skip
         model.fit(X, y, sensitive_features=A)
         assert model.predict_proba(X)[:, 1] == pytest.approx(best, abs=0.03)
 
@@ -133,6 +135,23 @@ def test_pipeline_and_search_by_metadata_routing():
     assert search.best_params_ == {"fairicpclassifier__mu": 0.9}
 
 
+def test_the_loss_says_what_is_learned():
+    """Few errors where fairness costs some, or good probabilities where it costs nothing."""
+    from sklearn.metrics import log_loss
+
+    X, y, A = people(3000)
+    rest, true = X[1500:], y[1500:]
+    wrong, surprise = {}, {}
+    for loss in ("error", "cross_entropy"):
+        plain, fair = quick("FairICPClassifier", loss=loss).fit_path(
+            X[:1500], y[:1500], A[:1500], [0.0, 0.7]
+        )
+        surprise[loss] = log_loss(true, plain.predict_proba(rest))
+        wrong[loss] = (fair.predict(rest) != true).mean()
+    assert wrong["error"] < wrong["cross_entropy"] - 0.01
+    assert surprise["cross_entropy"] < surprise["error"] - 0.01
+
+
 def test_more_than_two_classes():
     X, _, A = people(600)
     y = np.array(["low", "mid", "top"])[np.digitize(X["x"], [-0.7, 0.7])]
@@ -163,6 +182,9 @@ def test_post_processing():
         corrected = fa.ICPPostProcessor(model, mu=0.9, options={"steps": 150})
         corrected.fit(*some, sensitive_features=A[500:1000])
         assert violation(corrected, *rest) < 0.5 * violation(model, *rest)
+        path = copy.copy(corrected).fit_path(*some, A[500:1000], [0.0, 0.9])
+        assert [one.mu for one in path] == [0.0, 0.9]
+        assert path[1].predict(rest[0]) == pytest.approx(corrected.predict(rest[0]), abs=1e-3)
         knowing = clone(corrected).set_params(use_sensitive=True)
         knowing.estimator = model
         knowing.fit(*some, sensitive_features=A[500:1000])
@@ -221,6 +243,7 @@ def test_parts_do_not_overlap(monkeypatch):
         ({"sensitive_features": np.zeros(300)}, "single value"),
         ({"mu": 1.5}, "'mu'"),
         ({"objective": "magic"}, "'objective'"),
+        ({"loss": "hinge"}, "'loss'"),
         ({"predictor": "forest"}, "'predictor'"),
         ({"y": np.zeros(300)}, "one class"),
         ({"validation_fraction": 0.01}, "too few for a validation"),

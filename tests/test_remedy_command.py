@@ -73,7 +73,7 @@ def test_the_loop(here, repaired, capsys):
     assert status == 0 and after["verdict"] == "no violation found"
     assert after["findings"][0]["kpc"] < before["findings"][0]["kpc"] / 2
     assert record["rows"] == {"train": 1500, "choice": 600, "audit": 900}
-    assert [row["mu"] for row in record["curve"]] == [0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9]
+    assert [row["mu"] for row in record["curve"]] == [0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]
     (chosen,) = [row for row in record["curve"] if row["chosen"]]
     passed = [row for row in record["curve"] if row["p_value"] > 0.25]
     assert chosen["mu"] == record["mu"] > 0
@@ -320,3 +320,20 @@ def test_interrupted_in_the_audit(here, tmp_path, monkeypatch):
         repair(load_demo(400), sensitive="sex", outcome="repaid", mus=[0.5], mu=0.5, steps=5,
                out=tmp_path / "fair.pkl")  # fmt: skip
     assert caught.value.mu == 0.5 and load_model(str(tmp_path / "fair.pkl")).features
+
+
+def test_settings_of_the_project(here, tmp_path, capsys):
+    """`remedy` and `compare` take columns and the level from the file, never its model."""
+    (tmp_path / "fairaudit.toml").write_text(
+        'sensitive = "race,sex"\noutcome = "repaid"\nmodel = "none.pkl"\nseed = 3\nalpha = 0.1\n'
+    )
+    config = ("--config", str(tmp_path / "fairaudit.toml"))
+    quick = ("--steps", "8", "--permutations", "19", "--mus", "0.5", "--mu", "0.5", "--json")
+    cli.main(["remedy", "--data", "small.csv", *quick, *config])
+    record = json.loads(capsys.readouterr().out)
+    assert record["seed"] == 3 and record["old"] is None
+    assert [one["name"] for one in record["after"]["table"]["attributes"]] == ["race", "sex"]
+    cli.main(["compare", "--models", "old.pkl", "--data", "later.csv", "--permutations", "19",
+              "--json", *config])  # fmt: skip
+    (row,) = json.loads(capsys.readouterr().out)["models"]
+    assert row["audit"]["alpha"] == 0.1

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
+from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import count, finite, print_json, roles_from
-from fairaudit_cli.remedy import add_some
+from fairaudit_cli.options import print_json, roles_from
+from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
     from fairaudit.findings import Progress
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _TABLE = ("data", "sensitive", "outcome", "weights", "id", "where", "missing", "on", "threshold")
+_SETTINGS = (*_TABLE, "alpha", "permutations", "seed")
 _FORMATS = ("html", "json", "md", "txt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit status: 0 no violation found in any model, 1 a violation in at least one, "
-        "2 bad input, 3 no violation and at least one inconclusive."
+        "2 bad input, 3 no violation and at least one inconclusive. Data, columns and the level "
+        "may stand in [tool.fairaudit]."
     )
     parser.add_argument(
         "--models", nargs="+", metavar="FILE",
@@ -37,12 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="allow this class or function in a pickle (module.name), repeatable",
     )  # fmt: skip
     add_some(parser, _TABLE)
-    parser.add_argument("--alpha", type=finite, default=0.05, metavar="LEVEL", help="0.05")
-    parser.add_argument(
-        "--permutations", type=count, default=999, metavar="N", help="conditional copies (999)"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same numbers")
-    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
+    add_level(parser)
     parser.add_argument(
         "--report", action="append", metavar="FILE",
         help="write the table: .html, .md, .json or .txt; repeatable",
@@ -58,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit_cli.progress import ProgressBar
     from fairaudit_reports.compare_table import rendered
 
+    filled(with_config(args, _SETTINGS))
     for path in args.report or ():
         if Path(path).suffix.lower().lstrip(".") not in _FORMATS:
             raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")

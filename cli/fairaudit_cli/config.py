@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,17 @@ _LISTS = ("data", "sensitive", "pairs", "report")
 _FILE = "fairaudit.toml"
 
 
-def with_config(args: argparse.Namespace) -> argparse.Namespace:
-    """The command line, completed by the project's file; what was typed wins."""
+def with_config(args: argparse.Namespace, keys: Sequence[str] = KEYS) -> argparse.Namespace:
+    """The command line, completed by these keys of the project's file; what was typed wins."""
     path = _config_path(args.config)
     if path is None:
         return args
     settings = _settings(path)
     for typed, other in (("model", "predictions"), ("predictions", "model")):
-        if getattr(args, typed) is not None:
+        if getattr(args, typed, None) is not None:
             settings.pop(other, None)  # what was typed wins
     for key, value in settings.items():
-        if getattr(args, key) is None:
+        if key in keys and getattr(args, key) is None:
             setattr(args, key, _converted(key, value, path))
     return args
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from fairaudit.errors import InputError
+from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -20,16 +21,19 @@ from fairaudit_cli.options import (
     roles_from,
 )
 
-__all__ = ["add_arguments", "add_some", "run"]
+__all__ = ["add_arguments", "add_level", "add_some", "filled", "run"]
 
 SUPPRESS = 10
 _TABLE = ("data", "sensitive", "outcome", "id", "where", "missing")
+#: of the project's settings; its model and data are those of the audit
+_SETTINGS = ("sensitive", "outcome", "id", "where", "missing", "alpha", "permutations", "seed",
+             "suppress")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit status, by the audit of the new model: 0 no violation found, 1 violation, "
-        "2 bad input, 3 inconclusive."
+        "2 bad input, 3 inconclusive. Columns and the level may stand in [tool.fairaudit]."
     )
     add_model_arguments(parser)
     add_some(parser, _TABLE)
@@ -72,21 +76,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objective", metavar="NAME", help="kernel (default) or adversarial, as in the paper"
     )
+    parser.add_argument(
+        "--training-loss", metavar="NAME",
+        help="of classes: error (default: few misclassified) or cross_entropy (probabilities)",
+    )  # fmt: skip
     parser.add_argument("--predictor", metavar="NAME", help="mlp (default) or linear")
     parser.add_argument(
         "--steps", type=count, metavar="N", help="length of the training, in the method's unit"
     )
-    parser.add_argument("--alpha", type=finite, default=0.05, metavar="LEVEL", help="0.05")
+    add_level(parser)
     parser.add_argument(
-        "--permutations", type=count, default=999, metavar="N",
-        help="conditional copies of both audits (999)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="same seed, same model (0)"
-    )
-    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
-    parser.add_argument(
-        "--suppress", type=int, default=SUPPRESS, metavar="K",
+        "--suppress", type=int, metavar="K",
         help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -100,6 +100,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
 
+    filled(with_config(args, _SETTINGS), suppress=SUPPRESS)
     for path in args.report or ():
         report_format(path)
         check_writable(path)
@@ -121,7 +122,8 @@ def run(args: argparse.Namespace) -> int:
                 frame, roles, model=old, method=args.method, mu=args.mu, kpc=args.kpc,
                 loss=args.loss, mus=mus, split=split, drop=names_in(args.drop),
                 use_sensitive=args.use_sensitive, objective=args.objective,
-                predictor=args.predictor, steps=args.steps, seed=args.seed, alpha=args.alpha,
+                training_loss=args.training_loss, predictor=args.predictor, steps=args.steps,
+                seed=args.seed, alpha=args.alpha,
                 permutations=Permutations(n=args.permutations, n_jobs=args.jobs), out=args.out,
                 data=sources, command=shlex.join(["fairaudit", *args.argv]), progress=bar,
             )  # fmt: skip
@@ -146,6 +148,25 @@ def run(args: argparse.Namespace) -> int:
         for path in args.report or ():
             print(f"report: {path}")
     return ExitCode.of(result.after.verdict)
+
+
+def add_level(parser: argparse.ArgumentParser) -> None:
+    """Level, copies, seed, processes and the file of settings."""
+    parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
+    parser.add_argument(
+        "--permutations", type=count, metavar="N", help="conditional copies (default: 999)"
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
+    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
+    parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
+
+
+def filled(args: argparse.Namespace, **more: Any) -> argparse.Namespace:
+    """What neither the command line nor the settings say."""
+    for name, value in {"alpha": 0.05, "permutations": 999, "seed": 0, **more}.items():
+        if getattr(args, name) is None:
+            setattr(args, name, value)
+    return args
 
 
 def add_some(parser: argparse.ArgumentParser, wanted: Collection[str]) -> None:

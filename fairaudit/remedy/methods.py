@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -81,6 +80,7 @@ class Training:
     """How to train; None leaves a choice to the estimator."""
 
     objective: str | None = None
+    loss: str | None = None
     predictor: str | None = None
     steps: int | None = None
     seed: int = 0
@@ -123,16 +123,13 @@ def train_path(
         return _estimator(method, training, value, len(X), classes, old)
 
     first = make(values[0])
-    if method.name == "postprocess":
-        models = _corrections(first, values, X, y, attributes)
-        stopped = _stopped(models[0].correction_)
-        return Path(list(values), models, [None] * len(models), stopped)
     if hasattr(first, "fit_path"):
         models = first.fit_path(X, y, attributes, list(values))
-        for one in models:
+        networks = [getattr(one, "correction_", one) for one in models]
+        for one in networks:
             if hasattr(one, "progress"):
                 one.progress = False  # not in the file
-        return Path(list(values), models, [None] * len(models), _stopped(models[0]))
+        return Path(list(values), models, [None] * len(models), _stopped(networks[0]))
     path = Path([], [], [], False)
     for value in values:
         one = make(value)
@@ -149,26 +146,6 @@ def train_path(
         path.models.append(one)
         path.said.append(told[0] if told else None)
     return path
-
-
-def _corrections(first: Any, values: Sequence[float], X: Any, y: Array, attributes: Any) -> Any:
-    """The old model with every correction, all trained in one pass."""
-    options = dict(first.options)
-    # one step: it prepares everything that the corrections share
-    first.options = options | {"steps": 1, "epochs": 1, "validation_fraction": 0.0}
-    first.fit(X, y, sensitive_features=attributes)
-    own = first._own(X)
-    network = type(first.correction_)(random_state=first.random_state, **options)
-    corrections = network.fit_path(
-        first._inputs(X, own, None), y, attributes, list(values), offset=own
-    )
-    models = []
-    for value, correction in zip(values, corrections, strict=True):
-        one = copy.copy(first)
-        one.mu, one.options, one.correction_ = value, options, correction
-        correction.progress = options["progress"] = False  # not in the file
-        models.append(one)
-    return models
 
 
 def _estimator(
@@ -194,10 +171,13 @@ def _options(method: Method, training: Training, rows: int) -> dict[str, Any]:
     by_mu = method.parameter == "mu"
     for option, value, fits in (
         ("objective", training.objective, by_mu),
+        ("loss", training.loss, by_mu),
         ("predictor", training.predictor, method.networks),
     ):
         if value is not None and not fits:
-            raise InputError(f"The method {method.name} has no {option}. Leave --{option} out.")
+            raise InputError(
+                f"The method {method.name} has no {option} to choose. Leave that option out."
+            )
         if value is not None:
             options[option] = value
     if training.steps is not None:

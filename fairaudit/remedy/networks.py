@@ -63,10 +63,6 @@ class StackedMLP(nn.Module):
         ]
 
 
-def _array(values: Tensor) -> Any:
-    return values.detach().cpu().numpy().copy()
-
-
 class SingleModule(nn.Module):
     """Somebody's own module as a stack of one."""
 

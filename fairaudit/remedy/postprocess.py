@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -74,25 +76,35 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> ICPPostProcessor:
         """Learn the correction."""
+        self.fit_path(X, y, sensitive_features, [self.mu])
+        return self
+
+    def fit_path(
+        self, X: Any, y: Any, sensitive_features: Any, mus: Sequence[float]
+    ) -> list[ICPPostProcessor]:
+        """Fitted copies for every μ, trained in one pass; the first is `self`."""
         attributes = sensitive_columns(sensitive_features, len(X), self)
         self.levels_ = {
             column.name: column.levels.tolist() if column.kind.is_categorical else None
             for column in attributes
         }
-        options = {"mu": self.mu, "random_state": self.random_state} | (self.options or {})
+        options = {"random_state": self.random_state} | (self.options or {})
         target = np.asarray(y)
         if is_classifier(self.estimator):
             self.classes_ = np.asarray(self.estimator.classes_)
             if len(self.classes_) != 2:
                 raise InputError("The correction is for two classes or a continuous outcome.")
-            self.correction_ = FairICPClassifier(**options)
+            correction: Any = FairICPClassifier(**options)
         else:
             self.mean_, self.scale_ = float(target.mean()), float(target.std()) or 1.0
-            self.correction_ = FairICPRegressor(**options)
+            correction = FairICPRegressor(**options)
         own = self._own(X)
         inputs = self._inputs(X, own, self._encoded(attributes) if self.use_sensitive else None)
-        self.correction_.fit_path(inputs, target, attributes, [self.mu], offset=own)
-        return self
+        corrections = correction.fit_path(inputs, target, attributes, mus, offset=own)
+        fitted = [self, *(copy.copy(self) for _ in mus[1:])]
+        for one, mu, network in zip(fitted, mus, corrections, strict=True):
+            one.mu, one.correction_ = mu, network
+        return fitted
 
     @available_if(lambda self: is_classifier(self.estimator))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, sensitive_features: Any = None) -> Array:

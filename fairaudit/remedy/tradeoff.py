@@ -145,7 +145,7 @@ def trade_off(
     ends = [int(n * (1 - choice - report)), int(n * (1 - report))]
     train, choose, tell = np.split(order, ends)
     target = np.asarray(y)
-    fitted_on = (_rows(X, train), target[train], _frame([c.take(train) for c in attributes]))
+    fitted_on = (_rows(X, train), target[train], tuple(c.take(train) for c in attributes))
     if hasattr(estimator, "fit_path") and parameter == "mu":
         models = clone(estimator).fit_path(*fitted_on, mus)
     else:
@@ -240,7 +240,3 @@ def mixture(
 
 def _rows(X: Any, rows: Index) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-
-
-def _frame(columns: Sequence[Column]) -> tuple[Column, ...]:
-    return tuple(columns)

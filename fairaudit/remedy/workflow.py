@@ -202,6 +202,7 @@ def repair(
     drop: Sequence[str] = (),
     use_sensitive: bool = False,
     objective: str | None = None,
+    training_loss: str | None = None,
     predictor: str | None = None,
     steps: int | None = None,
     seed: int = 0,
@@ -240,7 +241,7 @@ def repair(
         No features.
     use_sensitive : bool
         Make the sensitive attributes features.
-    objective, predictor : str, optional
+    objective, training_loss, predictor : str, optional
         See `FairICPClassifier`.
     steps : int, optional
         Length of the training, in the method's own unit.
@@ -289,7 +290,7 @@ def repair(
     parts = table.parts(split, seed)
     features, encoder, notes = _features(table, parts["train"], how, old, drop, use_sensitive)
     hears = bool(getattr(progress, "on", False))
-    training = Training(objective, predictor, steps, seed, hears)
+    training = Training(objective, training_loss, predictor, steps, seed, hears)
     rows = table.frame.iloc[parts["train"]][features]
     path = train_path(
         how, values, rows if encoder is None else encoder.fit_transform(rows),

@@ -1,0 +1,108 @@
+"""Runs the parts of an experiment side by side, and keeps each as soon as it is finished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Unit", "run_units"]
+
+#: Arguments of one part; as text they are its name in the file of finished parts.
+Unit = tuple[Any, ...]
+Rows = list[dict[str, Any]]
+
+
+def run_units(
+    work: Callable[..., Rows],
+    units: Sequence[Unit],
+    store: Path,
+    *,
+    resume: bool = False,
+    jobs: int = 1,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> pd.DataFrame:
+    """All rows of all units; those that `store` holds already are not run again.
+
+    Parameters
+    ----------
+    work : function
+        Called as ``work(*unit)`` in one of `jobs` processes; gives rows of the tidy table.
+    units : sequence of tuples
+        Numbers and text. Every random number depends on the unit alone, so that order, number of
+        processes and interruptions change nothing.
+    store : path
+        One line of JSON per finished unit, appended.
+    resume : bool
+        Without it a store with results is an error, lest two runs be mixed up.
+    jobs : int
+    progress : callable
+        Called with (what, done, total).
+    """
+    import pandas as pd
+
+    finished = _finished(store)
+    if finished and not resume:
+        raise InputError(
+            f"{str(store)!r} holds {len(finished)} finished parts. Pass --resume to go on, or "
+            "another --out."
+        )
+    open_units = [unit for unit in units if _name(unit) not in finished]
+    total, done = len(units), len(units) - len(open_units)
+    store.parent.mkdir(parents=True, exist_ok=True)
+    with store.open("a", encoding="utf-8") as file:
+        for unit, rows in _results(work, open_units, jobs):
+            finished[_name(unit)] = rows
+            file.write(json.dumps({"unit": _name(unit), "rows": rows}) + "\n")
+            file.flush()
+            done += 1
+            if progress is not None:
+                progress(_name(unit), done, total)
+    return pd.DataFrame([row for unit in units for row in finished[_name(unit)]])
+
+
+def _results(
+    work: Callable[..., Rows], units: Sequence[Unit], jobs: int
+) -> Iterable[tuple[Unit, Rows]]:
+    if jobs == 1:
+        yield from ((unit, work(*unit)) for unit in units)
+        return
+    from joblib import Parallel, delayed
+
+    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        delayed(_with_unit)(work, unit) for unit in units
+    )
+
+
+def _with_unit(work: Callable[..., Rows], unit: Unit) -> tuple[Unit, Rows]:
+    return unit, work(*unit)
+
+
+def _name(unit: Unit) -> str:
+    return " ".join(map(str, unit))
+
+
+def _finished(store: Path) -> dict[str, Rows]:
+    """Finished units; a last line that was cut off is taken out of the file."""
+    if not store.exists():
+        return {}
+    found, whole = {}, 0
+    with store.open("rb") as file:
+        for line in file:
+            try:
+                record = json.loads(line)
+            except ValueError:
+                break
+            if not line.endswith(b"\n"):
+                break
+            found[record["unit"]] = record["rows"]
+            whole += len(line)
+    with store.open("rb+") as file:
+        file.truncate(whole)
+    return found
