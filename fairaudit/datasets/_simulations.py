@@ -46,8 +46,9 @@ class Simulation:
 
 
 def simulate_1(
-    n: int = 400, k: int = 1, *, w: float = 0.9, sigma2: float = 1.0, seed: int = 0
-) -> Simulation:
+    n: int = 400, k: int = 1, *, w: float = 0.9, sigma2: float | None = None, seed: int = 0,
+    settings: str = "text",
+) -> Simulation:  # fmt: skip
     """Simulation 1: all k attributes act on the outcome, through k of 2k features.
 
     Parameters
@@ -58,9 +59,12 @@ def simulate_1(
         Attributes, and features of each of the two kinds.
     w : float
         Dependence of the features on the attributes, 0 to 1.
-    sigma2 : float
-        Variance of Y given X; the paper leaves it open.
+    sigma2 : float, optional
+        Variance of Y given X, which the paper's text leaves open; 1 unless given.
     seed : int
+    settings : {"text", "program"}
+        The paper's text, or its authors' program: independent standardized attributes from
+        ½Γ(1, 1) + ½Γ(10, 1), and σ² = 2k.
 
     Notes
     -----
@@ -73,9 +77,10 @@ def simulate_1(
     >>> table.X.shape, table.A.shape, round(table.variance, 2)
     ((100, 10), (100, 5), 6.5)
     """
+    sigma2 = _variance(sigma2, settings, 2.0 * k)
     _check(n=n, k=k, w=w, sigma2=sigma2)
     rng = np.random.default_rng(seed)
-    a = _attributes(n, k, rng)
+    a = _SETTINGS[settings](n, k, rng)
     acting = np.sqrt(w) * a + np.sqrt(1 - w) * rng.normal(size=(n, k))
     x = np.hstack([acting, rng.normal(size=(n, k))])
     y = x.sum(axis=1) + np.sqrt(sigma2) * rng.normal(size=n)
@@ -83,14 +88,15 @@ def simulate_1(
 
 
 def simulate_2(
-    n: int = 400, k: int = 1, *, w: float = 0.9, sigma2: float = 1.0, seed: int = 0
-) -> Simulation:
+    n: int = 400, k: int = 1, *, w: float = 0.9, sigma2: float | None = None, seed: int = 0,
+    settings: str = "text",
+) -> Simulation:  # fmt: skip
     """Simulation 2: of k + 1 attributes only the first acts on the outcome.
 
     Parameters
     ----------
-    n, w, sigma2, seed
-        As for `simulate_1`.
+    n, w, sigma2, seed, settings
+        As for `simulate_1`; the program has σ² = 2 here.
     k : int
         Attributes that do not act (but are correlated with the one that does).
 
@@ -105,9 +111,10 @@ def simulate_2(
     >>> table.X.shape, table.A.shape, round(table.variance, 2)
     ((100, 2), (100, 6), 2.1)
     """
+    sigma2 = _variance(sigma2, settings, 2.0)
     _check(n=n, k=k, w=w, sigma2=sigma2)
     rng = np.random.default_rng(seed)
-    a = _attributes(n, k + 1, rng)
+    a = _SETTINGS[settings](n, k + 1, rng)
     acting = np.sqrt(w) * a[:, 0] + np.sqrt(1 - w) * rng.normal(size=n)
     x = np.column_stack([acting, rng.normal(size=n)])
     y = x.sum(axis=1) + np.sqrt(sigma2) * rng.normal(size=n)
@@ -162,6 +169,23 @@ def _attributes(n: int, width: int, rng: np.random.Generator) -> Array:
     root = (orthogonal * np.linspace(1.0, 5.0, width)) @ orthogonal.T
     scale = np.where(rng.random((n, width)) < 0.5, 1.0, 0.1)
     return np.asarray(rng.gamma(1.0, scale) @ root)
+
+
+def _independent(n: int, width: int, rng: np.random.Generator) -> Array:
+    """Attributes of the authors' program: mean 5.5 and variance 25.75 before standardizing."""
+    shape = np.where(rng.random((n, width)) < 0.5, 1.0, 10.0)
+    return np.asarray((rng.gamma(shape) - 5.5) / np.sqrt(25.75))
+
+
+_SETTINGS = {"text": _attributes, "program": _independent}
+
+
+def _variance(sigma2: float | None, settings: str, program: float) -> float:
+    if settings not in _SETTINGS:
+        raise InputError(f"The 'settings' must be 'text' or 'program'. Got {settings!r}.")
+    if sigma2 is not None:
+        return sigma2
+    return program if settings == "program" else 1.0
 
 
 def _check(*, w: float, sigma2: float, **counts: int) -> None:

@@ -265,11 +265,10 @@ class Numbers(RegressorMixin):
         if spread == 0:
             raise InputError("The outcome is constant. There is nothing to learn.")
         self.y_scale_ = spread
-        standard = (numbers - self.y_mean_) / self.y_scale_
         (outcome,) = columns_from(
-            {"y": standard}, argument="y", outcome=True, kinds={"y": "continuous"}
+            {"y": numbers}, argument="y", outcome=True, kinds={"y": "continuous"}
         )
-        return outcome, standard, 0
+        return outcome, (numbers - self.y_mean_) / self.y_scale_, 0
 
     def predict(self, X: Any) -> Array:
         return self._raw(X)[:, 0] * self.y_scale_ + self.y_mean_

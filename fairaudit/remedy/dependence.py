@@ -70,6 +70,7 @@ def attribute_residuals(
     for number in range(_COPIES):
         mean += features_of(draw(number)) / _COPIES
     y = np.asarray(outcome.numeric)
+    y = (y - y.mean()) / y.std()
     bumps = _bumps(y, _OUTCOME_BUMPS)
     blocks = [(psi - mean) * bumps[:, [k]] for k in range(bumps.shape[1])]
     return Residuals(np.hstack(blocks), np.column_stack([np.ones(len(y)), y, _bumps(y, 8)]))
