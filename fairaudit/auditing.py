@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairaudit.capsule import capsule_of
+from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
@@ -18,6 +20,7 @@ from fairaudit.measurements import CAUTION, Measurements, measure
 from fairaudit.preparation import Prepared, Roles, column_facts, prepare
 from fairaudit.result import (
     AuditResult,
+    Capsule,
     CopyQuality,
     Finding,
     Source,
@@ -204,14 +207,25 @@ def audit_frame(
     data: tuple[Source, ...] = (),
     command: str | None = None,
     progress: Progress | None = None,
+    resume: str | Path | None = None,
 ) -> AuditResult:
-    """Audit one table with named columns, as the command line does."""
+    """Audit one table with named columns, as the command line does.
+
+    `resume` names a file that keeps finished copies; the same call goes on there after an
+    interruption. It is removed at the end.
+    """
     prepared = prepare(frame, roles, predictor)
     model = None
     if predictor is not None:
         model = Source(predictor.source, predictor.kind, predictor.sha256)
+    checkpoint = None
+    if resume is not None:
+        capsule = capsule_of(prepared.table, plan, roles, model, data, command)
+        checkpoint = Checkpoint(resume, _identity(capsule))
     result = audit_table(prepared, plan, model=model, data=data, command=command,
-                         roles=roles, progress=progress)  # fmt: skip
+                         roles=roles, progress=progress, checkpoint=checkpoint)  # fmt: skip
+    if checkpoint is not None:
+        checkpoint.remove()
     notes = () if predictor is None else predictor.notes
     return replace(result, notes=(*result.notes, *notes))
 
@@ -225,8 +239,10 @@ def audit_table(
     command: str | None = None,
     roles: Roles | None = None,
     progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+    name: str = "audit",
 ) -> AuditResult:
-    """The audit itself."""
+    """The audit itself; `name` is that of its parts in a checkpoint."""
     start = time.process_time()
     table = prepared.table
     outcome = table.require_outcome()
@@ -235,7 +251,7 @@ def audit_table(
     sizes = measure(table, threshold=plan.threshold, with_r=plan.with_r)
     check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
     hear("measures", 1, 1)
-    findings, gate = find(table, plan, hear)
+    findings, gate = find(table, plan, hear, checkpoint, name)
     facts = TableFacts(
         len(table),
         len(table) if table.ids is None else len(table.ids.levels),
@@ -258,6 +274,14 @@ def audit_table(
         capsule_of(table, plan, roles, model, data, command),
         time.process_time() - start,
     )  # fmt: skip
+
+
+def _identity(capsule: Capsule) -> str:
+    """What decides the numbers; not when, where and by which words the audit was started."""
+    settings = asdict(capsule)
+    for name in ("created", "platform", "command"):
+        del settings[name]
+    return identity_of(settings)
 
 
 def _named_columns(sensitive: Any, X: Any) -> Any:

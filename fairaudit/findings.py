@@ -12,7 +12,7 @@ import numpy as np
 
 from fairaudit.columns import level_text
 from fairaudit.errors import InputError
-from fairaudit.kernels import Index
+from fairaudit.kernels import Array, Index
 from fairaudit.measurements import default_threshold
 from fairaudit.permute.base import FittedCopies
 from fairaudit.permute.icp import ICP
@@ -24,6 +24,7 @@ from fairaudit.testing.statistic import Statistic, statistic_named
 
 if TYPE_CHECKING:
     from fairaudit.auditing import Plan
+    from fairaudit.checkpoint import Checkpoint
 
 __all__ = ["Progress", "adjusted", "find"]
 
@@ -55,7 +56,27 @@ class _Round:
     strata: Index | None = None
 
 
-def find(table: AuditTable, plan: Plan, hear: Progress) -> tuple[tuple[Finding, ...], TestResult]:
+class _Blocks:
+    """The copies of one round in the file of a run that can be resumed."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+        self.checkpoint, self.name = checkpoint, name
+
+    def get(self, numbers: range) -> list[Array] | None:
+        values = self.checkpoint.get(self._key(numbers))
+        return None if values is None else [np.array(one, dtype=np.float64) for one in values]
+
+    def put(self, numbers: range, values: list[Array]) -> None:
+        self.checkpoint.put(self._key(numbers), [one.tolist() for one in values])
+
+    def _key(self, numbers: range) -> str:
+        return f"{self.name} copies {numbers.start}-{numbers.stop}"
+
+
+def find(
+    table: AuditTable, plan: Plan, hear: Progress, checkpoint: Checkpoint | None = None,
+    name: str = "audit",
+) -> tuple[tuple[Finding, ...], TestResult]:  # fmt: skip
     """Every finding, the gate first, and the whole test behind the gate."""
     statistics = [_cut(one, table, plan) for one in statistic_named(plan.statistic)]
     rounds = _rounds(table, plan)
@@ -79,7 +100,8 @@ def find(table: AuditTable, plan: Plan, hear: Progress) -> tuple[tuple[Finding, 
         fitted = _copies(_with(table, one.asked[0].attributes), plan, one.strata)
         spent = time.process_time() - start
         questions = [each.question for each in asked]
-        results = run_tests(questions, fitted, statistics, plan.permutations, count)
+        kept = None if checkpoint is None else _Blocks(checkpoint, f"{name} {number}")
+        results = run_tests(questions, fitted, statistics, plan.permutations, count, kept)
         gate = gate or results[0]
         for each, result in zip(asked, results, strict=True):
             findings.append(_finding(each, result, spent))

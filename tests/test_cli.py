@@ -12,6 +12,7 @@ from fairaudit import __version__, doctor
 from fairaudit.errors import InputError
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.main import Terminated
 from fairaudit_reports.text import table
 
 HEAVY = {"numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "matplotlib", "rpy2"}
@@ -51,11 +52,15 @@ def test_bad_command_line(argv, capsys):
     assert capsys.readouterr().err.splitlines()[-1].startswith("fairaudit: error: ")
 
 
+UNFINISHED = "; no verdict, and no file but finished ones\n"
+
+
 @pytest.mark.parametrize(
     ("raised", "code", "line"),
     [
         (InputError("no column 'x'"), 2, "fairaudit: error: no column 'x'\n"),
-        (KeyboardInterrupt(), 130, "fairaudit: interrupted\n"),
+        (KeyboardInterrupt(), 130, f"fairaudit: interrupted{UNFINISHED}"),
+        (Terminated(), 143, f"fairaudit: terminated{UNFINISHED}"),
     ],
 )
 def test_errors_become_exit_codes(monkeypatch, capsys, raised, code, line):

@@ -26,6 +26,8 @@ class ExitCode(IntEnum):
     """Stopped by Ctrl-C."""
     BROKEN_PIPE = 141
     """The reader of the output went away; neither a pass nor a violation."""
+    TERMINATED = 143
+    """Stopped by SIGTERM."""
 
     @classmethod
     def of(cls, verdict: Verdict, *, strict: bool = False) -> ExitCode:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -35,14 +36,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         try:
-            return _run(list(sys.argv[1:] if argv is None else argv))
+            with _heard_termination():
+                return _run(list(sys.argv[1:] if argv is None else argv))
         finally:
             sys.stdout.flush()  # a closed pipe shows here and not when the interpreter ends
     except FairAuditError as error:
         print(f"fairaudit: error: {error}", file=sys.stderr)
         return ExitCode.BAD_INPUT
+    except Terminated:
+        print("fairaudit: terminated; no verdict, and no file but finished ones", file=sys.stderr)
+        return ExitCode.TERMINATED
     except KeyboardInterrupt:
-        print("fairaudit: interrupted", file=sys.stderr)
+        print("fairaudit: interrupted; no verdict, and no file but finished ones", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # what is still buffered must not fail again when the interpreter ends
@@ -59,6 +64,28 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return ExitCode.BAD_INPUT
+
+
+class Terminated(BaseException):
+    """SIGTERM, which runners send before they kill: time to take temporary files away."""
+
+
+@contextmanager
+def _heard_termination() -> Iterator[None]:
+    import signal
+    import threading
+
+    def stop(*_: Any) -> None:
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():  # only that one hears signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _run(argv: list[str]) -> int:

@@ -86,6 +86,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_level(parser)
     parser.add_argument(
+        "--resume", metavar="FILE",
+        help="keep trained models and finished copies in FILE; after an interruption the same "
+        "command goes on there",
+    )  # fmt: skip
+    parser.add_argument(
         "--suppress", type=int, metavar="K",
         help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
     )  # fmt: skip
@@ -104,8 +109,9 @@ def run(args: argparse.Namespace) -> int:
     for path in args.report or ():
         report_format(path)
         check_writable(path)
-    if args.out is not None:
-        check_writable(args.out)
+    for path in (args.out, args.resume):
+        if path is not None:
+            check_writable(path)
     roles = roles_from(argparse.Namespace(**{
         **vars(args), "model": "any", "predictions": None, "weights": None, "on": None,
         "threshold": None,
@@ -125,6 +131,7 @@ def run(args: argparse.Namespace) -> int:
                 training_loss=args.training_loss, predictor=args.predictor, steps=args.steps,
                 seed=args.seed, alpha=args.alpha,
                 permutations=Permutations(n=args.permutations, n_jobs=args.jobs), out=args.out,
+                resume=args.resume,
                 data=sources, command=shlex.join(["fairaudit", *args.argv]), progress=bar,
             )  # fmt: skip
     except RepairInterrupted as stopped:

@@ -87,6 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
+    parser.add_argument(
+        "--resume",
+        metavar="FILE",
+        help="keep finished copies in FILE; after an interruption the same command goes on there",
+    )
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
 
@@ -100,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     for path in args.report or ():
         known_format(format_of(path))
         check_writable(path)
+    if args.resume is not None:
+        check_writable(args.resume)
     roles = roles_from(args)
     frame, sources = read_tables(args.data)
     names = list(map(str, frame.columns))
@@ -108,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     with ProgressBar() as bar:
         result = audit_frame(
             frame, roles, plan, predictor=predictor, data=sources, progress=bar,
-            command=_command(args.argv),
+            command=_command(args.argv), resume=args.resume,
         )  # fmt: skip
     result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
     return deliver(result, args)

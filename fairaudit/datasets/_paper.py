@@ -91,7 +91,8 @@ def load_crimes(folder: str | Path | None = None, *, races: str = "all") -> Data
     frame = frame.drop(columns="racePctWhite")
     kept = ["racepctblack"] if races == "one" else list(shares)
     sensitive = pd.DataFrame({name: shares[name] for name in kept})
-    frame = frame.assign(**{name: share for name, share in shares.items() if name not in kept})
+    others = [share for name, share in shares.items() if name not in kept]
+    frame = pd.concat([frame, *others], axis=1)
     return Dataset(f"Crimes ({races} race{'s' * (races == 'all')})", frame,
                    (y - y.mean()) / y.std(), sensitive)  # fmt: skip
 

@@ -76,9 +76,10 @@ METHODS = {
 def methods(task: str, predictor: str = "mlp") -> dict[str, Method]:
     """The methods that can be used for this task, with the paper's grids.
 
-    FairICP with the kernel objective has all its defaults. The game has the paper's mini-batches
-    and rates. GerryFair and Reduction have gradient boosting in place of the paper's network,
-    which takes no weights in scikit-learn; their linear versions are the paper's.
+    FairICP with the kernel objective has its defaults; for Crimes, with 122 features on 1,196
+    rows, it was tuned once, as the paper tunes: a stronger decay, fewer steps. The game has
+    the paper's batches and rates. GerryFair and Reduction have gradient boosting in place of the
+    paper's network; their linear versions are the paper's.
     """
     regression = TASKS[task].regression
     kind = "Regressor" if regression else "Classifier"
@@ -89,8 +90,9 @@ def methods(task: str, predictor: str = "mlp") -> dict[str, Method]:
         "epochs": 20 if task in ("adult", "acsincome") else 100,
     }  # fmt: skip
     icp, fdl, hgr = (getattr(fa, f"{name}{kind}") for name in ("FairICP", "FDL", "HGR"))
+    tuned = {"steps": 150, "validation_fraction": 0.0, "weight_decay": 0.03} if regression else {}
     found = {
-        "kernel": (icp(**shared), "mu", MUS),
+        "kernel": (icp(**shared, **tuned), "mu", MUS),
         "kernel-ce": (icp(loss="cross_entropy", **shared), "mu", MUS),
         "adversarial": (icp(**game), "mu", MUS),
         "hgr": (hgr(**shared), "lam",

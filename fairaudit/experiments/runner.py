@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.checkpoint import Checkpoint
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -47,24 +47,20 @@ def run_units(
     """
     import pandas as pd
 
-    finished = _finished(store)
-    if finished and not resume:
+    kept = Checkpoint(store, f"{work.__module__}.{work.__name__}")
+    if len(kept) and not resume:
         raise InputError(
-            f"{str(store)!r} holds {len(finished)} finished parts. Pass --resume to go on, or "
+            f"{str(store)!r} holds {len(kept)} finished parts. Pass --resume to go on, or "
             "another --out."
         )
-    open_units = [unit for unit in units if _name(unit) not in finished]
+    open_units = [unit for unit in units if kept.get(_name(unit)) is None]
     total, done = len(units), len(units) - len(open_units)
-    store.parent.mkdir(parents=True, exist_ok=True)
-    with store.open("a", encoding="utf-8") as file:
-        for unit, rows in _results(work, open_units, jobs):
-            finished[_name(unit)] = rows
-            file.write(json.dumps({"unit": _name(unit), "rows": rows}) + "\n")
-            file.flush()
-            done += 1
-            if progress is not None:
-                progress(_name(unit), done, total)
-    return pd.DataFrame([row for unit in units for row in finished[_name(unit)]])
+    for unit, rows in _results(work, open_units, jobs):
+        kept.put(_name(unit), rows)
+        done += 1
+        if progress is not None:
+            progress(_name(unit), done, total)
+    return pd.DataFrame([row for unit in units for row in kept.get(_name(unit))])
 
 
 def _results(
@@ -86,23 +82,3 @@ def _with_unit(work: Callable[..., Rows], unit: Unit) -> tuple[Unit, Rows]:
 
 def _name(unit: Unit) -> str:
     return " ".join(map(str, unit))
-
-
-def _finished(store: Path) -> dict[str, Rows]:
-    """Finished units; a last line that was cut off is taken out of the file."""
-    if not store.exists():
-        return {}
-    found, whole = {}, 0
-    with store.open("rb") as file:
-        for line in file:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                break
-            if not line.endswith(b"\n"):
-                break
-            found[record["unit"]] = record["rows"]
-            whole += len(line)
-    with store.open("rb+") as file:
-        file.truncate(whole)
-    return found

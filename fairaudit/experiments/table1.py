@@ -108,4 +108,5 @@ def _line(title: str, row: Any) -> str:
     theirs = "" if row["method"] == "mixture" else shown("power_paper", ".2f")
     return (f"| {title} | {label} | {row['loss']:.3f} ({shown('loss_sd', '.3f')}) | "
             f"{row['kpc']:.4f} | {shown('kpc_random', '.4f')} | {power} | {theirs} | "
-            f"{shown('deo', '.3f')} | {shown('seconds', '.1f')} | {row['splits']:.0f} |")  # fmt: skip
+            f"{shown('deo', '.3f')} | {shown('seconds', '.1f')} | "
+            f"{row['splits']:.0f} |")  # fmt: skip

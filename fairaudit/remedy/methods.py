@@ -5,11 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
 from fairaudit.remedy.tradeoff import MUS
+
+if TYPE_CHECKING:
+    from fairaudit.checkpoint import Checkpoint
 
 __all__ = ["METHODS", "Method", "Training", "method_named", "train_path"]
 
@@ -113,11 +116,44 @@ def train_path(
     *,
     classes: bool,
     old: Any = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Path:
     """One fitted model per value, in one pass where the estimator can.
 
-    After Ctrl-C the models so far are returned, if there are any.
+    After Ctrl-C the models so far are returned, if there are any. Models that a checkpoint holds
+    are not trained again.
     """
+    kept = None if checkpoint is None else checkpoint.get("path")
+    if kept is not None:
+        return Path(list(values), _unpacked(kept["models"]), kept["said"], False)
+    path = _trained(method, values, X, y, attributes, training, classes, old, checkpoint)
+    if checkpoint is not None and not path.interrupted:
+        checkpoint.put("path", {"models": _packed(path.models), "said": path.said})
+    return path
+
+
+def _packed(models: list[Any]) -> str:
+    import base64
+    import pickle
+
+    return base64.b64encode(pickle.dumps(models)).decode()
+
+
+def _unpacked(text: str) -> list[Any]:
+    """Models of a checkpoint, which anybody may have written: by the allow-list."""
+    import base64
+
+    from fairaudit.safe_pickle import load_pickle
+
+    found: list[Any] = load_pickle(base64.b64decode(text), name="checkpoint")
+    return found
+
+
+def _trained(
+    method: Method, values: Sequence[float], X: Any, y: Array, attributes: Any, training: Training,
+    classes: bool, old: Any, checkpoint: Checkpoint | None,
+) -> Path:  # fmt: skip
+    """All models, those without a common pass one after the other."""
 
     def make(value: float) -> Any:
         return _estimator(method, training, value, len(X), classes, old)
@@ -132,6 +168,12 @@ def train_path(
         return Path(list(values), models, [None] * len(models), _stopped(networks[0]))
     path = Path([], [], [], False)
     for value in values:
+        kept = None if checkpoint is None else checkpoint.get(f"model {value!r}")
+        if kept is not None:
+            path.values.append(value)
+            path.models.extend(_unpacked(kept["models"]))
+            path.said.append(kept["said"])
+            continue
         one = make(value)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -145,6 +187,8 @@ def train_path(
         path.values.append(value)
         path.models.append(one)
         path.said.append(told[0] if told else None)
+        if checkpoint is not None:
+            checkpoint.put(f"model {value!r}", {"models": _packed([one]), "said": path.said[-1]})
     return path
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit.auditing import Plan
+    from fairaudit.checkpoint import Checkpoint
     from fairaudit.findings import Progress
     from fairaudit.models import Predictor
     from fairaudit.table import AuditTable
@@ -139,7 +140,8 @@ class Rows:
 
     def audit(
         self, parts: Mapping[str, Index], predictor: Predictor, plan: Plan,
-        data: tuple[Source, ...], command: str | None, progress: Progress,
+        data: tuple[Source, ...], command: str | None, progress: Progress, name: str,
+        checkpoint: Checkpoint | None,
     ) -> tuple[AuditResult, float | None]:  # fmt: skip
         """One model on the rows kept for this, and its loss there."""
         from fairaudit.auditing import audit_table
@@ -152,7 +154,8 @@ class Rows:
         prepared = replace(prepared, excluded=(*self.excluded, used), missing=missing)
         source = Source(predictor.source, predictor.kind, predictor.sha256)
         result = audit_table(prepared, plan, model=source, data=data, command=command,
-                             roles=self.roles, progress=progress)  # fmt: skip
+                             roles=self.roles, progress=progress, checkpoint=checkpoint,
+                             name=name)  # fmt: skip
         result = replace(result, notes=(*result.notes, *predictor.notes))
         return result, table_loss(prepared.table)[0]
 

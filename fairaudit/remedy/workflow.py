@@ -7,12 +7,13 @@ rows that neither training nor the choice has seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
@@ -209,6 +210,7 @@ def repair(
     alpha: float = 0.05,
     permutations: Permutations | int = 999,
     out: str | Path | None = None,
+    resume: str | Path | None = None,
     data: tuple[Source, ...] = (),
     command: str | None = None,
     progress: Progress | None = None,
@@ -252,6 +254,9 @@ def repair(
         Copies of the two audits.
     out : path, optional
         Where the model goes, as a pickle; after Ctrl-C the best one so far.
+    resume : path, optional
+        Keeps trained models and finished copies; the same call goes on there after an
+        interruption. It is removed at the end.
     data, command
         For the record.
     progress : callable, optional
@@ -292,11 +297,18 @@ def repair(
     hears = bool(getattr(progress, "on", False))
     training = Training(objective, training_loss, predictor, steps, seed, hears)
     rows = table.frame.iloc[parts["train"]][features]
+    checkpoint = None
+    if resume is not None:
+        checkpoint = Checkpoint(resume, _identity(frame, table, old, plan, training, {
+            "method": how.name, "values": values, "mu": mu, "kpc": kpc, "loss": loss,
+            "split": list(split), "drop": list(drop), "use_sensitive": use_sensitive,
+        }))  # fmt: skip
     path = train_path(
         how, values, rows if encoder is None else encoder.fit_transform(rows),
         table.target[parts["train"]], [c.take(parts["train"]) for c in table.attributes],
         training, classes=table.outcome.kind.is_categorical,
         old=None if how.name != "postprocess" or old is None else old.model,
+        checkpoint=checkpoint,
     )  # fmt: skip
     path.models[:] = [_pipeline(encoder, one) for one in path.models]
     if rule.value is not None and rule.value not in path.values:
@@ -311,7 +323,7 @@ def repair(
         before = old or _predictor(path.models[0])
         after = replace(_predictor(chosen), source=saved.path, sha256=saved.sha256)
         audits = [
-            table.audit(parts, one, plan, data, command, _Part(progress, told))
+            table.audit(parts, one, plan, data, command, _Part(progress, told), told, checkpoint)
             for one, told in ((before, "before"), (after, "after"))
         ]
     except KeyboardInterrupt:
@@ -328,6 +340,8 @@ def repair(
     )  # fmt: skip
     if out is not None:
         write_bytes(out, content)
+    if checkpoint is not None:
+        checkpoint.remove()
     said = path.said[place]
     return replace(result, notes=(*_notes(result), *notes, *([said] if said else [])))
 
@@ -528,6 +542,23 @@ def _p_values(
     asked = [Question(table) for table in tables]
     found = run_tests(asked, fitted, statistic_named(plan.statistic), drawn)
     return [result.p_value for result in found]
+
+
+def _identity(
+    frame: Any, table: Rows, old: Predictor | None, plan: Plan, training: Any, asked: Any
+) -> str:
+    """Everything that decides the numbers of a repair."""
+    from importlib.metadata import version
+
+    import pandas as pd
+
+    rows = pd.util.hash_pandas_object(as_pandas(frame), index=False).to_numpy()
+    return identity_of({
+        "version": version("fairaudit-icp"), "rows": rows.tobytes().hex(),
+        "columns": list(map(str, table.frame.columns)), "roles": asdict(table.roles),
+        "old": None if old is None else [old.sha256, old.kind], "training": asdict(training),
+        "alpha": plan.alpha, "copies": [plan.permutations.n, plan.permutations.seed], **asked,
+    })  # fmt: skip
 
 
 def _predictor(model: Any) -> Predictor:

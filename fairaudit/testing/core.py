@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from fairaudit.testing.result import TestResult
 from fairaudit.testing.statistic import Bound, Statistic, statistic_named
 
 __all__ = [
+    "Kept",
     "Question",
     "conditional_independence_test",
     "equalized_odds_test",
@@ -152,6 +153,14 @@ def run_test(
     return result
 
 
+class Kept(Protocol):
+    """Statistics of finished blocks of copies, one array per question."""
+
+    def get(self, numbers: range) -> list[Array] | None: ...
+
+    def put(self, numbers: range, values: list[Array]) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked of the copies.
@@ -178,10 +187,12 @@ def run_tests(
     statistics: list[Statistic],
     permutations: Permutations,
     progress: Callable[[int], None] | None = None,
+    kept: Kept | None = None,
 ) -> list[TestResult]:
     """Several questions asked of the same copies, which are drawn once.
 
-    `progress` hears how many copies each block had.
+    `progress` hears how many copies each block had; `kept` holds the blocks that an interrupted
+    run has finished, and takes the others.
     """
     if permutations.stop_after is not None and len(statistics) * len(questions) > 1:
         raise InputError(
@@ -190,7 +201,7 @@ def run_tests(
         )
     asked = [_Asked(one, fitted, statistics, permutations.seed) for one in questions]
     start = time.process_time()
-    nulls = _null_values(asked, fitted, permutations, progress)
+    nulls = _null_values(asked, fitted, permutations, progress, kept)
     shared = (time.process_time() - start) / len(asked)
     return [
         _result(one, null, [s.name for s in statistics], permutations, shared)
@@ -236,7 +247,7 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
 
 def _null_values(
     asked: list[_Asked], fitted: FittedCopies, permutations: Permutations,
-    progress: Callable[[int], None] | None,
+    progress: Callable[[int], None] | None, kept: Kept | None,
 ) -> list[Array]:  # fmt: skip
     """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
     sampler = fitted.sampler
@@ -247,20 +258,20 @@ def _null_values(
         for start in range(0, permutations.n, batch)
     ]
     if permutations.n_jobs != 1 and stop is None:
-        from joblib import Parallel, delayed
-
-        work = [(one.bound, one.local) for one in asked]
-        parts = Parallel(n_jobs=permutations.n_jobs)(
-            delayed(_evaluate)(work, sampler.block, numbers) for numbers in ranges
-        )
-        return [np.vstack(blocks) for blocks in zip(*parts, strict=True)]
+        blocks = _in_parallel(asked, sampler.block, ranges, permutations.n_jobs, kept)
+        return [np.vstack(parts) for parts in zip(*blocks, strict=True)]
     values: list[list[Array]] = []
     reached = 0
     for numbers in ranges:
-        block = sampler.block(numbers)
-        for one in asked:
-            one.check.see(numbers, one.local(block))
-        values.append([one.values(block) for one in asked])
+        finished = None if kept is None else kept.get(numbers)
+        if finished is None:
+            block = sampler.block(numbers)
+            for one in asked:
+                one.check.see(numbers, one.local(block))
+            finished = [one.values(block) for one in asked]
+            if kept is not None:
+                kept.put(numbers, finished)
+        values.append(finished)
         if progress is not None:
             progress(len(numbers))
         if stop is not None:
@@ -271,6 +282,25 @@ def _null_values(
                 break
             reached = int(hits[-1])
     return [np.vstack(blocks) for blocks in zip(*values, strict=True)]
+
+
+def _in_parallel(
+    asked: list[_Asked], block: Any, ranges: list[range], jobs: int, kept: Kept | None
+) -> list[list[Array]]:
+    """The values of all blocks, in order; those that are kept are not drawn again."""
+    from joblib import Parallel, delayed
+
+    finished = {numbers: None if kept is None else kept.get(numbers) for numbers in ranges}
+    missing = [numbers for numbers, values in finished.items() if values is None]
+    work = [(one.bound, one.local) for one in asked]
+    drawn = Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(_evaluate)(work, block, numbers) for numbers in missing
+    )
+    for numbers, values in zip(missing, drawn, strict=True):
+        finished[numbers] = values
+        if kept is not None:
+            kept.put(numbers, values)
+    return [values for values in finished.values() if values is not None]
 
 
 def _evaluate(work: list[tuple[list[Bound], Any]], block: Any, numbers: range) -> list[Array]:

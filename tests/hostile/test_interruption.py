@@ -1,0 +1,195 @@
+"""Ctrl-C, SIGTERM, kill -9, full disks: nothing partial under a final name, and a way to go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import fairaudit as fa
+from fairaudit.checkpoint import Checkpoint
+from fairaudit.datasets import load_demo
+from fairaudit.files import write_text
+from fairaudit_cli import main as cli
+
+sys.path.insert(0, os.path.dirname(__file__))
+import kills
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    kills.prepared(tmp_path, 1200)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def audit(*more):
+    """The audit of kills.py within this process."""
+    command = kills.audit(".", *more)
+    return cli.main(command[3:])
+
+
+def interrupted_after(blocks, monkeypatch):
+    """Ctrl-C when this many parts have been kept."""
+    put = Checkpoint.put
+
+    def stop(self, key, value):
+        put(self, key, value)
+        if len(self) == blocks:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "put", stop)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_resumed_is_uninterrupted(folder, monkeypatch, capsys, jobs):
+    assert audit() == 1 and not (folder / "run.jsonl").exists()
+    expected = kills.numbers(folder)
+    (folder / "audit.json").unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        interrupted_after(3, patch)
+        assert audit("--jobs", jobs) == 130
+    kept = (folder / "run.jsonl").read_text().splitlines()
+    assert len(kept) == 4 and not (folder / "audit.json").exists()
+    drawn = []
+    put = Checkpoint.put
+    monkeypatch.setattr(Checkpoint, "put", lambda s, k, v: (drawn.append(k), put(s, k, v)))
+    assert audit("--jobs", jobs) == 1
+    assert not set(drawn) & {json.loads(line).get("key") for line in kept}
+    assert kills.numbers(folder) == expected
+    assert not (folder / "run.jsonl").exists()
+
+
+def test_another_run_is_refused(folder, capsys):
+    Checkpoint(folder / "run.jsonl", "another").put("a", 1)
+    assert audit() == 2
+    assert "does not hold this run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", ["fairicp", "gerryfair"])
+def test_resumed_remedy(tmp_path, method):
+    table = load_demo(900)
+    options = {
+        "sensitive": "race,sex", "outcome": "repaid", "method": method, "steps": 10,
+        "permutations": 39, "resume": tmp_path / "run.jsonl",
+    }  # fmt: skip
+    whole = fa.repair(table, **options)
+    trained = []
+    for blocks in (1, 2, 4):
+        with pytest.MonkeyPatch.context() as patch:
+            interrupted_after(blocks, patch)
+            try:
+                fa.repair(table, **options)
+            except KeyboardInterrupt:
+                trained.append(blocks)
+    again = fa.repair(table, **options)
+    assert trained and not (tmp_path / "run.jsonl").exists()
+    assert again.curve.equals(whole.curve) and again.mu == whole.mu
+    assert again.after.p_value == whole.after.p_value
+    assert again.after.null == whole.after.null
+    assert (again.model.predict(table) == whole.model.predict(table)).all()
+
+
+def test_checkpoint_drops_a_line_that_was_cut_off(tmp_path):
+    path = tmp_path / "run"
+    kept = Checkpoint(path, "me")
+    kept.put("a", [0.1, 1e-300])
+    kept.put("b", 2)
+    for cut in (1, 5, 20):
+        data = path.read_bytes()
+        path.write_bytes(data[:-cut])
+        again = Checkpoint(path, "me")
+        assert again.get("a") == [0.1, 1e-300] and again.get("b") is None
+        again.put("b", 2)
+        assert path.read_bytes() == data
+    path.write_bytes(b"{")
+    with pytest.raises(fa.InputError, match="does not hold this run"):
+        Checkpoint(path, "me")
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_by_a_signal(folder, how):
+    """One last line, the documented status, no temporary file left."""
+    process = subprocess.Popen(
+        kills.audit(folder, "--permutations", "200000"), cwd=folder, env=kills.ENVIRONMENT,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not (folder / "run.jsonl").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(how)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == (143 if how == signal.SIGTERM else 130)
+    assert shown == "" and errors.count("\n") == 1 and "no verdict" in errors
+    assert sorted(p.name for p in folder.iterdir()) == ["model.pkl", "run.jsonl", "test.csv"]
+
+
+def test_killed(folder):
+    """kill -9 a few times, at moments spread over the run (many more: kills.py)."""
+    start = time.monotonic()
+    kills.run(folder, kills.audit(folder))
+    whole, expected = time.monotonic() - start, kills.numbers(folder)
+    for share in (0.5, 0.8, 0.95):
+        for name in ("audit.json", "audit.html"):
+            (folder / name).unlink(missing_ok=True)
+        kills.stopped(folder, share * whole)
+        assert kills.broken_files(folder) == []
+    assert kills.run(folder, kills.audit(folder)).returncode == 1
+    assert kills.numbers(folder) == expected
+
+
+def test_full_disk(folder, capsys):
+    """/dev/full answers every write with 'no space left'."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    full = Checkpoint(folder / "run", "me")
+    full.path = _Full()
+    with pytest.raises(fa.InputError, match="No space left"):
+        full.put("a", 1)
+
+
+class _Full:
+    """A path on a full disk."""
+
+    parent = property(lambda self: self)
+
+    def mkdir(self, **_):
+        return None
+
+    def exists(self):
+        return True
+
+    def open(self, *_, **__):
+        return open("/dev/full", "a")
+
+    def __str__(self):
+        return "/dev/full"
+
+
+def test_disk_fills_while_a_report_is_written(tmp_path, monkeypatch):
+    """The old report stays, and no temporary file does."""
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    monkeypatch.setattr(os, "fdopen", lambda handle, mode: _Filling(handle))
+    with pytest.raises(fa.InputError, match="No space left on device"):
+        write_text(target, "new")
+    assert target.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+class _Filling:
+    def __init__(self, handle):
+        self.handle = handle
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.handle)
+
+    def write(self, data):
+        raise OSError(28, "No space left on device")
