@@ -95,8 +95,8 @@ def test_cells():
 
 
 BAD = {
-    "missing": ({"race": ["a", None, "b"]}, "'race' has 1 missing values, the first in row 1"),
-    "nan": ({"age": [1.0, np.nan, 2.0]}, "'age' has 1 missing values"),
+    "missing": ({"race": ["a", None, "b"]}, "'race' has 1 missing value, the first in row 1"),
+    "nan": ({"age": [1.0, np.nan, 2.0]}, "'age' has 1 missing value"),
     "dates": ({"dob": np.array(["2000-01-01"] * 3, "M8[D]")}, "'dob' holds dates"),
     "mixed": ({"race": np.array(["a", 1, "b"], object)}, "'race' mixes text"),
     "complex": ({"z": [1j, 2j, 3j]}, "'z' holds complex"),

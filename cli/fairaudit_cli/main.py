@@ -28,6 +28,9 @@ COMMANDS = {
 }
 
 
+LONGEST_MESSAGE = 2_000  # characters
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit status."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without these characters shows ?
@@ -39,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # a closed pipe shows here and not when the interpreter ends
     except FairAuditError as error:
-        print(f"fairaudit: error: {error}", file=sys.stderr)
+        print(f"fairaudit: error: {_one_line(str(error))}", file=sys.stderr)
         return ExitCode.BAD_INPUT
     except KeyboardInterrupt:
         print("fairaudit: interrupted", file=sys.stderr)
@@ -59,6 +62,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return ExitCode.BAD_INPUT
+
+
+def _one_line(text: str) -> str:
+    """A message without what a hostile name may do to a terminal or a log."""
+    text = " ".join(text.split("\n"))
+    text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def _run(argv: list[str]) -> int:
