@@ -8,8 +8,11 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
 
@@ -38,8 +41,9 @@ _OTHER_FILES = {
 def read_delimited(shown: str, name: str, data: bytes) -> pd.DataFrame:
     """A table from the bytes of a CSV file; `shown` is its name in messages.
 
-    The separator is the first of comma (tab where the name says so), semicolon, tab and bar that
-    splits the header. UTF-8 and UTF-16 with a byte-order mark are read.
+    The separator is the comma (the tab where the name says so) if it splits the first rows evenly,
+    otherwise semicolon, tab or bar, whichever makes most columns. UTF-8 is read, and UTF-16 with
+    a byte-order mark.
     """
     import pandas as pd
 
@@ -59,7 +63,8 @@ def read_delimited(shown: str, name: str, data: bytes) -> pd.DataFrame:
         )
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if lines != len(frame) + 1 or frame.iloc[:, -1].isna().any():
-        _check_records(shown, data, separator)
+        with _any_length():
+            _check_records(shown, data, separator)
     frame.columns = names
     empty = [
         k for k, name in enumerate(names) if not name.strip() and frame.iloc[:, k].isna().all()
@@ -112,25 +117,37 @@ def _utf8(shown: str, data: bytes) -> bytes:
 
 def _header(shown: str, name: str, data: bytes) -> tuple[str, list[str]]:
     """The separator, and the names as they stand: pandas would rename equal ones in silence."""
-    import pandas as pd
-
     tab = any(suffix in (".tsv", ".tab") for suffix in Path(name.lower()).suffixes)
-    first = "\t" if tab else ","
-    found: dict[str, list[str]] = {}
-    for separator in (first, *(one for one in SEPARATORS if one != first)):
-        options: dict[str, Any] = {"sep": separator, "header": None, "nrows": 1, "dtype": str}
-        try:
-            row = pd.read_csv(
-                io.BytesIO(data), encoding="utf-8-sig", keep_default_na=False, **options
-            )
-        except pd.errors.EmptyDataError:
-            raise InputError(f"The file {shown} is empty. Pass a CSV file with a header.") from None
-        except pd.errors.ParserError as error:
-            raise InputError(_why_not_parsed(shown, separator, error)) from None
-        found[separator] = [str(value) for value in row.iloc[0]]
-        if len(found[separator]) > 1:
-            return separator, found[separator]
-    return first, found[first]
+    order = sorted(SEPARATORS, key=lambda one: one != ("\t" if tab else ","))
+    starts = {separator: _first_records(data, separator) for separator in order}
+    if not starts[order[0]]:
+        raise InputError(f"The file {shown} is empty. Pass a CSV file with a header.")
+    widths = {separator: {len(record) for record in starts[separator]} for separator in order}
+    even = [one for one in order if len(widths[one]) == 1 and max(widths[one]) > 1]
+    split = [one for one in order if len(starts[one][0]) > 1]
+    # the usual separator if it fits, then the one that makes most columns
+    best = sorted(even, key=lambda one: (one != order[0], -max(widths[one]))) or split or order
+    return best[0], starts[best[0]][0]
+
+
+def _first_records(data: bytes, separator: str, most: int = 6) -> list[list[str]]:
+    with _any_length():
+        reader = csv.reader(_text(data), delimiter=separator)
+        return list(islice((record for record in reader if record), most))
+
+
+def _text(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+
+
+@contextmanager
+def _any_length() -> Iterator[None]:
+    """The csv module refuses long values by default."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _why_not_parsed(shown: str, separator: str, error: Exception) -> str:
@@ -154,9 +171,7 @@ def _check_records(shown: str, data: bytes, separator: str) -> None:
 
     pandas fills the first with missing values and makes one cell of the second.
     """
-    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-    reader = csv.reader(text, delimiter=separator, strict=True)
-    limit = csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(_text(data), delimiter=separator, strict=True)
     width, before = 0, 0
     try:
         for record in reader:
@@ -178,8 +193,6 @@ def _check_records(shown: str, data: bytes, separator: str) -> None:
             f"Line {reader.line_num} of {shown} is badly quoted: {_plain(error)}. Put quotes "
             "around the whole value and double those within."
         ) from None
-    finally:
-        csv.field_size_limit(limit)
 
 
 def _swallowed(record: list[str], separator: str, width: int) -> bool:

@@ -88,10 +88,20 @@ def _unmarked(values: pd.Series, fewest: int) -> pd.Series:
     if any(not isinstance(level, (str, int, float)) for level in levels):
         return values
     marks = levels.map(lambda level: isinstance(level, str) and level.strip().lower() in _MARKS)
-    numbers = pd.to_numeric(levels[~marks], errors="coerce")
-    if not marks.any() or numbers.isna().any() or len(numbers) < fewest:
+    if not marks.any():
         return values
-    return pd.to_numeric(values.where(~values.isin(list(levels[marks])), other=np.nan))
+    numbers = levels[~marks].map(_number)
+    if numbers.isna().any() or len(numbers) < fewest:
+        return values
+    known = dict(zip(levels[~marks], numbers, strict=True))
+    return values.map(known).astype(float)
+
+
+def _number(level: Any) -> float:
+    try:
+        return float(level)
+    except (ValueError, OverflowError):
+        return np.nan
 
 
 def _categorical(values: pd.Series, kind: str | None) -> bool:
