@@ -52,7 +52,7 @@ def test_a_change_of_units_of_the_outcome(power):
 @pytest.mark.parametrize("role", ["score", "y", "age"])
 def test_what_cannot_be_squared_is_refused(role, factor):
     given = {"score": SCORE, "y": AMOUNT, "age": AGE}[role] * factor
-    with pytest.raises(fa.InputError, match="beyond what can be squared. Multiply it"):
+    with pytest.raises(fa.InputError, match=r"beyond what can be squared\. Multiply it"):
         audited(**{role: given})
 
 
