@@ -239,7 +239,7 @@ def column_of(
         reject_odd_text(name, codes, levels, declared, rows)
     else:
         _reject_infinite(name, numeric, rows)
-        if kind is None or not kind.is_categorical:
+        if outcome and (kind is None or not kind.is_categorical):  # attributes are standardized
             _reject_extreme(name, numeric)
         codes, levels = _number_levels(name, values, numeric, seen, kind)
     inferred = _infer_kind(numeric, levels, outcome)
