@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, clipped
+from fairaudit.text_columns import numbers_in, reject_non_text, reject_odd_text
 
 __all__ = ["Column", "Kind", "columns_from", "level_text", "parse_kind", "split_kinds"]
 
 MAX_OUTCOME_CLASSES = 20
-_MANY_NUMBERS = 10  # different numbers; text among so many is taken for a mistake
+_LARGEST = 1e150  # numbers, and differences of numbers, whose squares are still numbers
+_LARGEST_WHOLE = 2**53  # from here on floating-point numbers skip whole ones
 
 
 class Kind(str, Enum):
@@ -62,10 +64,11 @@ class Column:
     def describe(self) -> str:
         """``race: categorical, 4 levels (a, b, c, d)`` or ``age: continuous, 18 to 90``."""
         if self.kind.is_categorical:
-            shown = ", ".join(level_text(level) for level in self.levels[:6])
+            shown = ", ".join(_short(level_text(level)) for level in self.levels[:6])
             more = ", …" if len(self.levels) > 6 else ""
             return f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown}{more})"
-        return f"{self.name}: {self.kind}, {self.levels[0]:g} to {self.levels[-1]:g}"
+        low, high = float(self.levels[0]), float(self.levels[-1])
+        return f"{self.name}: {self.kind}, {low:g} to {high:g}"
 
     def take(self, rows: NDArray[Any]) -> Column:
         """The column at `rows` (indices or mask); levels that no longer occur are dropped."""
@@ -86,6 +89,10 @@ def level_text(level: Any) -> str:
     """
     whole = isinstance(level, (float, np.floating)) and float(level).is_integer()
     return f"{level:.0f}" if whole else str(level)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def parse_kind(text: str, name: str) -> Kind:
@@ -112,6 +119,7 @@ def columns_from(
     argument: str,
     kinds: Mapping[str, str] | None = None,
     outcome: bool = False,
+    rows: NDArray[np.intp] | None = None,
 ) -> tuple[Column, ...]:
     """Columns from a frame or series (pandas, polars, Arrow), a mapping, an array or a list.
 
@@ -125,6 +133,8 @@ def columns_from(
         Overrides of the inferred kinds, by column name.
     outcome
         Infer as an outcome (an integer with few values is a class) and not as an attribute.
+    rows
+        Numbers of the rows in the caller's own table, for messages; default: 0, 1, …
     """
     named = _named_values(data, argument)
     if not named:
@@ -132,12 +142,14 @@ def columns_from(
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"Column {twice!r} occurs twice in {argument!r}. Rename or drop one.")
+        raise InputError(
+            f"Column {clipped(twice)} occurs twice in {argument!r}. Rename or drop one."
+        )
     chosen = {name: parse_kind(str(kind), name) for name, kind in (kinds or {}).items()}
     return tuple(
         values
         if isinstance(values, Column)
-        else column_of(name, values, kind=chosen.get(name), outcome=outcome)
+        else column_of(name, values, kind=chosen.get(name), outcome=outcome, rows=rows)
         for name, values in named
     )
 
@@ -194,7 +206,14 @@ def _to_array(values: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def column_of(name: str, values: Any, *, kind: Kind | None = None, outcome: bool = False) -> Column:
+def column_of(
+    name: str,
+    values: Any,
+    *,
+    kind: Kind | None = None,
+    outcome: bool = False,
+    rows: NDArray[np.intp] | None = None,
+) -> Column:
     """Check the values of one column and infer its kind."""
     import pandas as pd
 
@@ -207,23 +226,22 @@ def column_of(name: str, values: Any, *, kind: Kind | None = None, outcome: bool
         )
     if len(values) == 0:
         raise InputError(f"Column {name!r} is empty. Pass at least two rows.")
-    _reject_missing(name, np.asarray(pd.isna(values)))
+    rows = np.arange(len(values)) if rows is None else rows
+    _reject_missing(name, np.asarray(pd.isna(values)), rows)
     seen = pd.api.types.infer_dtype(values, skipna=False)
-    numeric = _as_numbers(values, seen)
+    if seen == "string" and kind in (Kind.INTEGER, Kind.CONTINUOUS):
+        values, seen = numbers_in(values)
+    numeric = _as_numbers(name, values, seen)
     if numeric is None:
-        _reject_non_text(name, seen)
+        reject_non_text(name, values, seen)
         codes, levels = pd.factorize(values.astype(object), sort=True)
-        _reject_text_among_numbers(name, codes, levels, kind)
+        declared = None if kind is None else kind.value
+        reject_odd_text(name, codes, levels, declared, rows)
     else:
-        if not np.isfinite(numeric).all():
-            row = int(np.flatnonzero(~np.isfinite(numeric))[0])
-            raise InputError(
-                f"Column {name!r} has an infinite value in row {row}. Remove or cap such values."
-            )
-        numeric = numeric + 0.0  # no negative zero
-        codes, levels = pd.factorize(numeric, sort=True)
-        if values.dtype.kind in "biu":
-            levels = levels.astype(values.dtype)
+        _reject_infinite(name, numeric, rows)
+        if outcome and (kind is None or not kind.is_categorical):  # attributes are standardized
+            _reject_extreme(name, numeric)
+        codes, levels = _number_levels(name, values, numeric, seen, kind)
     inferred = _infer_kind(numeric, levels, outcome)
     if kind is Kind.BINARY and len(levels) > 2:
         raise InputError(
@@ -233,56 +251,66 @@ def column_of(name: str, values: Any, *, kind: Kind | None = None, outcome: bool
     return Column(name, kind or inferred, codes.astype(np.intp, copy=False), levels, numeric)
 
 
-def _reject_missing(name: str, missing: NDArray[np.bool_]) -> None:
+def _reject_missing(name: str, missing: NDArray[np.bool_], rows: NDArray[np.intp]) -> None:
     if missing.any():
-        row = int(np.flatnonzero(missing)[0])
+        count = int(missing.sum())
         raise InputError(
-            f"Column {name!r} has {int(missing.sum())} missing values, the first in row {row}. "
+            f"Column {name!r} has {count} missing value{'s' if count > 1 else ''}, the first in "
+            f"row {rows[missing][0]}. "
             "Drop those rows, fill them, or give them a category of their own."
         )
 
 
-def _as_numbers(values: NDArray[Any], seen: str) -> NDArray[np.float64] | None:
-    numbers = {"boolean", "integer", "floating", "mixed-integer-float"}
-    return values.astype(np.float64) if seen in numbers else None
-
-
-def _reject_non_text(name: str, seen: str) -> None:
-    if seen == "string":
-        return
-    if seen.startswith("mixed"):
+def _reject_infinite(name: str, numeric: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
+    infinite = ~np.isfinite(numeric)
+    if infinite.any():
         raise InputError(
-            f"Column {name!r} mixes text with other types. Convert it to text or to numbers."
+            f"Column {name!r} has an infinite value in row {rows[infinite][0]}. "
+            "Remove or cap such values."
         )
-    if seen.startswith(("date", "time", "period", "interval")):
+
+
+def _reject_extreme(name: str, numeric: NDArray[np.float64]) -> None:
+    """Squares of such numbers are infinite or zero, and with them every distance."""
+    low, high = float(numeric.min()), float(numeric.max())
+    largest = max(abs(low), abs(high))
+    if largest > _LARGEST or 0 < high - low < 1 / _LARGEST:
         raise InputError(
-            f"Column {name!r} holds dates or times ({seen}). "
-            "Turn them into numbers first (age in years, say)."
+            f"Column {name!r} has values from {low:g} to {high:g}, beyond what can be squared. "
+            "Multiply it by a constant that brings it near 1."
         )
-    raise InputError(f"Column {name!r} holds {seen} values. Pass numbers or text.")
 
 
-def _reject_text_among_numbers(
-    name: str, codes: NDArray[Any], levels: NDArray[Any], kind: Kind | None
-) -> None:
-    """Text where numbers are declared, or where nearly all values are numbers."""
+def _as_numbers(name: str, values: NDArray[Any], seen: str) -> NDArray[np.float64] | None:
+    if seen not in ("boolean", "integer", "floating", "mixed-integer-float", "decimal"):
+        return None
+    try:
+        return values.astype(np.float64) + 0.0  # no negative zero
+    except OverflowError:
+        raise InputError(
+            f"Column {name!r} holds a whole number beyond 1e308. Turn it into text, or scale it."
+        ) from None
+
+
+def _number_levels(
+    name: str, values: NDArray[Any], numeric: NDArray[np.float64], seen: str, kind: Kind | None
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes and levels; whole numbers keep all their digits, which ids need."""
     import pandas as pd
 
-    if kind is not None and kind.is_categorical:
-        return
-    text = np.isnan(pd.to_numeric(pd.Series(levels), errors="coerce").to_numpy(dtype=float))
-    numbers = int((~text).sum())
-    if kind is None and (numbers < _MANY_NUMBERS or numbers < 0.9 * len(levels) or not text.any()):
-        return
-    odd = int(np.flatnonzero(text)[0]) if text.any() else 0
-    row = int(np.flatnonzero(codes == odd)[0])
-    raise InputError(
-        f"Column {name!r} holds text among numbers ({levels[odd]!r} in row {row}). "
-        f"Correct it, or declare {name}:categorical."
-        if kind is None
-        else f"Column {name!r} holds text ({levels[odd]!r} in row {row}) and cannot be {kind}. "
-        "Turn it into numbers or declare it categorical."
-    )
+    largest = max(abs(numeric.max()), abs(numeric.min()))
+    if seen == "integer" and largest >= _LARGEST_WHOLE:
+        codes, levels = pd.factorize(values, sort=True)
+        if not (kind and kind.is_categorical) and len(np.unique(numeric)) < len(levels):
+            raise InputError(
+                f"Column {name!r} holds whole numbers beyond 2^53 that cannot be told apart as "
+                f"numbers. Subtract a constant, or declare {name}:categorical."
+            )
+        return codes, levels
+    codes, levels = pd.factorize(numeric, sort=True)
+    if values.dtype.kind in "biu":
+        return codes, levels.astype(values.dtype)
+    return codes, levels.astype(bool) if seen == "boolean" else levels
 
 
 def _infer_kind(numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool) -> Kind:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["FairAuditError", "InputError", "MissingDependencyError"]
+from typing import Any
+
+__all__ = ["FairAuditError", "InputError", "MissingDependencyError", "clipped", "some_names"]
 
 
 class FairAuditError(Exception):
@@ -15,3 +17,21 @@ class InputError(FairAuditError, ValueError):
 
 class MissingDependencyError(FairAuditError, ImportError):
     """An optional package (or R) is missing; the message gives the install line."""
+
+
+def clipped(value: Any, most: int = 60) -> str:
+    """A value in a message: quoted, on one line, and not longer than people read.
+
+    Examples
+    --------
+    >>> print(clipped("two\\nlines"), clipped("x" * 1000, 8))
+    'two\\nlines' 'xxxxxxx…
+    """
+    shown = repr(value[: most + 1] if isinstance(value, str) else value)
+    return shown if len(shown) <= most + 2 else f"{shown[:most]}…"
+
+
+def some_names(names: list[str], most: int = 12) -> str:
+    """Names in a message: as they are if they are plain, the first few if they are many."""
+    plain = [name if name.isprintable() and len(name) <= 60 else clipped(name) for name in names]
+    return ", ".join(plain[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")

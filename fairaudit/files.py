@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import io
 import os
+import stat
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.delimited import read_delimited
+from fairaudit.errors import InputError, MissingDependencyError, clipped
 from fairaudit.result import Source
 
 if TYPE_CHECKING:
@@ -73,9 +75,22 @@ def _bytes_of(name: str) -> bytes:
 
         return sys.stdin.buffer.read()
     try:
-        return Path(name).read_bytes()
+        with open(name, "rb") as file:
+            before = os.fstat(file.fileno())
+            data = file.read()
+        after = os.stat(name)
     except OSError as error:
         raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+    regular = stat.S_ISREG(before.st_mode)
+    if regular and (_state(before) != _state(after) or len(data) != after.st_size):
+        raise InputError(
+            f"The file {name!r} changed while it was read. Wait until it is written, then repeat."
+        )
+    return data
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _parsed(name: str, data: bytes) -> pd.DataFrame:
@@ -88,47 +103,17 @@ def _parsed(name: str, data: bytes) -> pd.DataFrame:
     elif suffix in _ARROW or data[:6] == b"ARROW1":
         frame = _by_arrow(shown, data, "Arrow")
     else:
-        frame = _csv(shown, name, data)
-    names = list(frame.columns)
-    for column in names:
-        if names.count(column) > 1:
-            raise InputError(f"Column {column!r} occurs twice in {shown}. Rename or drop one.")
+        frame = read_delimited(shown, name, data)
+    _reject_twice(shown, [str(column) for column in frame.columns])
     if frame.empty:
         raise InputError(f"The file {shown} has a header and no rows. Pass at least two rows.")
     return frame
 
 
-def _csv(shown: str, name: str, data: bytes) -> pd.DataFrame:
-    import pandas as pd
-
-    tab = any(suffix in (".tsv", ".tab") for suffix in Path(name.lower()).suffixes)
-    packed: Any = "gzip" if data[:2] == b"\x1f\x8b" else None
-    options: dict[str, Any] = {
-        "sep": "\t" if tab else ",", "encoding": "utf-8-sig", "compression": packed,
-    }  # fmt: skip
-    try:
-        # pandas would rename a second column of the same name in silence
-        header = pd.read_csv(io.BytesIO(data), header=None, nrows=1, dtype=str, **options)
-        frame = pd.read_csv(io.BytesIO(data), low_memory=False, **options)
-    except pd.errors.EmptyDataError:
-        raise InputError(f"The file {shown} is empty. Pass a CSV file with a header.") from None
-    except (pd.errors.ParserError, UnicodeDecodeError, EOFError, OSError) as error:
-        why = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"The file {shown} is not a CSV table in UTF-8: {why}.") from None
-    names = header.iloc[0].tolist()
-    if len(names) == 1 and (other := next((s for s in ";\t|" if s in str(names[0])), None)):
-        raise InputError(
-            f"The file {shown} seems to separate its columns by {other!r}. Save it with commas "
-            "(and points in numbers), or with tabs as .tsv."
-        )
-    if len(names) == len(frame.columns) and isinstance(frame.index, pd.RangeIndex):
-        frame.columns = [str(name) for name in names]
-    else:  # rows longer than the header would shift every value by one column
-        raise InputError(
-            f"The rows of {shown} have more fields than its header ({len(names)}). "
-            "Quote values that contain commas."
-        )
-    return frame
+def _reject_twice(shown: str, names: Sequence[str]) -> None:
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise InputError(f"Column {clipped(twice)} occurs twice in {shown}. Rename or drop one.")
 
 
 def _by_arrow(shown: str, data: bytes, form: str) -> pd.DataFrame:
@@ -141,12 +126,21 @@ def _by_arrow(shown: str, data: bytes, form: str) -> pd.DataFrame:
             f"Reading {form} files needs pyarrow: pip install 'fairaudit-icp[parquet]'."
         ) from None
     try:
-        buffer = pa.BufferReader(data)
-        read = pa.parquet.read_table if form == "Parquet" else pa.feather.read_table
-        return read(buffer).to_pandas()
-    except (pa.ArrowInvalid, OSError) as error:
+        if form == "Parquet":
+            table = pa.parquet.ParquetFile(pa.BufferReader(data)).read()
+        else:
+            table = pa.feather.read_table(pa.BufferReader(data))
+        _reject_twice(shown, table.column_names)  # before pandas or Arrow stumble over it
+        return _with_plain_index(table.to_pandas())
+    except (pa.ArrowException, OSError) as error:
         why = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"The file {shown} is not a readable {form} file: {why}.") from None
+
+
+def _with_plain_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """An index that pandas saved is a column like others if it has a name."""
+    named = all(name is not None for name in frame.index.names)
+    return frame.reset_index(drop=not named)
 
 
 def check_writable(path: str | Path) -> None:

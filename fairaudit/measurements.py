@@ -203,8 +203,8 @@ def _about_rates(rates: GroupRates) -> tuple[str, ...]:
 
 def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:
     outcome = table.require_outcome()
-    positive = [str(level) for level in outcome.levels].index(str(rates.positive))
-    of_class = outcome.codes == positive
+    named = [_is_named(level, str(rates.positive), outcome) for level in outcome.levels]
+    of_class = np.array(named)[outcome.codes]  # nobody, where all rows are of the other class
     counts = [_people(table, groups, rows) for rows in (None, of_class, ~of_class)]
     cells = []
     for cell in rates.cells:
@@ -215,12 +215,21 @@ def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note
             for r, people in zip((cell.selection, cell.tpr, cell.fpr), counts, strict=True)
         )  # fmt: skip
         cells.append(Cell(name, cell.n, estimates[0].people, estimates))
-    predicted = level_text(outcome.levels[positive])
+    predicted = next(
+        (level_text(level) for level, yes in zip(outcome.levels, named, strict=True) if yes),
+        str(rates.positive),
+    )
     about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
     return CellTable(
         rates.attributes, ("selected", "TPR", "FPR"), tuple(cells), rates.unlisted,
         "; ".join(filter(None, [note, about])),
     )  # fmt: skip
+
+
+def _is_named(level: Any, name: str, outcome: Column) -> bool:
+    """1, 1.0 and True are one class, however a reader of tables typed them."""
+    names = {str(level), level_text(level)}
+    return name in (names if outcome.numeric is None else names | {level_text(float(level))})
 
 
 def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -> CellTable:

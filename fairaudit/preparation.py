@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairaudit.columns import Kind, columns_from, level_text, split_kinds
-from fairaudit.errors import InputError
+from fairaudit.columns import columns_from, level_text, split_kinds
+from fairaudit.errors import InputError, clipped, some_names
+from fairaudit.missing import without_missing
 from fairaudit.result import ColumnFacts, Excluded
 from fairaudit.table import AuditTable, unknown_column
 from fairaudit.where import rows_where
@@ -37,7 +38,6 @@ __all__ = [
 MISSING = ("auto", "error", "category", "drop")
 #: Names by which an outcome is recognized, in this order.
 OUTCOME_NAMES = ("y", "label", "target", "outcome", "y_true")
-MISSING_LEVEL = "(missing)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Prepared:
 def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = None) -> Prepared:
     """Assign the roles, handle missing values, predict, and check everything."""
     columns = [str(name) for name in frame.columns]
-    frame = frame.set_axis(columns, axis=1)
+    frame = frame.set_axis(columns, axis=1).reset_index(drop=True)  # rows keep their numbers
     kinds: dict[str, str] = {}
     sensitive = picked(roles.sensitive, columns, kinds, "--sensitive")
     predictions = picked(roles.predictions, columns, kinds, "--predictions")
@@ -110,7 +110,9 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     if outcome in taken:
         raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
     frame, excluded = selected_rows(frame, roles.where)
-    frame, missing, dropped = without_missing(frame, sensitive, outcome, kinds, roles.missing)
+    frame, missing, dropped = without_missing(
+        frame, sensitive, outcome, kinds, roles.missing, others=[*predictions, *others]
+    )
     excluded += dropped
     features: list[str] = []
     if predictor is not None:
@@ -123,7 +125,7 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
         predicted, frame[sensitive], frame[[outcome]],
         weights=None if roles.weights is None else frame[roles.weights],
         ids=None if roles.ids is None else frame[roles.ids],
-        kinds=kinds,
+        kinds=kinds, rows=frame.index.to_numpy(),
     )  # fmt: skip
     if roles.on == "labels":
         table = as_labels(table, roles.threshold)
@@ -169,13 +171,23 @@ def picked(
     names: list[str] = []
     for spec in specs:
         name, kind = (spec, None) if spec in columns else split_kinds(spec)
-        require_column(name, columns)
+        name = found_name(name, columns)
         if name in names:
             raise InputError(f"Column {name!r} is given twice as {option}. Give it once.")
         if kind is not None:
             kinds[name] = kind.value
         names.append(name)
     return names
+
+
+def found_name(name: str, columns: Sequence[str]) -> str:
+    """The column of this name, also where the header has spaces around it."""
+    if name not in columns:
+        spaced = [column for column in columns if column.strip() == name.strip()]
+        if len(spaced) != 1:
+            raise InputError(unknown_column(name, columns))
+        return spaced[0]
+    return name
 
 
 def require_column(name: str, columns: Sequence[str]) -> None:
@@ -207,8 +219,9 @@ def outcome_name(
             "No column is left to be the outcome: all are features, sensitive or predictions. "
             "Name it with --outcome."
         )
-    shown = ", ".join(left[:12]) + (", …" if len(left) > 12 else "")
-    raise InputError(f"The outcome is not clear. Name it with --outcome; candidates: {shown}.")
+    raise InputError(
+        f"The outcome is not clear. Name it with --outcome; candidates: {some_names(left)}."
+    )
 
 
 def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, list[Excluded]]:
@@ -216,60 +229,11 @@ def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame,
         return frame, []
     mask = rows_where(frame, where)
     if not mask.any():
-        raise InputError(f"No row meets --where {where!r}.")
+        raise InputError(
+            f"No row of {len(frame)} meets --where {clipped(where, 200)}. Check the condition."
+        )
     left_out = int((~mask).sum())
     return frame[mask], [Excluded(left_out, f"not {where}")] if left_out else []
-
-
-def without_missing(
-    frame: pd.DataFrame, sensitive: list[str], outcome: str, kinds: dict[str, str], policy: str
-) -> tuple[pd.DataFrame, dict[str, int], list[Excluded]]:
-    counts = {name: int(frame[name].isna().sum()) for name in [*sensitive, outcome]}
-    frame = frame.copy(deep=False)
-    excluded: list[Excluded] = []
-    for name in [outcome, *sensitive]:
-        if counts[name] == 0:
-            continue
-        categorical = name in sensitive and _categorical(frame[name], kinds.get(name))
-        if policy == "drop":
-            keep = frame[name].notna()
-            excluded.append(Excluded(int((~keep).sum()), f"{name} is missing"))
-            frame = frame[keep]
-        elif name != outcome and policy in ("auto", "category") and categorical:
-            kinds.setdefault(name, Kind.CATEGORICAL.value)
-            frame[name] = _with_missing_level(frame[name])
-        else:
-            row = int(np.flatnonzero(frame[name].isna())[0])
-            way_out = (
-                "Pass --missing drop to leave these rows out"
-                if name == outcome or policy == "error"
-                else f"Pass --missing drop, or declare it {name}:categorical"
-            )
-            raise InputError(
-                f"Column {name!r} has {counts[name]} missing values, the first in row {row}. "
-                f"{way_out}."
-            )
-    if frame.empty:
-        raise InputError("No row is left after dropping missing values.")
-    return frame, counts, excluded
-
-
-def _categorical(values: pd.Series, kind: str | None) -> bool:
-    if kind is not None:
-        return Kind(kind).is_categorical
-    import pandas as pd
-
-    numbers = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    return not numbers or values.nunique() <= 2
-
-
-def _with_missing_level(values: pd.Series) -> Any:
-    import pandas as pd
-
-    whole = pd.api.types.is_float_dtype(values) and (values.dropna() % 1 == 0).all()
-    present = values.notna()
-    text = (values[present].astype(int) if whole else values[present]).astype(str)
-    return text.reindex(values.index, fill_value=MISSING_LEVEL).astype(object)
 
 
 def column_facts(column: Column, missing: int = 0) -> ColumnFacts:

@@ -216,7 +216,9 @@ class ColumnFacts:
             shown = ", ".join(self.levels[:6]) + (", …" if len(self.levels) > 6 else "")
             text = f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown})"
         else:
-            text = f"{self.name}: {self.kind}, {self.low:g} to {self.high:g}"
+            known = self.low is not None and self.high is not None
+            span = f", {self.low:g} to {self.high:g}" if known else ""
+            text = f"{self.name}: {self.kind}{span}"
         if self.missing is None:
             return f"{text}; few missing"
         return text + (f"; {self.missing} missing" if self.missing else "")

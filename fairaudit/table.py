@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.columns import MAX_OUTCOME_CLASSES, Column, columns_from, split_kinds
-from fairaudit.errors import InputError
+from fairaudit.columns import (
+    MAX_OUTCOME_CLASSES,
+    Column,
+    columns_from,
+    level_text,
+    split_kinds,
+)
+from fairaudit.errors import InputError, clipped, some_names
 
 __all__ = ["AuditTable", "Prediction", "unknown_column"]
 
@@ -80,8 +86,11 @@ class AuditTable:
         weights: Any = None,
         ids: Any = None,
         kinds: Mapping[str, str] | None = None,
+        rows: NDArray[np.intp] | None = None,
     ) -> AuditTable:
         """Build from arrays, series, frames (pandas, polars, Arrow) or mappings of columns.
+
+        `rows` are the numbers that messages give to the rows (default: 0, 1, …).
 
         Examples
         --------
@@ -92,12 +101,13 @@ class AuditTable:
         outcome     y_true: binary, 2 levels (0, 1)
         sensitive   sex: binary, 2 levels (f, m)
         """
-        attributes = columns_from(sensitive, argument="sensitive", kinds=kinds)
+        attributes = columns_from(sensitive, argument="sensitive", kinds=kinds, rows=rows)
         outcome = None
+        like_outcome: dict[str, Any] = {"kinds": kinds, "outcome": True, "rows": rows}
         if y_true is not None:
-            outcome = _single(columns_from(y_true, argument="y_true", kinds=kinds, outcome=True))
-        predicted = columns_from(y_pred, argument="y_pred", kinds=kinds, outcome=True)
-        id_column = None if ids is None else _single(columns_from(ids, argument="ids"))
+            outcome = _single(columns_from(y_true, argument="y_true", **like_outcome))
+        predicted = columns_from(y_pred, argument="y_pred", **like_outcome)
+        id_column = _ids(ids)
         _check_lengths(
             [
                 *predicted,
@@ -112,12 +122,17 @@ class AuditTable:
         for column in attributes:
             if len(column.levels) == 1:
                 raise InputError(
-                    f"Sensitive column {column.name!r} has a single value ({column.levels[0]}). "
+                    f"Sensitive column {column.name!r} has a single value "
+                    f"({level_text(column.levels[0])}). "
                     "There is nothing to compare: leave it out or pass rows that differ."
                 )
         _check_known_kinds(kinds, [*predicted, *([outcome] if outcome else []), *attributes])
         return cls(
-            _prediction(predicted, outcome), outcome, attributes, _weights(weights, n), id_column
+            _prediction(predicted, outcome, rows),
+            outcome,
+            attributes,
+            _weights(weights, n),
+            id_column,
         )
 
     @classmethod
@@ -242,14 +257,37 @@ def unknown_column(name: str, known: Sequence[str]) -> str:
 
     near = get_close_matches(name, known, n=3)
     hint = (
-        f"Did you mean {' or '.join(map(repr, near))}?"
+        f"Did you mean {' or '.join(map(clipped, near))}?"
         if near
-        else (f"Columns are: {', '.join(known)}.")
+        else f"Columns are: {some_names(list(known))}."
     )
-    return f"There is no column {name!r}. {hint}"
+    if any("," in one for one in known):
+        hint += " Put names that contain commas in double quotes."
+    return f"There is no column {clipped(name)}. {hint}"
 
 
-def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Prediction:
+def _ids(ids: Any) -> Column | None:
+    """Who is who: any values, and never two people in one."""
+    from fairaudit.columns import Kind
+
+    if ids is None:
+        return None
+    names = [str(name) for name in getattr(ids, "columns", [getattr(ids, "name", None) or "ids"])]
+    names = list(map(str, ids)) if isinstance(ids, Mapping) else names
+    kinds = dict.fromkeys(names, Kind.CATEGORICAL.value)
+    column = _single(columns_from(ids, argument="ids", kinds=kinds))
+    rounded = column.levels.dtype.kind == "f" and np.abs(column.levels).max() >= 2**53
+    if rounded:
+        raise InputError(
+            f"The ids {column.name!r} were read as floating-point numbers beyond 2^53, where "
+            "neighbours become equal. Store them as text or as whole numbers without gaps."
+        )
+    return column
+
+
+def _prediction(
+    columns: tuple[Column, ...], outcome: Column | None, rows: NDArray[np.intp] | None
+) -> Prediction:
     if len(columns) == 1:
         column = columns[0]
         if column.numeric is None:
@@ -272,8 +310,16 @@ def _prediction(columns: tuple[Column, ...], outcome: Column | None) -> Predicti
                 "be numbers (class probabilities); pass a single column of labels otherwise."
             )
     matrix = np.column_stack([np.asarray(column.numeric) for column in columns])
-    sums_to_one = np.allclose(matrix.sum(axis=1), 1.0, atol=1e-6)
-    proper = bool(sums_to_one and matrix.min() >= 0.0)
+    off = np.abs(matrix.sum(axis=1) - 1.0)
+    proper = bool((off <= 1e-6).all() and matrix.min() >= 0.0)
+    wrong = off > 0.01 * len(columns)  # more than two decimals explain
+    if wrong.any() and (off <= 1e-6).mean() > 0.5:
+        k = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"The prediction columns {some_names([c.name for c in columns])} sum to 1 in most rows "
+            f"and to {matrix[k].sum():g} in row {k if rows is None else rows[k]}. Correct "
+            f"the {int(wrong.sum())} row(s) that do not, or pass other columns."
+        )
     return Prediction("probabilities" if proper else "scores", columns)
 
 

@@ -337,3 +337,45 @@ def test_settings_of_the_project(here, tmp_path, capsys):
               "--json", *config])  # fmt: skip
     (row,) = json.loads(capsys.readouterr().out)["models"]
     assert row["audit"]["alpha"] == 0.1
+
+
+@pytest.fixture(scope="module")
+def quick():
+    """A remedy of few steps, for what reports do with it."""
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, 400), rng.choice(["f", "<script>alert(1)</script>"], 400)
+    frame = pd.DataFrame({"x": y + (sex == "f") + rng.normal(size=400), "sex": sex, "y": y})
+    return repair(frame, Roles(("sex",), "y"), mus=[0.8], mu=0.8, steps=5, permutations=19,
+                  alpha=0.1)  # fmt: skip
+
+
+def test_reports_of_a_remedy_that_lacks_things(quick):
+    """No cells, no copies, no notes, no measures: each is said and nothing breaks."""
+    from dataclasses import replace
+
+    from fairaudit_reports import remedy_html, remedy_text
+
+    page = remedy_html.render(quick)
+    assert "<script" not in page and "&lt;script&gt;" in page
+    before, after = (
+        replace(one, cells=None, null=(), measures=()) for one in (quick.before, quick.after)
+    )
+    bare = replace(quick, before=before, after=after, notes=())
+    page = remedy_html.render(bare)
+    assert "There are no copies to draw." in page
+    assert "DEO" not in [name for name, _, _ in remedy_text.change_rows(bare)]
+    assert remedy_text.loss_text(None, quick.loss_name) == "–"
+
+
+def test_a_terminal_gets_the_verdicts_in_colour(quick, monkeypatch, capsys):
+    from fairaudit_reports import remedy_text
+
+    remedy_text.show(quick)
+    plain = capsys.readouterr().out
+    assert plain == remedy_text.render(quick)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    remedy_text.show(quick)
+    coloured = capsys.readouterr().out
+    assert "\x1b[" in coloured and re.sub(r"\x1b\[[\d;]*m", "", coloured).split() == plain.split()

@@ -589,3 +589,48 @@ def test_reports_load_without_the_heavy_parts():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_what_a_record_may_lack(results):
+    """Every renderer shows a record without notes, cells, kinds of numbers or a time."""
+    base = results["violation"]
+    column = replace(base.table.attributes[-1], levels=(), low=None, high=None)
+    bare = replace(
+        base,
+        notes=(),
+        cells=None,
+        findings=base.findings[:1],
+        table=replace(base.table, attributes=(column,), features=()),
+        capsule=replace(base.capsule, created="yesterday", model=None, data=()),
+    )
+    for form in ("html", "md", "xml", "sarif", "txt", "json"):
+        assert "violation" in bare.render(form).lower(), form
+    page = bare.render("html")
+    assert "not known: predictions were given" in page and "yesterday" in page
+    recorded = replace(bare, capsule=replace(bare.capsule, model=Source("m.onnx", "onnx", None)))
+    assert "not recorded" in recorded.render("html") and "no hash" in recorded.render("md")
+    assert "It decides at level 0.05." in bare.render("txt")
+
+
+def test_many_sources_are_counted(results):
+    base = results["violation"]
+    data = tuple(Source(f"part-{k}.csv", "table", "0" * 64) for k in range(30))
+    shown = replace(base, capsule=replace(base.capsule, data=data)).render("md")
+    assert re.search(r"1\d more files", shown)
+
+
+def test_numbers_in_reports():
+    from fairaudit_reports.html_parts import chance
+    from fairaudit_reports.text import cells_table, estimate_text, json_text
+
+    assert chance(None) == "–" and chance(1e-9) == "< 0.000001"
+    assert json.loads(json_text({"a": np.float64("nan"), "b": (np.int64(2),)})) == {
+        "a": None,
+        "b": [2],
+    }
+    masked = Cell(("a",), 5, 5, (Estimate(None, None, None, 0, 0),), masked=True)
+    many = CellTable(("sex",), ("TPR",), (masked,) * 500, 7, "")
+    text = cells_table(many)
+    assert "masked" in text and "more groups" in text and "7 more combinations" in text
+    assert estimate_text(Estimate(None, None, None, 0, 0)) == "–"
+    assert estimate_text(Estimate(0.5, None, None, 9, 9)) == "0.500 of 9"

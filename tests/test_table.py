@@ -95,8 +95,8 @@ def test_cells():
 
 
 BAD = {
-    "missing": ({"race": ["a", None, "b"]}, "'race' has 1 missing values, the first in row 1"),
-    "nan": ({"age": [1.0, np.nan, 2.0]}, "'age' has 1 missing values"),
+    "missing": ({"race": ["a", None, "b"]}, "'race' has 1 missing value, the first in row 1"),
+    "nan": ({"age": [1.0, np.nan, 2.0]}, "'age' has 1 missing value"),
     "dates": ({"dob": np.array(["2000-01-01"] * 3, "M8[D]")}, "'dob' holds dates"),
     "mixed": ({"race": np.array(["a", 1, "b"], object)}, "'race' mixes text"),
     "complex": ({"z": [1j, 2j, 3j]}, "'z' holds complex"),
@@ -135,3 +135,133 @@ def test_other_bad_tables():
         fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, weights=[1, 1])
     with pytest.raises(fa.InputError, match="cannot be binary"):
         fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, kinds={"race": "binary"})
+
+
+def test_tables_without_an_outcome_or_enough_rows():
+    table = fa.AuditTable.of(SCORE, COLUMNS)
+    assert "outcome" not in table.describe() and table.take(np.arange(3)).outcome is None
+    with pytest.raises(fa.InputError, match="'y_true' argument is missing"):
+        table.require_outcome()
+    weighted = fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, weights=np.ones(6))
+    with pytest.raises(fa.InputError, match="KPC has no weighted form"):
+        weighted.reject_weights("KPC")
+    assert weighted.take(np.arange(4)).weights.tolist() == [1.0] * 4
+    for arguments, message in [
+        (([0.5], {"a": [1]}, [1]), "at least 2 rows. Got 1"),
+        (([], {"a": []}, []), "'a' is empty"),
+        ((SCORE, COLUMNS, {"y": OUTCOME, "z": OUTCOME}), "Expected one column. Got 2 .y, z."),
+        ((SCORE, COLUMNS, OUTCOME[:3]), "differ in length"),
+    ]:
+        with pytest.raises(fa.InputError, match=message):
+            fa.AuditTable.of(*arguments)
+    with pytest.raises(fa.InputError, match="no column 'sexx'"):
+        fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, kinds={"sexx": "binary"})
+    with pytest.raises(fa.InputError, match=r"must be one of binary, .* Got 'ordinal'"):
+        fa.AuditTable.of(SCORE, COLUMNS, OUTCOME, kinds={"race": "ordinal"})
+
+
+def test_columns_as_others_hold_them():
+    (wide,) = columns_from({"x": np.array([[1], [2], [3]])}, argument="sensitive")
+    assert wide.levels.tolist() == [1, 2, 3]
+    (series,) = columns_from({"x": pd.Series([1.5, 2.5])}, argument="sensitive")
+    assert series.kind.value == "binary"
+    with pytest.raises(fa.InputError, match="'a' occurs twice in 'sensitive'"):
+        columns_from([*columns_from({"a": [1, 2]}, argument="x")] * 2, argument="sensitive")
+
+
+def test_declared_numbers_in_text():
+    kinds = {"x": "integer"}
+    (column,) = columns_from({"x": ["30", "4", "100"]}, argument="sensitive", kinds=kinds)
+    assert column.numeric.tolist() == [30.0, 4.0, 100.0] and column.describe().endswith("4 to 100")
+    with pytest.raises(fa.InputError, match=r"holds text .'old' in row 1. and cannot be integer"):
+        columns_from({"x": ["30", "old", "100"]}, argument="sensitive", kinds=kinds)
+
+
+def test_labels_from_scores():
+    from fairaudit.preparation import as_labels
+
+    binary = fa.AuditTable.of(SCORE, COLUMNS, OUTCOME)
+    labelled = as_labels(binary, 0.5)
+    assert labelled.prediction.form == "labels" and as_labels(labelled, 0.5) is labelled
+    two = fa.AuditTable.of(np.column_stack([1 - np.array(SCORE), SCORE]), COLUMNS, OUTCOME)
+    assert as_labels(two, None).prediction.columns[0].codes.tolist() == [
+        int(score > 0.5) for score in SCORE
+    ]
+    three = fa.AuditTable.of(np.eye(3)[[0, 1, 2, 0, 1, 2]], COLUMNS, OUTCOME)
+    with pytest.raises(fa.InputError, match="3 prediction columns do not fit 2 outcome classes"):
+        as_labels(three, None)
+    with pytest.raises(fa.InputError, match="Labels need an outcome of classes"):
+        as_labels(fa.AuditTable.of(SCORE, COLUMNS, np.linspace(0, 1.5, 6)), 0.5)
+    with pytest.raises(fa.InputError, match="with a threshold and an outcome of two classes"):
+        as_labels(fa.AuditTable.of(np.array(SCORE) * 9, COLUMNS, OUTCOME), None)
+
+
+def test_roles():
+    from fairaudit.preparation import Roles, prepare
+
+    frame = pd.DataFrame(COLUMNS).assign(p=SCORE, y=OUTCOME)
+    for roles, message in [
+        ({"missing": "keep"}, "'missing' option must be one of auto, error"),
+        ({"on": "logits"}, "'on' option must be one of scores, labels"),
+        ({"outcome": "race"}, "'race' is given two roles"),
+        ({"sensitive": ("race", "race")}, "'race' is given twice"),
+        ({"weights": "w"}, "no column 'w'"),
+    ]:
+        with pytest.raises(fa.InputError, match=message):
+            given = {"sensitive": ("race",), "predictions": ("p",), "outcome": "y", **roles}
+            prepare(frame, Roles(**given))
+    with pytest.raises(fa.InputError, match="No column is left to be the outcome"):
+        prepare(frame[["race", "p"]], Roles(("race",), predictions=("p",)))
+
+
+def test_declared_kinds_decide_about_missing_values():
+    from fairaudit.preparation import Roles, prepare
+
+    frame = pd.DataFrame({"p": [0.1, 0.4, 0.9, 0.2], "y": [0, 1, 1, 0], "a": [1.5, 2.5, None, 3]})
+    found = prepare(frame, Roles(("a:categorical",), predictions=("p",), outcome="y"))
+    assert found.table.attributes[0].levels.tolist() == ["(missing)", "1.5", "2.5", "3.0"]
+    with pytest.raises(fa.InputError, match="Pass --missing drop, or declare it a:categorical"):
+        prepare(frame, Roles(("a:continuous",), predictions=("p",), outcome="y"))
+    with pytest.raises(fa.InputError, match=r"row 2\. Pass --missing drop to leave these rows out"):
+        prepare(frame, Roles(("a",), predictions=("p",), outcome="y", missing="error"))
+
+
+def test_conditions():
+    from fairaudit.where import rows_where
+
+    frame = pd.DataFrame({"my age": [17, 30, 45], "sex": ["f", "m", "f"], "x": [-1, 0, 1]})
+    for condition, expected in [
+        ("`my age` > 18 and not sex == 'm'", [False, False, True]),
+        ("sex in ('f', 'x')", [True, False, True]),
+        ("sex not in ['f']", [False, True, False]),
+        ("sex in 'm'", [False, True, False]),
+        ("x == -1 or x * 2 > 1", [True, False, True]),
+        ("-1 < x <= 1", [False, True, True]),
+    ]:
+        assert rows_where(frame, condition).tolist() == expected, condition
+    with pytest.raises(fa.InputError, match="does not understand"):
+        rows_where(frame, "x is 1")
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_places_that_cannot_be_written(kind, tmp_path, monkeypatch):
+    from fairaudit import files
+
+    target = tmp_path / "report.html"
+    target.write_text("old")
+    locked = tmp_path if kind == "folder" else target
+    real = files.os.access
+    monkeypatch.setattr(files.os, "access", lambda path, mode: path != locked and real(path, mode))
+    with pytest.raises(fa.InputError, match="no permission to"):
+        files.check_writable(target)
+
+
+def test_parquet_without_pyarrow(tmp_path, monkeypatch):
+    import sys
+
+    from fairaudit.files import read_tables
+
+    (tmp_path / "t.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(fa.MissingDependencyError, match="pip install"):
+        read_tables([str(tmp_path / "t.parquet")])

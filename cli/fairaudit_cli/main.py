@@ -29,6 +29,9 @@ COMMANDS = {
 }
 
 
+LONGEST_MESSAGE = 2_000  # characters
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit status."""
     for stream in (sys.stdout, sys.stderr):  # a terminal without these characters shows ?
@@ -41,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         finally:
             sys.stdout.flush()  # a closed pipe shows here and not when the interpreter ends
     except FairAuditError as error:
-        print(f"fairaudit: error: {error}", file=sys.stderr)
+        print(f"fairaudit: error: {_one_line(str(error))}", file=sys.stderr)
         return ExitCode.BAD_INPUT
     except Terminated:
         print("fairaudit: terminated; no verdict, and no file but finished ones", file=sys.stderr)
@@ -86,6 +89,15 @@ def _heard_termination() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _one_line(text: str) -> str:
+    """A message without what a hostile name may do to a terminal or a log."""
+    text = " ".join(text.split("\n"))
+    text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
 
 
 def _run(argv: list[str]) -> int:

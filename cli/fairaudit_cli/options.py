@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,10 @@ __all__ = [
     "print_json",
     "roles_from",
 ]
+
+
+#: A name in double quotes (doubled within), or up to the next comma.
+_NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?=,|$)|([^,]+)')
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -108,9 +113,17 @@ def finite(text: str) -> float:
 
 
 def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
-    """Names given one by one, with commas, or both."""
+    """Names given one by one, with commas, or both; double quotes keep commas in a name.
+
+    Examples
+    --------
+    >>> names_in(['race, sex', '"income, net",age'])
+    ('race', 'sex', 'income, net', 'age')
+    """
     parts = [texts] if isinstance(texts, str) else list(texts or ())
-    return tuple(name.strip() for part in parts for name in part.split(",") if name.strip())
+    found = [name for part in parts for name in re.findall(_NAME, part)]
+    return tuple(quoted.replace('""', '"') or plain.strip() for quoted, plain in found
+                 if quoted or plain.strip())  # fmt: skip
 
 
 def print_json(text: str) -> None:
@@ -156,7 +169,7 @@ def roles_from(args: argparse.Namespace) -> Roles:
     }  # fmt: skip
     return Roles(
         sensitive=roles["--sensitive"],
-        outcome=args.outcome,
+        outcome=roles["--outcome"][0] if len(roles["--outcome"]) == 1 else args.outcome,
         predictions=roles["--predictions"],
         **{name: value for name, value in given.items() if value is not None},
     )

@@ -45,8 +45,8 @@ class _OraclePairs(PairDensity):
                 f"The oracle density must return one value per pair. Got shape {values.shape} "
                 f"for {i.size} pairs."
             )
-        if np.isnan(values).any():
+        if np.isnan(values).any() or (values == np.inf).any():
             raise InputError(
-                "The oracle density returned NaN. Return log-densities (−inf is fine)."
+                "The oracle density returned NaN or infinity. Return log-densities (−inf is fine)."
             )
         return np.maximum(values, -700.0).reshape(i.shape)

@@ -12,6 +12,7 @@ from fairaudit.columns import Column
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto, Choice
 from fairaudit.density.oracle import Oracle
+from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
@@ -72,9 +73,22 @@ class ICP:
             for part, fitted in zip(parts, choice.fits, strict=True)
             for rows in _by_stratum(part, strata)
         ]
+        _check_densities(folds)
         name = density.name if known else f"{choice.family.name}, {how}"
         sampler = ConditionalPermutation(folds, steps, seed)
         return FittedCopies(sampler, name, choice.scores, joined_pit(folds, len(y)))
+
+
+def _check_densities(folds: Sequence[Fold]) -> None:
+    """A density that is no number at the data themselves would make rows stay where they are."""
+    for fold in folds:
+        own = np.arange(len(fold.rows))
+        wrong = ~np.isfinite(fold.pairs.log_density(own, own))
+        if wrong.any():
+            raise InputError(
+                f"The density of the outcome is NaN or infinite at {int(wrong.sum())} rows, the "
+                f"first row {fold.rows[wrong][0]}. Choose another density, or rescale the columns."
+            )
 
 
 def _by_stratum(rows: Index, strata: Index | None) -> list[Index]:
