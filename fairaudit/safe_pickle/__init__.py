@@ -20,12 +20,14 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
+from fairaudit.guard import no_side_effects
 from fairaudit.safe_pickle.allow_list import Policy, check_trust, is_allowed, is_distribution
 from fairaudit.safe_pickle.grants import PIP, Absent, Refused, add_working_directory
 from fairaudit.safe_pickle.machine import File, Machine
 from fairaudit.safe_pickle.messages import first_line, is_hostile, refusal, shown, unreadable
 from fairaudit.safe_pickle.scanner import Scanner
+from fairaudit.safe_pickle.soundness import check_objects
 from fairaudit.safe_pickle.unpack import largest_unpacked, unpacked
 
 __all__ = [
@@ -62,11 +64,14 @@ def load_pickle(data: bytes, *, name: str, trust: Sequence[str] = ()) -> Any:
         raise InputError(f"{name} is empty. Save the model again.")
     policy = _examined(data, name, trusted)
     try:
-        return Machine(File(data), policy).load()
-    except (InputError, MissingDependencyError):
+        with no_side_effects(not trusted):
+            made = Machine(File(data), policy).load()
+        check_objects(made)
+    except FairAuditError:
         raise
-    except Exception as error:
-        raise InputError(unreadable(name, error)) from None
+    except Exception as error:  # classes that are filled may raise anything
+        raise InputError(unreadable(name, error)) from error
+    return made
 
 
 def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:

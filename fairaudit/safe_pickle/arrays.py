@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from fairaudit.safe_pickle.machine import File, Machine
 
 
+_MOST_EMPTY = 10**6  # elements without bytes, such as empty texts
+
+
 def array_shell(machine: Machine, kind: Any, *_: Any) -> Any:
     require(kind is np.ndarray)
     return np.ndarray.__new__(np.ndarray, (0,), "b")
@@ -22,6 +25,19 @@ def array_shell(machine: Machine, kind: Any, *_: Any) -> Any:
 def masked_shell(machine: Machine, kind: Any, base: Any, *_: Any) -> Any:
     require(kind is np.ma.MaskedArray and base is np.ndarray)
     return np.ma.MaskedArray(np.empty(0, "b"), mask=np.empty(0, bool))
+
+
+def check_array_state(state: Any) -> None:
+    """The state of an array holds as many elements as its shape says; numpy trusts the shape."""
+    require(type(state) is tuple and len(state) >= 5)
+    _, shape, dtype, _, data = state[:5]
+    require(type(shape) is tuple and all(type(n) is int and n >= 0 for n in shape))
+    require(isinstance(dtype, np.dtype))
+    if dtype.hasobject:
+        require(type(data) is list and len(data) == math.prod(shape))
+    else:
+        require(isinstance(data, (bytes, bytearray, str)))
+        require(dtype.itemsize > 0 or math.prod(shape) <= _MOST_EMPTY)
 
 
 def from_buffer(
@@ -54,10 +70,11 @@ def dtype_filled(dtype: np.dtype[Any], state: Any) -> np.dtype[Any]:
     _, order, sub, names, fields, size, _, _ = state[:8]
     if sub is not None:
         base, shape = sub
-        require(isinstance(base, np.dtype))
+        require(isinstance(base, np.dtype) and not base.hasobject)
         return np.dtype((base, shape))
     if names:
         require(all(isinstance(fields[name][0], np.dtype) for name in names))
+        require(not any(fields[name][0].hasobject for name in names))
         layout = {
             "names": list(names),
             "formats": [fields[name][0] for name in names],
@@ -124,6 +141,7 @@ class StoredArray:
     def read(self, file: File) -> Any:
         data = self.data(file)
         if not data:
+            require(math.prod(self.shape) <= _MOST_EMPTY)
             return np.empty(self.shape, self.dtype)
         flat = np.frombuffer(bytearray(data), dtype=self.dtype)
         array = flat.reshape(self.shape, order="F" if self.order == "F" else "C")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from fairaudit.safe_pickle.arrays import StoredArray, dtype_filled
+from fairaudit.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
 from fairaudit.safe_pickle.grants import Grant, Omitted, Refused, require
 from fairaudit.safe_pickle.rebuild import keys_of, partial_filled
 
@@ -45,6 +45,13 @@ class Machine(pickle._Unpickler):
         self._policy = policy
         self._grants: dict[int, Grant] = {}
         self._fillable: dict[int, tuple[Any, bool]] = {}  # made here: the object, if trusted
+        self._doing = "begins"
+
+    def load(self) -> Any:
+        try:
+            return super().load()
+        except Refused as error:
+            raise (error if error.args else Refused(self._doing)) from None
 
     # what a name gives
 
@@ -74,6 +81,7 @@ class Machine(pickle._Unpickler):
     # what the file does with it
 
     def call(self, function: Any, args: Any) -> Any:
+        self._doing = f"calls {_name_of(function)} in a way of its own"
         grant = self._grants.get(id(function))
         require(grant is not None and type(args) is tuple)
         grant = cast(Grant, grant)
@@ -86,6 +94,7 @@ class Machine(pickle._Unpickler):
         return self.made(made) if grant.fillable else made
 
     def make(self, kind: Any, args: Any, named: Any = None) -> Any:
+        self._doing = f"makes {_name_of(kind)} in a way of its own"
         role = self.role(kind)
         require(type(args) is tuple and isinstance(kind, type))
         if role == "trust":
@@ -101,6 +110,7 @@ class Machine(pickle._Unpickler):
 
     def fill(self, made: Any, state: Any) -> Any:
         """Give `made` its saved state, once; the object to use instead of it."""
+        self._doing = f"sets the state of {_name_of(type(made))} in a way of its own"
         owner, trusted = self._fillable.pop(id(made), (None, False))
         require(owner is made and made is not None)
         if trusted:
@@ -115,7 +125,7 @@ class Machine(pickle._Unpickler):
             made.fill(state)
             return self._stored(made)
         elif isinstance(made, np.ndarray):
-            require(type(state) is tuple)
+            check_array_state(state)
             type(made).__setstate__(made, state)
         elif self.role(type(made)) == "make":
             _fill_estimator(made, state)
@@ -129,6 +139,7 @@ class Machine(pickle._Unpickler):
         return array.read(self._file)
 
     def add(self, target: Any, items: list[Any]) -> None:
+        self._doing = f"appends to {_name_of(type(target))}"
         if self._trusts(target):
             for item in items:
                 target.append(item)
@@ -137,6 +148,7 @@ class Machine(pickle._Unpickler):
             list.extend(target, items)
 
     def put(self, target: Any, items: list[Any]) -> None:
+        self._doing = f"sets items of {_name_of(type(target))}"
         keys, values = keys_of(items[::2]), items[1::2]
         if not self._trusts(target):
             write = getattr(type(target), "__setitem__", None)
@@ -145,6 +157,7 @@ class Machine(pickle._Unpickler):
             target[key] = value
 
     def include(self, target: Any, items: list[Any]) -> None:
+        self._doing = f"adds elements to {_name_of(type(target))}"
         require(type(target) is set)
         target.update(keys_of(items))
 
@@ -213,7 +226,7 @@ class Machine(pickle._Unpickler):
         self.append(bytearray(read(int.from_bytes(read(8), "little"))))
 
     def refuse(self) -> None:
-        raise Refused
+        raise Refused("uses opcodes for registered, persistent or outside objects")
 
 
 for _opcode, _run in {
@@ -239,6 +252,11 @@ for _opcode, _run in {
     pickle.NEXT_BUFFER: Machine.refuse,
 }.items():
     Machine.dispatch[_opcode[0]] = cast(Any, _run)
+
+
+def _name_of(value: Any) -> str:
+    name = getattr(value, "__qualname__", None) or type(value).__qualname__
+    return f"{getattr(value, '__module__', None) or type(value).__module__}.{name}"
 
 
 def _fill_estimator(made: Any, state: Any) -> None:

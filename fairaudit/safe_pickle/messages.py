@@ -84,7 +84,8 @@ def _shown_text(text: str) -> str:
 def unreadable(name: str, error: Exception) -> str:
     if isinstance(error, Refused):
         return (
-            f"{name} does what no saved model does, although with allowed names. "
+            f"{name} does what no saved model does, although with allowed names: "
+            f"it {first_line(error)}. "
             "It looks hostile or damaged: get the model from its author again."
         )
     if isinstance(error, (MemoryError, OverflowError)):

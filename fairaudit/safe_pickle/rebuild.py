@@ -85,10 +85,13 @@ def _complex(machine: Machine, real: Any = 0, imaginary: Any = 0) -> complex:
 
 
 def _slice(machine: Machine, *limits: Any) -> slice:
+    # freeing a slice of slices of slices … would overrun the stack of the process
+    require(all(limit is None or type(limit) in (int, str) for limit in limits))
     return slice(*limits)
 
 
 def _range(machine: Machine, *limits: Any) -> range:
+    require(all(type(limit) is int for limit in limits))
     return range(*limits)
 
 
@@ -127,6 +130,8 @@ def _index(machine: Machine, kind: Any, parts: Any) -> Any:
     require(kind in (pd.Index, pd.RangeIndex) and type(parts) is dict)
     known = {"data", "name"} if kind is pd.Index else {"name", "start", "stop", "step"}
     require(set(parts) <= known)
+    data = parts.get("data")
+    require(data is None or isinstance(data, (np.ndarray, pd.api.extensions.ExtensionArray)))
     return kind(**parts)
 
 
