@@ -108,6 +108,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
         source=source,
         sha256=hashlib.sha256(data).hexdigest(),
         notes=_notes(caught),
+        guarded=not trusted,
     )
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
 from fairaudit.models.answers import as_table, library, probabilities
+from fairaudit.models.onnx_scan import external_files
 from fairaudit.safe_pickle import first_line
 
 _ONNX_TYPES: dict[str, Any] = {
@@ -94,11 +95,22 @@ class OnnxSession:
 
 def open_onnx(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     onnxruntime = library("onnxruntime", name, '"fairaudit-icp[onnx]"')
+    try:
+        outside = external_files(data)
+    except ValueError as error:
+        raise InputError(
+            f"{name} cannot be read as an ONNX model: {first_line(error)}. Export it again."
+        ) from None
+    if outside:
+        raise InputError(
+            f"{name} keeps numbers in another file ({first_line(ValueError(outside[0]))!r}), which "
+            "is not opened. Save the model as one file: onnx.save(onnx.load(path), new_path)."
+        )
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4  # what goes wrong is raised, and need not be printed too
     try:
         return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:
+    except Exception as error:  # onnxruntime has a class of its own for every kind
         raise InputError(
             f"{name} cannot be read as an ONNX model: {first_line(error)}. Export it again."
-        ) from None
+        ) from error

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.errors import FairAuditError, InputError
+from fairaudit.guard import no_side_effects
 from fairaudit.models.adapters import Adapter, adapter_of
 from fairaudit.models.answers import several_outcomes
 from fairaudit.safe_pickle import first_line
@@ -42,6 +43,9 @@ class Predictor:
     classes : array or None
     notes : tuple of str
         What was noticed when the file was opened.
+    guarded : bool
+        Whether files written, processes and network are refused while it predicts: for files
+        whose classes are all on the allow-list.
     """
 
     model: Any = field(repr=False)
@@ -52,6 +56,7 @@ class Predictor:
     n_features: int | None
     classes: NDArray[Any] | None
     notes: tuple[str, ...] = ()
+    guarded: bool = False
 
     def columns(
         self,
@@ -129,7 +134,7 @@ class Predictor:
             raise InputError(f"'on' must be 'scores' or 'labels'. Got {on!r} instead.")
         adapter = adapter_of(self.model)
         rows = self._rows(frame, adapter)
-        with self._explained():
+        with self._explained(), no_side_effects(self.guarded):
             if on == "scores":
                 values, names = adapter.scores(rows)
             else:
@@ -174,7 +179,7 @@ class Predictor:
             yield
         except FairAuditError:
             raise
-        except Exception as error:
+        except Exception as error:  # the code of the model
             text = first_line(error)
             if type(error).__name__ == "NotFittedError":
                 hint = "Fit it before it is saved."
@@ -186,7 +191,7 @@ class Predictor:
                 hint = "Pass the columns that it was fitted on, with the same types."
             raise InputError(
                 f"The model ({self.kind}) cannot predict for this table: {text}. {hint}"
-            ) from None
+            ) from error
 
 
 def folded(name: str) -> str:

@@ -31,8 +31,8 @@ from fairaudit.safe_pickle.soundness import check_objects
 from fairaudit.safe_pickle.unpack import largest_unpacked, unpacked
 
 __all__ = [
-    "add_working_directory", "check_trust", "first_line", "is_allowed", "largest_unpacked",
-    "load_pickle", "refusal",
+    "add_working_directory", "check_made", "check_trust", "first_line", "is_allowed",
+    "largest_unpacked", "load_pickle", "refusal",
 ]  # fmt: skip
 
 
@@ -66,12 +66,20 @@ def load_pickle(data: bytes, *, name: str, trust: Sequence[str] = ()) -> Any:
     try:
         with no_side_effects(not trusted):
             made = Machine(File(data), policy).load()
-        check_objects(made)
     except FairAuditError:
         raise
     except Exception as error:  # classes that are filled may raise anything
         raise InputError(unreadable(name, error)) from error
+    check_made(made, name)
     return made
+
+
+def check_made(made: Any, name: str) -> None:
+    """Refuse objects of a file that would do harm when asked to predict."""
+    try:
+        check_objects(made)
+    except Exception as error:  # reading attributes of classes that are filled may raise anything
+        raise InputError(unreadable(name, error)) from error
 
 
 def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
@@ -108,5 +116,5 @@ def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
             "have. Use the version that saved the model, or save it again with this one."
         )
     if problem is not None:
-        raise InputError(unreadable(name, problem))
+        raise InputError(unreadable(name, problem)) from problem
     return policy

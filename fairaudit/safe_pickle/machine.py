@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from fairaudit.safe_pickle.allow_list import Policy
 
 
+_DEEPEST = 100  # freeing arrays of arrays of arrays … would overrun the stack of the process
+
+
 class File(io.BytesIO):
     """Bytes in memory; reading past the end is an error, and not a short answer."""
 
@@ -45,6 +48,8 @@ class Machine(pickle._Unpickler):
         self._policy = policy
         self._grants: dict[int, Grant] = {}
         self._fillable: dict[int, tuple[Any, bool]] = {}  # made here: the object, if trusted
+        self._depths: dict[int, int] = {}  # of arrays that hold arrays
+        self._found: dict[int, str] = {}  # what the file calls a value
         self._doing = "begins"
 
     def load(self) -> Any:
@@ -61,6 +66,7 @@ class Machine(pickle._Unpickler):
         known = self._grants.get(id(grant.value))
         if known is None or known.role != "trust":
             self._grants[id(grant.value)] = grant
+        self._found.setdefault(id(grant.value), f"{module}.{name}")
         return grant.value
 
     def renamed(self, module: str, name: str) -> tuple[str, str]:
@@ -78,10 +84,14 @@ class Machine(pickle._Unpickler):
         kind = isinstance(function, (FunctionType, np.ufunc))
         return (kind and self.role(function) == "refer") or self.role(function) == "trust"
 
+    def _name_of(self, value: Any) -> str:
+        kind = value if isinstance(value, type) else type(value)
+        return self._found.get(id(value), f"{kind.__module__}.{kind.__qualname__}")
+
     # what the file does with it
 
     def call(self, function: Any, args: Any) -> Any:
-        self._doing = f"calls {_name_of(function)} in a way of its own"
+        self._doing = f"calls {self._name_of(function)} in a way of its own"
         grant = self._grants.get(id(function))
         require(grant is not None and type(args) is tuple)
         grant = cast(Grant, grant)
@@ -94,7 +104,7 @@ class Machine(pickle._Unpickler):
         return self.made(made) if grant.fillable else made
 
     def make(self, kind: Any, args: Any, named: Any = None) -> Any:
-        self._doing = f"makes {_name_of(kind)} in a way of its own"
+        self._doing = f"makes {self._name_of(kind)} in a way of its own"
         role = self.role(kind)
         require(type(args) is tuple and isinstance(kind, type))
         if role == "trust":
@@ -110,7 +120,7 @@ class Machine(pickle._Unpickler):
 
     def fill(self, made: Any, state: Any) -> Any:
         """Give `made` its saved state, once; the object to use instead of it."""
-        self._doing = f"sets the state of {_name_of(type(made))} in a way of its own"
+        self._doing = f"sets the state of {self._name_of(type(made))} in a way of its own"
         owner, trusted = self._fillable.pop(id(made), (None, False))
         require(owner is made and made is not None)
         if trusted:
@@ -125,21 +135,35 @@ class Machine(pickle._Unpickler):
             made.fill(state)
             return self._stored(made)
         elif isinstance(made, np.ndarray):
-            check_array_state(state)
-            type(made).__setstate__(made, state)
+            self._fill_array(made, state)
         elif self.role(type(made)) == "make":
             _fill_estimator(made, state)
         else:  # compiled classes and random numbers
             cast(Any, type(made)).__setstate__(made, state)
         return made
 
+    def _fill_array(self, made: Any, state: Any) -> None:
+        check_array_state(state)
+        depth = 0
+        if state[2].hasobject:
+            for item in state[4]:
+                if isinstance(item, np.ndarray):
+                    require(id(item) not in self._fillable)
+                    depth = max(depth, self._depths.get(id(item), 0) + 1)
+        if depth > _DEEPEST:
+            raise Refused(f"nests more than {_DEEPEST} arrays in one another")
+        self._depths[id(made)] = depth
+        type(made).__setstate__(made, state)
+
     def _stored(self, array: StoredArray) -> Any:
         if array.dtype.hasobject:  # a pickle within the pickle
-            return type(self)(self._file, self._policy).load()
+            inner = type(self)(self._file, self._policy)
+            inner._depths = self._depths
+            return inner.load()
         return array.read(self._file)
 
     def add(self, target: Any, items: list[Any]) -> None:
-        self._doing = f"appends to {_name_of(type(target))}"
+        self._doing = f"appends to {self._name_of(type(target))}"
         if self._trusts(target):
             for item in items:
                 target.append(item)
@@ -148,7 +172,7 @@ class Machine(pickle._Unpickler):
             list.extend(target, items)
 
     def put(self, target: Any, items: list[Any]) -> None:
-        self._doing = f"sets items of {_name_of(type(target))}"
+        self._doing = f"sets items of {self._name_of(type(target))}"
         keys, values = keys_of(items[::2]), items[1::2]
         if not self._trusts(target):
             write = getattr(type(target), "__setitem__", None)
@@ -157,7 +181,7 @@ class Machine(pickle._Unpickler):
             target[key] = value
 
     def include(self, target: Any, items: list[Any]) -> None:
-        self._doing = f"adds elements to {_name_of(type(target))}"
+        self._doing = f"adds elements to {self._name_of(type(target))}"
         require(type(target) is set)
         target.update(keys_of(items))
 
@@ -252,11 +276,6 @@ for _opcode, _run in {
     pickle.NEXT_BUFFER: Machine.refuse,
 }.items():
     Machine.dispatch[_opcode[0]] = cast(Any, _run)
-
-
-def _name_of(value: Any) -> str:
-    name = getattr(value, "__qualname__", None) or type(value).__qualname__
-    return f"{getattr(value, '__module__', None) or type(value).__module__}.{name}"
 
 
 def _fill_estimator(made: Any, state: Any) -> None:

@@ -29,7 +29,6 @@ _SETTINGS = {
     "input": {"content"},
 }  # fmt: skip
 _PLAIN_TYPES = (bool, float, int, object, str)
-_DEEPEST = 100
 _LEAVES = (
     BuiltinFunctionType, FunctionType, ModuleType, bytes, float, int, np.ufunc, str, type,
     type(None),
@@ -38,17 +37,12 @@ _LEAVES = (
 
 def check_objects(root: Any) -> None:
     """Refuse an object graph in which an allowed object would do what no saved model does."""
-    arrays = []
     for found in _everything(root):
-        if isinstance(found, np.ndarray):
-            if found.dtype.hasobject:
-                arrays.append(found)
-        elif type(found).__module__.partition(".")[0] == "sklearn":
+        if type(found).__module__.partition(".")[0] == "sklearn":
             _check_settings(found)
             _check_tree(found)
         elif type(found).__module__.startswith("scipy.sparse"):
             _check_sparse(found)
-    _check_depth(arrays)
 
 
 def _everything(root: Any) -> Iterator[Any]:
@@ -63,11 +57,7 @@ def _everything(root: Any) -> Iterator[Any]:
         yield found
         pending += gc.get_referents(found)
         if isinstance(found, np.ndarray) and found.dtype.hasobject:
-            pending += _elements(found)
-
-
-def _elements(array: Any) -> list[Any]:
-    return list(np.asarray(array).ravel().tolist())
+            pending += np.asarray(found).ravel().tolist()
 
 
 def _check_settings(found: Any) -> None:
@@ -131,19 +121,3 @@ def _check_sparse(found: Any) -> None:
         check(full_check=True)
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise Refused(f"has a sparse matrix with impossible indices ({error})") from None
-
-
-def _check_depth(arrays: list[Any]) -> None:
-    """Freeing arrays of arrays of arrays … would overrun the stack of the process."""
-    level = arrays
-    for _ in range(_DEEPEST):
-        inner = {
-            id(item): item
-            for array in level
-            for item in _elements(array)
-            if isinstance(item, np.ndarray) and item.dtype.hasobject
-        }
-        if not inner:
-            return
-        level = list(inner.values())
-    raise Refused(f"nests more than {_DEEPEST} arrays in one another")
