@@ -8,25 +8,29 @@ from fairaudit.safe_pickle.grants import Refused
 
 # Names that no model needs and that run code, read or write files.
 _HOSTILE_MODULES = {
-    "_pickle", "_posixsubprocess", "_thread", "asyncio", "bdb", "cProfile", "commands", "ctypes",
-    "dill", "doctest", "ftplib", "imp", "importlib", "linecache", "marshal", "multiprocessing",
-    "nt", "os", "pdb", "pickle", "pip", "pkgutil", "popen2", "posix", "pty", "pydoc", "runpy",
-    "shutil", "smtplib", "socket", "sqlite3", "subprocess", "sys", "tempfile", "timeit",
-    "urllib", "urllib2", "webbrowser", "xmlrpc", "zipimport",
+    "_frozen_importlib", "_frozen_importlib_external", "_operator", "_pickle",
+    "_posixsubprocess", "_thread", "asyncio", "bdb", "cProfile", "codecs", "commands", "ctypes",
+    "dill", "distutils", "doctest", "ftplib", "imp", "importlib", "linecache", "logging",
+    "marshal", "multiprocessing", "nt", "operator", "os", "pathlib", "pdb", "pickle", "pip",
+    "pkgutil", "popen2", "posix", "profile", "pty", "pydoc", "runpy", "shutil", "site", "smtplib",
+    "socket", "sqlite3", "subprocess", "sys", "tempfile", "timeit", "trace", "urllib", "urllib2",
+    "webbrowser", "xmlrpc", "zipimport",
 }  # fmt: skip
 _HOSTILE_BUILTINS = {
     "__build_class__", "__import__", "apply", "breakpoint", "compile", "delattr", "eval", "exec",
     "execfile", "file", "getattr", "globals", "input", "locals", "open", "setattr", "type", "vars",
 }  # fmt: skip
 _HOSTILE_PREFIXES = (
-    "_io.", "code.Interactive", "code.interact", "codecs.open", "io.open", "io.FileIO",
-    "joblib.externals.", "joblib.load", "joblib.numpy_pickle.",
-    "numpy._core._ufunc_reconstruct", "numpy.core._ufunc_reconstruct",
-    "numpy.distutils.", "numpy.f2py.", "numpy.fromfile", "numpy.genfromtxt",
-    "numpy.lib.format.", "numpy.lib.npyio.", "numpy.load", "numpy.save", "numpy.testing.",
-    "operator.attrgetter", "operator.methodcaller", "pandas.eval", "pandas.io.", "pandas.read_",
-    "scipy.io.", "sklearn.datasets.", "sklearn.externals.", "torch.hub.", "torch.load",
-    "torch.package.", "torch.utils.", "types.CodeType", "types.FunctionType",
+    "_io.", "code.Interactive", "code.interact", "copyreg.add_extension", "functools.reduce",
+    "io.open", "io.FileIO", "joblib.dump", "joblib.externals.", "joblib.load", "joblib.memory.",
+    "joblib.numpy_pickle.", "numpy._core._ufunc_reconstruct", "numpy.core._ufunc_reconstruct",
+    "numpy.ctypeslib.", "numpy.distutils.", "numpy.f2py.", "numpy.fromfile", "numpy.frompyfunc",
+    "numpy.genfromtxt", "numpy.lib._npyio_impl.", "numpy.lib.format.", "numpy.lib.npyio.",
+    "numpy.load", "numpy.save", "numpy.testing.", "pandas.compat.pickle_compat.",
+    "pandas.core.computation.", "pandas.eval", "pandas.io.", "pandas.read_",
+    "scipy._lib._ccallback.", "scipy.io.", "sklearn.datasets.", "sklearn.externals.", "torch.fx.",
+    "torch.hub.", "torch.jit.", "torch.load", "torch.package.", "torch.serialization.",
+    "torch.storage.", "torch.utils.", "types.CodeType", "types.FunctionType",
 )  # fmt: skip
 _OWN_PACKAGES = {"fairaudit", "lightgbm", "numpy", "pandas", "scipy", "sklearn", "xgboost"}
 _INNER = {"__builtins__", "__class__", "__globals__", "__subclasses__", "popen", "system"}

@@ -29,6 +29,8 @@ _SETTINGS = {
     "input": {"content"},
 }  # fmt: skip
 _PLAIN_TYPES = (bool, float, int, object, str)
+_BOXES = (dict, list, tuple)
+_MOST = 10**8
 _LEAVES = (
     BuiltinFunctionType, FunctionType, ModuleType, bytes, float, int, np.ufunc, str, type,
     type(None),
@@ -37,12 +39,16 @@ _LEAVES = (
 
 def check_objects(root: Any) -> None:
     """Refuse an object graph in which an allowed object would do what no saved model does."""
+    boxes = []
     for found in _everything(root):
-        if type(found).__module__.partition(".")[0] == "sklearn":
+        if type(found) in _BOXES:
+            boxes.append(found)
+        elif type(found).__module__.partition(".")[0] == "sklearn":
             _check_settings(found)
             _check_tree(found)
         elif type(found).__module__.startswith("scipy.sparse"):
             _check_sparse(found)
+    _check_expansion(boxes)
 
 
 def _everything(root: Any) -> Iterator[Any]:
@@ -91,7 +97,7 @@ def _check_tree(found: Any) -> None:
     if kind == "Tree" and type(found).__module__ == "sklearn.tree._tree":
         inner = found.children_left != -1
         children = np.stack([found.children_left, found.children_right])
-        _check_nodes(kind, children, inner, found.feature, found.n_features)
+        _check_nodes("a tree", children, inner, found.feature, found.n_features)
     elif hasattr(found, "_predictors") and hasattr(found, "n_features_in_"):
         for predictor in (one for several in found._predictors for one in several):
             nodes = predictor.nodes
@@ -121,3 +127,28 @@ def _check_sparse(found: Any) -> None:
         check(full_check=True)
     except (ValueError, TypeError, AttributeError, IndexError) as error:
         raise Refused(f"has a sparse matrix with impossible indices ({error})") from None
+
+
+def _check_expansion(boxes: list[Any]) -> None:
+    """Lists that hold one list again and again are small in a file and endless as an array."""
+    sizes: dict[int, int] = {}  # of each box with all that it holds; 0 while that is counted
+    for box in boxes:
+        pending = [box]
+        while pending:
+            last = pending[-1]
+            inner = [x for x in _content(last) if type(x) in _BOXES]
+            if id(last) not in sizes:
+                sizes[id(last)] = 0
+                if any(sizes.get(id(x)) == 0 for x in inner):
+                    raise Refused(f"has a {type(last).__name__} that holds itself")
+                pending += [x for x in inner if id(x) not in sizes]
+                continue
+            pending.pop()
+            if sizes[id(last)] == 0:
+                sizes[id(last)] = 1 + len(last) + sum(sizes[id(x)] for x in inner)
+                if sizes[id(last)] > _MOST:
+                    raise Refused(f"has a {type(last).__name__} of more than {_MOST:,} values")
+
+
+def _content(box: Any) -> Any:
+    return box.values() if type(box) is dict else box

@@ -31,6 +31,11 @@ def unpacked(data: bytes, name: str) -> bytes:
     if data[:4] == b"\x04\x22\x4d\x18" or data[:2] == b"ZF":
         kind = "lz4" if data[:2] != b"ZF" else "joblib before 0.10"
         raise InputError(f"{name} was packed by {kind}, which is not read. Save it uncompressed.")
+    if data[:4] == b"PK\x03\x04":
+        raise InputError(
+            f"{name} is a zip archive (torch and TorchScript write these), not a pickle. "
+            "Export the model as .onnx, or name a .skops file as one."
+        )
     for start, opened in starts:
         if data.startswith(start):
             return _inflated(data, opened(), name)
