@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
+from fairaudit.isolation import IsolatedModel
 from fairaudit.models.answers import (
     as_table,
     keeps_categories,
@@ -46,6 +47,8 @@ class Adapter(Protocol):
 
 
 def adapter_of(model: Any) -> Adapter:
+    if isinstance(model, IsolatedModel):
+        return model
     package = type(model).__module__.partition(".")[0]
     name = type(model).__name__
     if name == "Booster" and package == "xgboost":

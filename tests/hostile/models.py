@@ -1,4 +1,4 @@
-"""Torture of model loading: every hostile file through the real command, every honest file loaded."""
+"""Torture of model loading: hostile files through the real command, honest files loaded."""
 
 from __future__ import annotations
 
