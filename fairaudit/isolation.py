@@ -139,7 +139,7 @@ def _ask(
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
         _write(given, request, rows)
         given.seek(0)
-        child = subprocess.Popen(
+        child = subprocess.Popen(  # noqa: S603  no shell, and only our own arguments
             command, stdin=given, stdout=answer, stderr=subprocess.DEVNULL, start_new_session=True
         )
         try:

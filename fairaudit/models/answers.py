@@ -20,10 +20,10 @@ def several_outcomes(n: int) -> InputError:
 
 
 def quietly(read: Callable[[], Any]) -> Any:
-    """What `read` returns, None if it fails: attributes of estimators may raise anything."""
+    """What `read` returns; None where an estimator does not have it, or not before it is fitted."""
     try:
         return read()
-    except Exception:
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
         return None
 
 

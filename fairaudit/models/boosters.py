@@ -122,10 +122,10 @@ def open_xgboost(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     model = xgboost.Booster()
     try:
         model.load_model(bytearray(data))
-    except Exception as error:
+    except (xgboost.core.XGBoostError, ValueError) as error:
         raise InputError(
             f"{name} is not an xgboost model: {first_line(error)}. Save it with save_model."
-        ) from None
+        ) from error
     return model
 
 
@@ -135,8 +135,8 @@ def open_lightgbm(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
         raise InputError(f"{name} is not a lightgbm model. Save it with booster_.save_model.")
     try:
         return lightgbm.Booster(params={"verbosity": -1}, model_str=data.decode("utf-8"))
-    except Exception as error:
+    except (lightgbm.basic.LightGBMError, ValueError) as error:
         raise InputError(
             f"{name} is not a lightgbm model: {first_line(error)}. "
             "Save it with booster_.save_model."
-        ) from None
+        ) from error

@@ -128,11 +128,11 @@ def _imported(module: str, name: str) -> Any:
         raise InputError(
             f"{module}:{name} is not found: {first_line(error)}. Check the name of the function."
         ) from None
-    except Exception as error:
+    except Exception as error:  # the code of the module
         raise InputError(
             f"Importing {module} failed: {type(error).__name__}: {first_line(error)}. "
             "Correct the module."
-        ) from None
+        ) from error
     return found
 
 

@@ -88,7 +88,7 @@ def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
     problem: Exception | None = None
     try:
         Scanner(File(data), Policy(trust), names).load()
-    except Exception as error:
+    except Exception as error:  # told below, after the names that were found
         problem = error
     searched = any(is_distribution(module, last) for module, last in names)
     policy = Policy(trust, searched=searched)

@@ -32,6 +32,11 @@ def torture(seconds: float | None) -> dict[str, int]:
     return counts
 
 
+def _show(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{text:<78.78}", end="", file=sys.stderr)
+
+
 def _attack_all(counts: dict[str, int], end: float) -> None:
     for name in ATTACKS:
         if time.monotonic() > end:
@@ -39,6 +44,7 @@ def _attack_all(counts: dict[str, int], end: float) -> None:
         with tempfile.TemporaryDirectory() as folder:
             refused, effects, said = _attack(name, Path(folder))
         counts["attacks tried"] += 1
+        _show(f"attack {counts['attacks tried']} of {len(ATTACKS)}: {name}")
         counts["attacks refused"] += refused
         counts["side effects"] += effects
         if not refused or effects:
@@ -77,6 +83,7 @@ def _load_all(counts: dict[str, int], end: float) -> None:
                 counts["models that skops cannot save"] += 1
                 continue
             counts["models tried"] += 1
+            _show(f"model {counts['models tried']}: {name} as {form}")
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder) / file[0]
                 path.write_bytes(file[1])
