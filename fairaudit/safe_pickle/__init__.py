@@ -8,10 +8,13 @@ their saved state and never called; the functions run with checked arguments, mo
 version of their own (numpy would take bytes for pointers if the file said so; here the types of
 arrays are built anew). Names that the caller trusts are exempt, one by one.
 
-What is not. This reduces what a hostile file can do and does not prevent everything: numbers are
-not checked, and the compiled parts of trees, nearest neighbours, support vectors and boosters
-believe them, so that a crafted file can crash the process, or worse. Time and memory are not
-bounded either. Files from strangers belong in a container, or should be ``.skops`` or ``.onnx``.
+When all is read, the objects are walked: settings that would do harm when the model predicts, trees
+and matrices that point outside of themselves, and lists without end are refused.
+
+What is not. This reduces what a hostile file can do and does not prevent everything: the numbers of
+nearest neighbours, support vectors and boosters are not checked, and their compiled parts believe
+them, so that a crafted file can crash the process, or worse. The time and memory of predicting are
+not bounded either. Files from strangers belong in ``fairaudit test --isolate`` or a container.
 """
 
 from __future__ import annotations
