@@ -83,6 +83,10 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     opened = OPEN.get(suffix)
     if opened is None or (packed and opened is not open_pickle):
         raise InputError(f"{source!r} is not a kind of model file that is known: {_UNDERSTOOD}.")
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a device has no end
+        raise InputError(
+            f"{source!r} is not a file but a device or pipe. Save the model to a file."
+        )
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -29,6 +29,7 @@ _SETTINGS = {
     "input": {"content"},
 }  # fmt: skip
 _PLAIN_TYPES = (bool, float, int, object, str)
+_PACKAGES = ("fairaudit", "lightgbm", "sklearn", "xgboost")
 _BOXES = (dict, list, tuple)
 _MOST = 10**8
 _LEAVES = (
@@ -43,7 +44,7 @@ def check_objects(root: Any) -> None:
     for found in _everything(root):
         if type(found) in _BOXES:
             boxes.append(found)
-        elif type(found).__module__.partition(".")[0] == "sklearn":
+        elif type(found).__module__.partition(".")[0] in _PACKAGES:
             _check_settings(found)
             _check_tree(found)
         elif type(found).__module__.startswith("scipy.sparse"):
