@@ -12,6 +12,7 @@ import subprocess
 import sys
 import warnings
 import zlib
+from collections import OrderedDict, defaultdict
 from functools import partial
 
 import joblib
@@ -850,3 +851,92 @@ def test_the_list_for_other_formats():
     for name in ("scipy.stats._distn_infrastructure.rv_continuous_frozen", "os.system",
                  "builtins.getattr", "numpy.dtype", "sklearn.nowhere.Thing"):  # fmt: skip
         assert not is_allowed(name)
+
+
+# ---------------------------------------------------------------- rarely used parts of pickles
+
+
+def test_containers_of_every_protocol():
+    values = [
+        {1, 2}, frozenset({3}), b"bytes", bytearray(b"more"), 1 + 2j, slice(0, 2), slice("a", "b"),
+        range(1, 9, 2), OrderedDict(a=1), defaultdict(list, a=[1]), (1, (2,)), {"k": [None, True]},
+        np.array(["2020-01-01"], "M8[D]"), np.array([3], "m8[s]"), np.array([b"x"]),
+        np.zeros(2, [("a", "i4", (2,)), ("b", "f8")]), np.asfortranarray(np.eye(3)[:2]),
+        np.array([[1, 2], [3, 4]]).T, np.random.RandomState(1), np.random.SeedSequence(3),
+    ]  # fmt: skip
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        made = load_pickle(pickle.dumps(values, protocol), name="m")
+        for new, own in zip(made, values, strict=True):
+            assert type(new) is type(own)
+            if isinstance(own, np.ndarray):
+                assert new.dtype == own.dtype
+                np.testing.assert_array_equal(new, own)
+            elif not type(own).__module__.startswith("numpy"):
+                assert new == own
+
+
+class Rows(list):
+    """A list of the user with a state of its own."""
+
+
+class Slotted:
+    __slots__ = ("a",)
+
+
+class Keyed(dict):
+    def __new__(cls, *args, size=0):
+        made = super().__new__(cls)
+        made.size = size
+        return made
+
+    def __init__(self, *args, size=0):
+        super().__init__()
+
+    def __getnewargs_ex__(self):
+        return (), {"size": self.size}
+
+
+class Stateful:
+    def __setstate__(self, state):
+        self.got = state
+
+    def __getstate__(self):
+        return "state"
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_trusted_classes_are_filled_as_pickle_does(protocol):
+    rows, keyed, slotted = Rows([1, 2]), Keyed(size=3), Slotted()
+    rows.note, keyed["k"], slotted.a = "n", "v", 5
+    trust = [f"{__name__}.{kind.__name__}" for kind in (Rows, Slotted, Keyed, Stateful)]
+    values = [rows, Stateful()] + ([slotted, keyed] if protocol > 3 else [])
+    made = load_pickle(pickle.dumps(values, protocol), name="m", trust=trust)
+    assert made[0] == [1, 2] and made[0].note == "n" and made[1].got == "state"
+    if protocol > 3:
+        assert made[2].a == 5 and made[3] == {"k": "v"} and made[3].size == 3
+
+
+def test_lists_that_share_and_trees_with_categories():
+    shared = [1.0] * 10
+    model = Ridge()
+    model.coef_ = [shared, shared, (shared, {"a": shared})]
+    assert load_pickle(pickle.dumps(model), name="m").coef_[0] == shared
+    table = TABLE.assign(region=TABLE["region"].astype("category"))
+    boosted = HistGradientBoostingClassifier(
+        max_iter=2, categorical_features=["region"], min_samples_leaf=2
+    ).fit(table, (TABLE["region"] == "north").astype(int))
+    load_pickle(pickle.dumps(boosted), name="m")
+    nodes = boosted._predictors[0][0].nodes
+    nodes["bitset_idx"][nodes["is_categorical"] == 1] = 99
+    refused(pickle.dumps(boosted), "categories outside")
+
+
+def test_modules_that_cannot_be_imported(tmp_path, monkeypatch):
+    (tmp_path / "broken_for_tests.py").write_text("raise OSError('no such disk')\n")
+    (tmp_path / "wanting_for_tests.py").write_text("import nowhere_at_all\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(InputError, match="Importing broken_for_tests failed: OSError: no such"):
+        load_model("broken_for_tests:f")
+    with pytest.raises(InputError, match="Install what wanting_for_tests needs"):
+        load_model("wanting_for_tests:f")
