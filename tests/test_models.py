@@ -384,7 +384,7 @@ def test_skops(tmp_path, pipeline):
         assert predictor.features == tuple(table.columns)
 
 
-def test_skops_refuses_what_is_not_allowed(tmp_path):
+def test_skops_refuses_what_is_not_allowed(tmp_path, monkeypatch):
     skops = pytest.importorskip("skops.io")
     path = tmp_path / "model.skops"
     skops.dump(Plain().fit(X, Y), path)
@@ -398,6 +398,10 @@ def test_skops_refuses_what_is_not_allowed(tmp_path):
         load_model(str(path))
     path.write_bytes(b"PK rubbish")
     with pytest.raises(InputError, match="cannot be read as a skops file"):
+        load_model(str(path))
+    skops.dump(Ridge().fit(X, Y), path)
+    monkeypatch.setattr(Ridge, "__setstate__", lambda self, state: 1 / 0)
+    with pytest.raises(InputError, match="skops file: division by zero"):
         load_model(str(path))
 
 
@@ -873,6 +877,19 @@ def test_containers_of_every_protocol():
                 np.testing.assert_array_equal(new, own)
             elif not type(own).__module__.startswith("numpy"):
                 assert new == own
+
+
+def test_calls_that_make_containers():
+    for name, empty in {"dict": {}, "list": [], "tuple": (), "set": set()}.items():
+        data = b"\x80\x04" + named("builtins", name) + b")R."
+        assert load_pickle(data, name="m") == empty
+
+
+@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+def test_indexes_of_text(storage):
+    pytest.importorskip("pyarrow")
+    index = pd.Index(["a", "b"], dtype=pd.StringDtype(storage), name="n")
+    pd.testing.assert_index_equal(load_pickle(pickle.dumps(index), name="m"), index)
 
 
 class Rows(list):

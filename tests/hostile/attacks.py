@@ -15,6 +15,7 @@ import marshal
 import pickle
 import stat
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -714,6 +715,15 @@ def skops_parts(name: str, build: Callable[[Path], bytes]) -> None:
     ATTACKS[name] = lambda canary: Hostile("model.skops", build(canary))
 
 
+def two_schemas() -> bytes:
+    """Readers may differ in which of two members of one name they take."""
+    buffer = io.BytesIO(archive(by_skops()))
+    with warnings.catch_warnings(), zipfile.ZipFile(buffer, "a") as packed:
+        warnings.simplefilter("ignore")
+        packed.writestr("schema.json", b"{}")
+    return buffer.getvalue()
+
+
 SKOPS_RIDGE = {
     "content": None, "__id__": 2, "__class__": "Ridge", "__module__": RIDGE[0],
     "__loader__": "ObjectNode",
@@ -721,6 +731,7 @@ SKOPS_RIDGE = {
 skops_parts("skops zip slip", lambda c: archive(by_skops() | {"../" + c.name: b"x"}))
 skops_parts("skops absolute path", lambda c: archive(by_skops() | {str(c): b"x"}))
 skops_parts("skops backslashes", lambda c: archive(by_skops() | {"..\\x": b"x"}))
+skops_parts("skops two schemas", lambda c: two_schemas())
 skops_parts("skops symlink", lambda c: archive(by_skops(), link="/etc/passwd"))
 skops_parts("skops zip bomb", lambda c: archive(by_skops() | {"zeros": ZEROS}))
 skops_parts("skops without schema", lambda c: archive({"x": b"x"}))

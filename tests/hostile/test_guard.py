@@ -60,7 +60,7 @@ def test_predictions_of_a_file_are_guarded(tmp_path, monkeypatch):
     monkeypatch.setattr(
         LogisticRegression, "predict_proba", lambda self, X: (tmp_path / "canary").touch()
     )
-    with pytest.raises(InputError, match="tried to write the file"):
+    with pytest.raises(InputError, match="which no saved model does"):
         predictor.predict(table)
     assert not (tmp_path / "canary").exists()
 
