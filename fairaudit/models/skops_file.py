@@ -22,6 +22,9 @@ from fairaudit.safe_pickle import (
 __all__ = ["open_skops"]
 
 
+_ALSO = ("numpy.dtype",)  # skops takes it from an array, never from a state
+
+
 def open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     skops_io = library("skops.io", name, '"fairaudit-icp[skops]"')
     try:
@@ -33,7 +36,8 @@ def open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     except Exception as error:  # of a file that skops cannot parse
         raise _unreadable(name, error) from error
     try:
-        refused = [full for full in needed if full not in trust and not is_allowed(full)]
+        known = {*trust, *_ALSO}
+        refused = [full for full in needed if full not in known and not is_allowed(full)]
     except MissingDependencyError as error:
         raise MissingDependencyError(f"{name}: {error}") from None
     if refused:
