@@ -106,7 +106,7 @@ def find(
         for each, result in zip(asked, results, strict=True):
             findings.append(_finding(each, result, spent))
             spent = 0.0
-    assert gate is not None  # the first round asks the joint question
+    assert gate is not None  # noqa: S101  for mypy: the first round asks the joint question
     return _judged(findings, plan), gate
 
 

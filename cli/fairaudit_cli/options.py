@@ -178,6 +178,11 @@ def roles_from(args: argparse.Namespace) -> Roles:
 def predictor_from(args: argparse.Namespace) -> Predictor | None:
     if args.model is None:
         return None
+    trust = tuple(args.trust or ())
+    if getattr(args, "isolate", None) is not None:
+        from fairaudit.isolation import Limits, isolated_model
+
+        return isolated_model(args.model, trust=trust, limits=Limits.parse(args.isolate))
     from fairaudit.models import load_model
 
-    return load_model(args.model, trust=tuple(args.trust or ()))
+    return load_model(args.model, trust=trust)

@@ -36,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Settings may stand in [tool.fairaudit] of pyproject.toml or in fairaudit.toml."
     )
     add_model_arguments(parser)
+    parser.add_argument(
+        "--isolate",
+        nargs="?",
+        const="",
+        metavar="LIMITS",
+        help="load and ask the model in a process without network, with limits (8GB,300s)",
+    )
     add_table_arguments(parser)
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(

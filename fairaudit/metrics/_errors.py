@@ -168,7 +168,8 @@ def _errors(table: AuditTable) -> NDArray[np.float64]:
                 f"Column {column.name!r} holds text; errors need numbers. "
                 "Use group_rates for labels, or turn it into numbers."
             )
-    assert prediction.numeric is not None and outcome.numeric is not None
+    assert prediction.numeric is not None  # noqa: S101  for mypy: checked above
+    assert outcome.numeric is not None  # noqa: S101  for mypy: checked above
     return prediction.numeric - outcome.numeric
 
 

@@ -181,7 +181,7 @@ def _versions_in_r() -> tuple[str | None, str | None, str | None]:
     if rscript is None:
         return None, None, None
     try:
-        answer = subprocess.run(
+        answer = subprocess.run(  # noqa: S603  no shell, and only our own arguments
             [rscript, "-e", _VERSIONS], capture_output=True, text=True, timeout=60, check=True
         )
         # a user's profile may have printed other lines

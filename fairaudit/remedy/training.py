@@ -159,7 +159,7 @@ class _Run:
         task, batch = self.task, self.settings.batch_size
         if self.adversary is None:
             self._make_adversary()
-        assert self.adversary is not None
+        assert self.adversary is not None  # noqa: S101  for mypy: made above
         copy = _tensor(task.draw(number), self.settings.device)
         order = self.train[torch.randperm(len(self.train), generator=self.random)]
         for rows in order.split(batch):

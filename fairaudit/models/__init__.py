@@ -1,0 +1,6 @@
+"""Model files and models in memory, turned into predictions."""
+
+from fairaudit.models.loading import load_model, predictor_of
+from fairaudit.models.predictor import Predictor
+
+__all__ = ["Predictor", "load_model", "predictor_of"]

@@ -1,0 +1,151 @@
+"""How each kind of model is asked."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.errors import InputError
+from fairaudit.isolation import IsolatedModel
+from fairaudit.models.answers import (
+    as_table,
+    keeps_categories,
+    names_of,
+    probabilities,
+    quietly,
+    several_outcomes,
+    with_categories,
+)
+from fairaudit.models.boosters import LightGBMBooster, XGBoostBooster
+from fairaudit.models.onnx import OnnxSession
+
+
+class Adapter(Protocol):
+    """How one kind of model is asked."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def features(self) -> tuple[str, ...] | None: ...
+
+    @property
+    def n_features(self) -> int | None: ...
+
+    @property
+    def classes(self) -> NDArray[Any] | None: ...
+
+    @property
+    def wants(self) -> tuple[str, ...] | type | None:
+        """Names for the columns, ``np.ndarray``, or None for the table as it is."""
+
+    def scores(self, rows: Any) -> tuple[Any, list[str]]: ...
+
+    def labels(self, rows: Any) -> Any: ...
+
+
+def adapter_of(model: Any) -> Adapter:
+    if isinstance(model, IsolatedModel):
+        return model
+    package = type(model).__module__.partition(".")[0]
+    name = type(model).__name__
+    if name == "Booster" and package == "xgboost":
+        return XGBoostBooster(model)
+    if name == "Booster" and package == "lightgbm":
+        return LightGBMBooster(model)
+    if name == "InferenceSession" and package == "onnxruntime":
+        return OnnxSession(model)
+    if hasattr(model, "predict") or hasattr(model, "predict_proba"):
+        return _Estimator(model)
+    return _Function(model)
+
+
+class _Estimator:
+    """Anything with `predict` or `predict_proba`."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.kind = f"{type(model).__module__}.{type(model).__qualname__}"
+        self._package = self.kind.partition(".")[0]
+
+    @property
+    def features(self) -> tuple[str, ...] | None:
+        model = self.model
+        names = quietly(lambda: model.feature_names_in_)
+        if names is None:
+            names = quietly(lambda: model.feature_name_)
+        if names is None and self._package == "xgboost":
+            names = quietly(lambda: model.get_booster().feature_names)
+        return names_of(names)
+
+    @property
+    def n_features(self) -> int | None:
+        count = quietly(lambda: int(self.model.n_features_in_))
+        return count if count is not None or self.features is None else len(self.features)
+
+    @property
+    def classes(self) -> NDArray[Any] | None:
+        found = quietly(lambda: np.asarray(self.model.classes_))
+        return found if found is not None and found.ndim == 1 else None
+
+    @property
+    def wants(self) -> tuple[str, ...] | type | None:
+        if self.features is not None:
+            return self.features
+        return None if self.n_features is None else np.ndarray
+
+    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+        rows, classes = self._typed(rows), self.classes
+        if hasattr(self.model, "predict_proba"):
+            values = self.model.predict_proba(rows)
+            if isinstance(values, list):
+                raise several_outcomes(len(values))
+            return probabilities(values, None if classes is None else list(classes))
+        from sklearn.base import is_regressor
+
+        if hasattr(self.model, "decision_function") and not quietly(
+            lambda: is_regressor(self.model)
+        ):
+            values, names = as_table(self.model.decision_function(rows), "score")
+            if classes is not None and len(classes) == len(names) > 1:
+                names = [f"score({label})" for label in classes]
+            return values, names
+        return as_table(self.model.predict(rows), "prediction")
+
+    def labels(self, rows: Any) -> Any:
+        if not hasattr(self.model, "predict"):
+            raise InputError(f"The model ({self.kind}) has no predict. Audit its scores instead.")
+        return self.model.predict(self._typed(rows))
+
+    def _typed(self, rows: Any) -> Any:
+        if self._package == "lightgbm":
+            return with_categories(rows)
+        if self._package == "xgboost" and keeps_categories(
+            quietly(lambda: self.model.get_booster())
+        ):
+            return with_categories(rows)
+        return rows
+
+
+class _Function:
+    """A function of the table."""
+
+    kind = "function"
+    features = None
+    n_features = None
+    classes = None
+    wants = None
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+        values = self.function(rows)
+        if hasattr(values, "columns"):
+            return np.asarray(values), [str(name) for name in values.columns]
+        return as_table(values, "prediction")
+
+    def labels(self, rows: Any) -> Any:
+        return self.function(rows)

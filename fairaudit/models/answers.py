@@ -1,0 +1,79 @@
+"""What models return, as arrays with names for their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.safe_pickle import first_line
+
+
+def several_outcomes(n: int) -> InputError:
+    return InputError(
+        f"The model predicts {n} outcomes at once. "
+        "Audit them one by one: wrap the model in a function that returns one of them."
+    )
+
+
+def quietly(read: Callable[[], Any]) -> Any:
+    """What `read` returns; None where an estimator does not have it, or not before it is fitted."""
+    try:
+        return read()
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+def names_of(values: Any) -> tuple[str, ...] | None:
+    names = None if values is None else tuple(str(value) for value in values)
+    if not names or names == tuple(f"Column_{j}" for j in range(len(names))):
+        return None
+    return names
+
+
+def as_table(values: Any, name: str) -> tuple[Any, list[str]]:
+    """`values` with names for its columns: ``name``, or ``name_0``, ``name_1``, …"""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim < 2:
+        return array, [name]
+    return array, [f"{name}_{j}" for j in range(array.shape[1])]
+
+
+def probabilities(values: Any, classes: Sequence[Any] | None) -> tuple[Any, list[str]]:
+    array = np.asarray(values)
+    if array.ndim < 2 or array.shape[1] == 1:
+        return array.reshape(len(array)), ["score"]
+    if array.shape[1] == 2:
+        return array[:, 1], ["score"]
+    known = classes is not None and len(classes) == array.shape[1]
+    labels = classes if known and classes is not None else range(array.shape[1])
+    return array, [f"P({label})" for label in labels]
+
+
+def with_categories(rows: Any) -> Any:
+    """Text columns as categories; the booster knows the categories that it was fitted with."""
+    if isinstance(rows, np.ndarray):
+        return rows
+    text = [name for name in rows.columns if rows[name].dtype.kind == "O"]
+    return rows.astype(dict.fromkeys(text, "category")) if text else rows
+
+
+def keeps_categories(booster: Any) -> bool:
+    """Whether this xgboost model would recognise categories by name (3.1 and later)."""
+    return quietly(lambda: not booster.get_categories().empty()) is True
+
+
+def library(module: str, name: str, install: str | None = None) -> Any:
+    package = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{name} needs {package} ({first_line(error)}). "
+            f"Install it: pip install {install or package}"
+        ) from None

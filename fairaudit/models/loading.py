@@ -1,0 +1,185 @@
+"""Where models come from: a file, a function by name, an object in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from fairaudit.errors import InputError
+from fairaudit.models.adapters import adapter_of
+from fairaudit.models.boosters import open_lightgbm, open_xgboost
+from fairaudit.models.onnx import open_onnx
+from fairaudit.models.predictor import SAVED_BY, Predictor
+from fairaudit.models.skops_file import open_skops
+from fairaudit.safe_pickle import add_working_directory, check_trust, first_line, load_pickle
+
+_PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
+_FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
+_UNDERSTOOD = (
+    ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm), .skops, .onnx, .json and .ubj "
+    "(xgboost), .txt (lightgbm), or package.module:function"
+)
+
+
+def predictor_of(model: Any, *, source: str | None = None) -> Predictor:
+    """A predictor for a fitted model in memory, a function of a table, or a model file.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> predictor = predictor_of(lambda table: table["income"] / 100)
+    >>> predictor.predict(pd.DataFrame({"income": [20, 70]}))["prediction"].tolist()
+    [0.2, 0.7]
+    """
+    if isinstance(model, Predictor):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return load_model(os.fspath(model))
+    if isinstance(model, type):
+        raise InputError(f"{model.__name__} is a class. Pass a fitted model: {model.__name__}(…).")
+    if not _is_model(model) and not callable(model):
+        raise InputError(
+            f"A {type(model).__name__} is not a model: it has no predict. "
+            "Pass a fitted model or a function of the table."
+        )
+    how = adapter_of(model)
+    return Predictor(model, source, how.kind, None, how.features, how.n_features, how.classes)
+
+
+def _is_model(model: Any) -> bool:
+    return hasattr(model, "predict") or hasattr(model, "predict_proba") or (
+        type(model).__name__ == "InferenceSession"
+    )  # fmt: skip
+
+
+def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
+    """Open a model file, or import a function, and get it ready to predict.
+
+    Parameters
+    ----------
+    source : str
+        A file: pickle or joblib (``.pkl``, ``.pickle``, ``.joblib``; see `fairaudit.safe_pickle`
+        for what these may contain), ``.skops``, ``.onnx``, ``.json`` or ``.ubj`` (xgboost),
+        ``.txt`` (lightgbm). Or ``package.module:function``: a function that takes a table.
+    trust : sequence of str
+        Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
+    """
+    source = os.fspath(source)
+    trusted = check_trust(trust)
+    spec = _FUNCTION.fullmatch(source)
+    if spec is not None and not os.path.exists(source):
+        return replace(predictor_of(_imported(spec[1], spec[2])), source=source)
+    path = Path(source)
+    stem = path.name.lower()
+    packed = next((end for end in _PACKED if stem.endswith(end)), "")
+    suffix = Path(stem.removesuffix(packed)).suffix
+    opened = OPEN.get(suffix)
+    if opened is None or (packed and opened is not open_pickle):
+        raise InputError(f"{source!r} is not a kind of model file that is known: {_UNDERSTOOD}.")
+    if path.exists() and not (path.is_file() or path.is_dir()):  # a device has no end
+        raise InputError(
+            f"{source!r} is not a file but a device or pipe. Save the model to a file."
+        )
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"There is no file {source!r}. Check the path of the model.") from None
+    except OSError as error:
+        raise InputError(f"The file {source!r} cannot be read: {error.strerror}.") from None
+    if not data:
+        raise InputError(f"{path.name} is empty. Save the model again.")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = opened(data, path.name, trusted)
+        except InputError as error:
+            saved = _versions(caught)
+            raise InputError(f"{error} {saved}" if saved else str(error)) from None
+    if isinstance(model, type) or not _is_model(model):
+        raise InputError(
+            f"{path.name} holds a {type(model).__name__}, not a fitted model. "
+            "Save the model itself, the object that has predict."
+        )
+    return replace(
+        predictor_of(model),
+        source=source,
+        sha256=hashlib.sha256(data).hexdigest(),
+        notes=_notes(caught),
+        guarded=not trusted,
+    )
+
+
+def _imported(module: str, name: str) -> Any:
+    add_working_directory()
+    try:
+        found = getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        missing = error.name or module
+        hint = (
+            "Check the name, and run where it can be imported"
+            if module == missing or module.startswith(f"{missing}.")
+            else f"Install what {module} needs"
+        )
+        raise InputError(f"There is no module {missing!r} for {module}:{name}. {hint}.") from None
+    except AttributeError as error:
+        raise InputError(
+            f"{module}:{name} is not found: {first_line(error)}. Check the name of the function."
+        ) from None
+    except Exception as error:  # the code of the module
+        raise InputError(
+            f"Importing {module} failed: {type(error).__name__}: {first_line(error)}. "
+            "Correct the module."
+        ) from error
+    return found
+
+
+def _versions(caught: Sequence[Any]) -> str:
+    """What scikit-learn says about files of other versions, as one sentence."""
+    seen: dict[str, list[str]] = {}
+    now = ""
+    for warning in caught:
+        message = warning.message
+        if type(message).__name__ == "InconsistentVersionWarning":
+            now = message.current_sklearn_version
+            names = seen.setdefault(str(message.original_sklearn_version), [])
+            if message.estimator_name not in names:
+                names.append(message.estimator_name)
+    return " ".join(
+        f"{SAVED_BY} {first_line(ValueError(version))} and opened by {now}: "
+        f"results may differ ({', '.join(names[:5])})."
+        for version, names in seen.items()
+    )
+
+
+def _notes(caught: Sequence[Any]) -> tuple[str, ...]:
+    others = [
+        first_line(warning.message)
+        for warning in caught
+        if type(warning.message).__name__ != "InconsistentVersionWarning"
+        and not issubclass(warning.category, (DeprecationWarning, PendingDeprecationWarning))
+    ]
+    versions = _versions(caught)
+    return tuple(dict.fromkeys([*([versions] if versions else []), *others]))
+
+
+def open_pickle(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
+    return load_pickle(data, name=name, trust=trust)
+
+
+OPEN: dict[str, Callable[[bytes, str, tuple[str, ...]], Any]] = {
+    ".joblib": open_pickle,
+    ".json": open_xgboost,
+    ".onnx": open_onnx,
+    ".pickle": open_pickle,
+    ".pkl": open_pickle,
+    ".skops": open_skops,
+    ".txt": open_lightgbm,
+    ".ubj": open_xgboost,
+}

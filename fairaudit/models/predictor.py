@@ -1,0 +1,220 @@
+"""A model that is ready to predict: which columns it takes, and what it says about them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.errors import FairAuditError, InputError
+from fairaudit.guard import no_side_effects
+from fairaudit.models.adapters import Adapter, adapter_of
+from fairaudit.models.answers import several_outcomes
+from fairaudit.safe_pickle import first_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SAVED_BY = "Saved by scikit-learn"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predictor:
+    """A model that is ready to predict.
+
+    Attributes
+    ----------
+    model : object
+    source : str or None
+        The file or function it came from; None for an object in memory.
+    kind : str
+        Its class, ``"onnx"`` or ``"function"``.
+    sha256 : str or None
+        Of the file.
+    features : tuple of str or None
+        The columns that it was fitted on, in order; None when it does not know.
+    n_features : int or None
+    classes : array or None
+    notes : tuple of str
+        What was noticed when the file was opened.
+    guarded : bool
+        Whether files written, processes and network are refused while it predicts: for files
+        whose classes are all on the allow-list.
+    """
+
+    model: Any = field(repr=False)
+    source: str | None
+    kind: str
+    sha256: str | None
+    features: tuple[str, ...] | None
+    n_features: int | None
+    classes: NDArray[Any] | None
+    notes: tuple[str, ...] = ()
+    guarded: bool = False
+
+    def columns(
+        self,
+        frame_columns: Sequence[str],
+        *,
+        outcome: str | None,
+        sensitive: Sequence[str],
+        other: Sequence[str] = (),
+    ) -> list[str]:
+        """Which columns of a table are the features of this model.
+
+        Parameters
+        ----------
+        frame_columns : sequence of str
+        outcome : str or None
+        sensitive : sequence of str
+            Features too, unless the number of features says otherwise.
+        other : sequence of str
+            Never features: identifiers, weights.
+        """
+        names = list(frame_columns)
+        if self.features is not None:
+            return self._named(names)
+        left = [name for name in names if name != outcome and name not in other]
+        without = [name for name in left if name not in sensitive]
+        if self.n_features is None or len(left) == self.n_features:
+            return left
+        if len(without) == self.n_features:
+            return without
+        for prefix in ("f", "Column_"):  # the names that boosters give to unnamed columns
+            automatic = [f"{prefix}{j}" for j in range(self.n_features)]
+            if set(automatic) <= set(left):
+                return automatic
+        raise InputError(
+            f"The model takes {self.n_features} features and does not know their names; the table "
+            f"has {len(left)} columns that could be features, {len(without)} without the sensitive "
+            "ones. Pass a table with the features only, or fit the model on named columns."
+        )
+
+    def _named(self, names: list[str]) -> list[str]:
+        features = self.features or ()
+        plain: dict[str, list[str]] = {}
+        for name in names:
+            plain.setdefault(folded(name), []).append(name)
+        found, missing = [], []
+        for feature in features:
+            # lightgbm and ONNX converters write "credit amount" as "credit_amount"
+            alike = [feature] if feature in names else plain.get(folded(feature), [])
+            if len(alike) == 1:
+                found.append(alike[0])
+            else:
+                near = get_close_matches(feature, names, n=1)
+                missing.append(f"{feature!r} (is it {near[0]!r}?)" if near else repr(feature))
+        if missing:
+            shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+            raise InputError(
+                f"The table lacks {len(missing)} of the {len(features)} features of the model: "
+                f"{shown}. Pass the table that the model was fitted for, or rename the columns."
+            )
+        return found
+
+    def predict(self, frame: pd.DataFrame, *, on: str = "scores") -> pd.DataFrame:
+        """Predictions for a table that holds the features, in order, and nothing else.
+
+        Parameters
+        ----------
+        frame : DataFrame
+        on : {"scores", "labels"}
+            ``"scores"``: a column ``score`` (probability of the second of two classes), a column
+            ``P(class)`` for each of more classes, or ``prediction``. ``"labels"``: ``label``.
+        """
+        import pandas as pd
+
+        if on not in ("scores", "labels"):
+            raise InputError(f"'on' must be 'scores' or 'labels'. Got {on!r} instead.")
+        adapter = adapter_of(self.model)
+        rows = self._rows(frame, adapter)
+        with self._explained(), no_side_effects(self.guarded):
+            if on == "scores":
+                values, names = adapter.scores(rows)
+            else:
+                values, names = _one_column(adapter.labels(rows)), ["label"]
+            values = np.asarray(values)
+        if values.ndim == 1:
+            values = values[:, None]
+        if values.ndim != 2 or len(values) != len(frame):
+            shape = " × ".join(map(str, values.shape))
+            raise InputError(
+                f"The model ({self.kind}) returned {shape} values for {len(frame)} rows. "
+                "It must return one row of predictions per row of the table."
+            )
+        table = pd.DataFrame(dict(zip(names, values.T, strict=True)), index=frame.index)
+        if values.dtype == object:
+            table = table.infer_objects()
+        _reject_unusable(table, self.kind)
+        return table
+
+    def _rows(self, frame: pd.DataFrame, adapter: Adapter) -> Any:
+        """The table as the model wants it: named as in the fit, or as an array."""
+        wanted = adapter.wants
+        if wanted is None:
+            return frame
+        if not isinstance(wanted, tuple):
+            return frame.to_numpy()
+        names = [str(name) for name in frame.columns]
+        if names == list(wanted):
+            return frame
+        if adapter.features is not None:
+            frame = frame.set_axis(names, axis=1)[self._named(names)]
+        elif len(names) != len(wanted):
+            raise InputError(
+                f"The model ({self.kind}) takes {len(wanted)} features. "
+                f"Got {len(names)} columns instead."
+            )
+        return frame.set_axis(list(wanted), axis=1)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except FairAuditError:
+            raise
+        except Exception as error:  # the code of the model
+            text = first_line(error)
+            if type(error).__name__ == "NotFittedError":
+                hint = "Fit it before it is saved."
+            elif re.search(r"nan|missing|null", text, re.IGNORECASE):
+                hint = "Fill or drop the missing values, or put an imputer into the model."
+            elif any(note.startswith(SAVED_BY) for note in self.notes):
+                hint = f"{self.notes[0]} Use the version that saved it, or save it again."
+            else:
+                hint = "Pass the columns that it was fitted on, with the same types."
+            raise InputError(
+                f"The model ({self.kind}) cannot predict for this table: {text}. {hint}"
+            ) from error
+
+
+def folded(name: str) -> str:
+    return re.sub(r"\W", "_", name)
+
+
+def _one_column(values: Any) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim > 1:
+        raise several_outcomes(array.shape[1])
+    return array
+
+
+def _reject_unusable(table: pd.DataFrame, kind: str) -> None:
+    for name in table.columns:
+        values = table[name]
+        bad = values.isna().to_numpy()
+        if values.dtype.kind == "f":
+            bad = bad | ~np.isfinite(values.to_numpy())
+        if bad.any():
+            raise InputError(
+                f"The model ({kind}) predicts a missing or infinite value for {int(bad.sum())} "
+                f"rows, the first in row {int(np.flatnonzero(bad)[0])}. Check the features there."
+            )

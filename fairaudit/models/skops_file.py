@@ -1,0 +1,87 @@
+"""Files of skops, under the same allow-list as pickles."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from typing import Any
+
+from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
+from fairaudit.guard import no_side_effects
+from fairaudit.models.answers import library
+from fairaudit.safe_pickle import (
+    add_working_directory,
+    check_made,
+    first_line,
+    is_allowed,
+    largest_unpacked,
+    refusal,
+)
+
+__all__ = ["open_skops"]
+
+
+_ALSO = ("numpy.dtype",)  # skops takes it from an array, never from a state
+
+
+def open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
+    skops_io = library("skops.io", name, '"fairaudit-icp[skops]"')
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_members(archive.infolist(), len(data), name)
+        needed = [str(full) for full in skops_io.get_untrusted_types(data=data)]
+    except FairAuditError:
+        raise
+    except Exception as error:  # of a file that skops cannot parse
+        raise _unreadable(name, error) from error
+    try:
+        known = {*trust, *_ALSO}
+        refused = [full for full in needed if full not in known and not is_allowed(full)]
+    except MissingDependencyError as error:
+        raise MissingDependencyError(f"{name}: {error}") from None
+    if refused:
+        raise InputError(refusal(name, refused))
+    if trust:
+        add_working_directory()
+    try:
+        with no_side_effects(not trust):
+            model = skops_io.loads(data, trusted=needed)
+    except FairAuditError:
+        raise
+    except Exception as error:  # of the classes that are filled
+        raise _unreadable(name, error) from error
+    check_made(model, name)
+    return model
+
+
+def _check_members(members: list[zipfile.ZipInfo], packed: int, name: str) -> None:
+    """Refuse archives that unpack to too much, or whose members point out of them."""
+    size = sum(part.file_size for part in members)
+    if size > largest_unpacked(packed):
+        raise InputError(
+            f"{name} unpacks to {size // 2**20} MiB from {packed:,} bytes. "
+            "Save the model again with less compression if that is meant."
+        )
+    seen = set()
+    for part in members:
+        path = part.filename.replace("\\", "/")
+        problem = None
+        if path.startswith("/") or ":" in path or ".." in path.split("/"):
+            problem = "outside of the archive"
+        elif stat.S_ISLNK(part.external_attr >> 16):
+            problem = "a symbolic link"
+        elif path in seen:
+            problem = "there twice"
+        if problem is not None:
+            raise InputError(
+                f"{name} has a member {first_line(ValueError(path))!r} that is {problem}. "
+                "It looks hostile: get the model from its author again."
+            )
+        seen.add(path)
+
+
+def _unreadable(name: str, error: Exception) -> InputError:
+    return InputError(
+        f"{name} cannot be read as a skops file: {first_line(error)}. Save the model again."
+    )

@@ -1,0 +1,78 @@
+"""What a name in a file stands for, and what the file may do with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from fairaudit.errors import MissingDependencyError
+
+PIP = {"sklearn": "scikit-learn"}
+
+
+class Refused(Exception):
+    """A name or an act that is not allowed."""
+
+
+class Absent(Exception):
+    """A name of an allowed package that the installed version does not have."""
+
+
+class Omitted:
+    """Stands for a part that predictions do not need: the distributions of a finished search."""
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a name stands for and what the file may do with it.
+
+    ``refer``: hold it; ``make``: create one without calling it; ``call``: call `run` with the
+    arguments; ``omit``: anything, to no effect; ``trust``: whatever pickle allows.
+    """
+
+    value: Any
+    role: str
+    run: Callable[..., Any] | None = None
+    fillable: bool = False
+
+
+def require(condition: object) -> None:
+    if not condition:
+        raise Refused
+
+
+def add_working_directory() -> None:
+    """Let modules of the current directory be found, after those that are installed."""
+    here = os.getcwd()
+    if here not in sys.path and "" not in sys.path:
+        sys.path.append(here)
+
+
+def module_of(name: str) -> Any:
+    package = name.partition(".")[0]
+    try:
+        import_module(package)
+    except ImportError:
+        raise MissingDependencyError(
+            f"the model needs {package}, which is not installed. "
+            f"Install it: pip install {PIP.get(package, package)}"
+        ) from None
+    try:
+        return import_module(name)
+    except ImportError:
+        raise Absent(package) from None
+
+
+def attribute(full: str) -> Any:
+    module, _, name = full.rpartition(".")
+    try:
+        return getattr(module_of(module), name)
+    except AttributeError:
+        raise Absent(module.partition(".")[0]) from None

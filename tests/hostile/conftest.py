@@ -1,0 +1,6 @@
+"""The hostile corpus is imported by its file names, also by `torture.py`."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

@@ -1,0 +1,149 @@
+"""Honest model files: every estimator, in every form that people save models in."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.utils import all_estimators
+
+__all__ = ["FORMS", "MODELS", "X", "fitted", "saved"]
+
+_RNG = np.random.default_rng(3)
+X = pd.DataFrame(_RNG.gamma(2.0, size=(60, 3)), columns=["income", "debt", "amount"])
+Y = (X["income"] + 0.3 * _RNG.normal(size=60) > 1.5).astype(int).to_numpy()
+AMOUNT = (X["income"] * 2 + X["debt"] + 0.1).to_numpy()
+_SMALL = {"n_estimators": 3, "max_iter": 50, "cv": 2, "n_subsets": 2, "max_subpopulation": 50}
+
+Make = Callable[[], Any]
+MODELS: dict[str, tuple[list[Make], bool]] = {}  # ways to make one; is it a classifier
+
+
+def _every(kind: str) -> Iterator[tuple[str, list[Make]]]:
+    """Estimators of scikit-learn; some want another estimator, or a list of them."""
+    first: Any = LogisticRegression() if kind == "classifier" else Ridge()
+    for name, cls in all_estimators(kind):
+        yield name, [cls, lambda c=cls: c(first), lambda c=cls: c([("a", first), ("b", first)])]
+
+
+def _others() -> dict[str, Make]:
+    import fairaudit as fa
+
+    logistic = LogisticRegression()
+    numbers = ColumnTransformer([("n", StandardScaler(), [0, 1]), ("c", OneHotEncoder(
+        handle_unknown="ignore"), [2])])  # fmt: skip
+    return {
+        "pipeline": lambda: make_pipeline(SimpleImputer(), StandardScaler(), logistic),
+        "columns": lambda: make_pipeline(numbers, logistic),
+        "functions": lambda: make_pipeline(FunctionTransformer(np.log1p), logistic),
+        "grid": lambda: GridSearchCV(make_pipeline(StandardScaler(), logistic), {}, cv=2),
+        "random search": lambda: RandomizedSearchCV(
+            logistic, {"C": [0.1, 1.0]}, n_iter=2, random_state=0
+        ),
+        "calibrated forest": lambda: CalibratedClassifierCV(RandomForestClassifier(3), cv=2),
+        "parallel forest": lambda: RandomForestClassifier(3, n_jobs=2),
+        "xgboost": lambda: _imported("xgboost").XGBClassifier(n_estimators=3, n_jobs=1),
+        "lightgbm": lambda: _imported("lightgbm").LGBMClassifier(
+            n_estimators=3, n_jobs=1, verbose=-1, min_child_samples=5
+        ),
+        "fairicp": lambda: _Remedy(fa.FairICPClassifier(steps=20, validation_fraction=0.0)),
+        "hgr": lambda: _Remedy(fa.HGRClassifier(epochs=3, random_state=0)),
+        "fdl": lambda: _Remedy(fa.FDLClassifier(steps=20, validation_fraction=0.0)),
+    }
+
+
+def _imported(name: str) -> Any:
+    return __import__(name)
+
+
+class _Remedy:
+    """Fits one of our own remedies as the others are fitted, and gives it back."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def get_params(self) -> dict[str, Any]:
+        return {}
+
+    def fit(self, X: Any, y: Any) -> Any:
+        return self.estimator.fit(X, y, sensitive_features=np.arange(len(y)) % 2)
+
+
+for _name, _makes in _every("classifier"):
+    MODELS[_name] = (_makes, True)
+for _name, _makes in _every("regressor"):
+    MODELS[_name] = (_makes, False)
+for _name, _make in _others().items():
+    MODELS[_name] = ([_make], True)
+
+
+def fitted(name: str) -> tuple[Any, Any] | None:
+    """A fitted model and the table that it takes; None if a small table cannot fit it."""
+    makes, is_classifier = MODELS[name]
+    y = Y if is_classifier else AMOUNT
+    both = np.column_stack([y, y[::-1]])
+    tables = ((X.to_numpy(), y), (X.to_numpy(), both), (X.to_numpy()[:, 0], y))
+    for make in makes:
+        for table, outcome in tables:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                try:
+                    model = make()
+                    known = model.get_params()
+                    if known:
+                        model.set_params(**{k: v for k, v in _SMALL.items() if k in known})
+                    return model.fit(table, outcome), table
+                except (ValueError, TypeError, AttributeError, IndexError, ImportError):
+                    continue  # it wants other arguments, several outcomes, or one column
+    return None
+
+
+def _joblib(model: Any, compress: int) -> bytes:
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer, compress=compress)
+    return buffer.getvalue()
+
+
+def _skops(model: Any) -> bytes:
+    import skops.io
+
+    return skops.io.dumps(model)
+
+
+FORMS: dict[str, tuple[str, Callable[[Any], bytes]]] = {
+    "pickle 2": ("model.pkl", lambda m: pickle.dumps(m, protocol=2)),
+    "pickle 4": ("model.pkl", lambda m: pickle.dumps(m, protocol=4)),
+    "pickle 5": ("model.pkl", lambda m: pickle.dumps(m, protocol=5)),
+    "joblib": ("model.joblib", lambda m: _joblib(m, 0)),
+    "joblib packed": ("model.joblib", lambda m: _joblib(m, 3)),
+    "skops": ("model.skops", _skops),
+}
+
+
+def saved(model: Any, form: str) -> tuple[str, bytes] | None:
+    """A file name and its bytes; None where skops cannot save such a model or read its own file."""
+    name, dump = FORMS[form]
+    if form != "skops":
+        return name, dump(model)
+    try:
+        import skops.io
+
+        data = dump(model)
+        skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data))
+    except Exception:  # skops raises anything for what it does not know
+        return None
+    return name, data

@@ -1,0 +1,78 @@
+"""The second line: what a model would do if the checks before it had a hole."""
+
+import os
+import pickle
+import socket
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from fairaudit.errors import InputError
+from fairaudit.guard import no_side_effects
+from fairaudit.models import load_model
+from fairaudit.models.onnx_scan import external_files
+
+
+@pytest.mark.parametrize(
+    "act, told",
+    [
+        (lambda path: Path(path).write_text("x"), "write the file"),
+        (lambda path: os.open(path, os.O_APPEND), "write the file"),
+        (lambda path: os.open(path, os.O_CREAT), "write the file"),
+        (lambda path: os.mkdir(path), "os.mkdir"),
+        (lambda path: os.system(f"touch {path}"), "os.system"),
+        (lambda path: subprocess.run(["touch", path]), "subprocess.Popen"),
+        (lambda path: socket.create_connection(("127.0.0.1", 9)), "socket."),
+        (lambda path: pickle.loads(b"cos\nsystem\n."), "pickle.find_class"),
+    ],
+    ids=["write", "append", "create", "folder", "shell", "process", "socket", "pickle"],
+)
+def test_side_effects_are_refused(tmp_path, act, told):
+    path = str(tmp_path / "canary")
+    with no_side_effects(), pytest.raises(InputError, match="which no saved model does") as error:
+        act(path)
+    assert told in str(error.value) and str(error.value).isprintable()
+    assert not os.path.exists(path)
+
+
+def test_reading_is_allowed_and_the_guard_ends(tmp_path):
+    path = tmp_path / "file"
+    path.write_text("x")
+    with no_side_effects():
+        with no_side_effects():
+            pass
+        assert path.read_text() == "x"
+        with pytest.raises(InputError):
+            path.write_text("y")
+    path.write_text("y")
+    with no_side_effects(False):
+        path.write_text("z")
+
+
+def test_predictions_of_a_file_are_guarded(tmp_path, monkeypatch):
+    table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
+    path = tmp_path / "model.pkl"
+    path.write_bytes(pickle.dumps(LogisticRegression().fit(table, [0, 1, 0, 1])))
+    predictor = load_model(str(path))
+    monkeypatch.setattr(
+        LogisticRegression, "predict_proba", lambda self, X: (tmp_path / "canary").touch()
+    )
+    with pytest.raises(InputError, match="which no saved model does"):
+        predictor.predict(table)
+    assert not (tmp_path / "canary").exists()
+
+
+def test_devices_are_not_read(tmp_path):
+    (tmp_path / "model.pkl").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="device or pipe"):
+        load_model(str(tmp_path / "model.pkl"))
+
+
+@pytest.mark.parametrize("data", [b"\x0a\x05x", b"\x0b", b"\x80", b"\xff" * 20])
+def test_what_is_not_a_protocol_buffer(data):
+    with pytest.raises(ValueError, match=r"file|protocol"):
+        external_files(data)
+    assert external_files(b"\x09" + bytes(8) + b"\x0d" + bytes(4)) == []
