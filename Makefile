@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: setup demo test lint bench validity clean
+.PHONY: setup demo test lint bench validity torture clean
 
 setup: $(STAMP)
 
@@ -38,6 +38,10 @@ bench: $(STAMP)
 validity: $(STAMP)
 	$(BIN)/python tests/validity/size.py --replications 1000
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
+
+# About half an hour. The counts of docs/reliability.md.
+torture: $(STAMP)
+	$(BIN)/python tests/hostile/torture.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

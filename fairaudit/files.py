@@ -131,10 +131,18 @@ def _by_arrow(shown: str, data: bytes, form: str) -> pd.DataFrame:
         else:
             table = pa.feather.read_table(pa.BufferReader(data))
         _reject_twice(shown, table.column_names)  # before pandas or Arrow stumble over it
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _unreadable(shown, form, error) from None
+    try:
         return _with_plain_index(table.to_pandas())
-    except (pa.ArrowException, OSError) as error:
-        why = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"The file {shown} is not a readable {form} file: {why}.") from None
+    except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError) as error:
+        # what pandas noted about the columns is JSON in the file, and may be damaged
+        raise _unreadable(shown, form, error) from None
+
+
+def _unreadable(shown: str, form: str, error: Exception) -> InputError:
+    why = " ".join(str(error).split()).rstrip(".")
+    return InputError(f"The file {shown} is not a readable {form} file: {why}. Write it again.")
 
 
 def _with_plain_index(frame: pd.DataFrame) -> pd.DataFrame:
