@@ -6,7 +6,7 @@ rows that neither training nor the choice has seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ class RemedyResult:
         ``"misclassified"`` (a share) or ``"mean squared error"``.
     curve : DataFrame
         Every model on the rows for choosing: ``mu``, ``loss``, ``kpc``, ``deo``, ``p_value``,
-        ``chosen``.
+        ``chosen``; ``p_train`` is the test on the training rows.
     mixture : DataFrame
         The trivial alternative on these rows: plain training, mixed at random with a constant.
     rows : dict
@@ -313,7 +313,7 @@ def repair(
     path.models[:] = [_pipeline(encoder, one) for one in path.models]
     if rule.value is not None and rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
-    curve, mixture = _curve(table, parts["choice"], path, features, plan, seed, progress)
+    curve, mixture = _curve(table, parts, path, features, plan, seed, progress)
     place, because = rule.choose(curve, path.models)
     chosen, value = path.models[place], path.values[place]
     saved, content = _as_file(chosen, out)
@@ -396,15 +396,17 @@ class _Rule:
                 "(--steps)."
             )
         clear = max(_CLEAR, self.alpha)
-        passed = usable[~(usable["p_value"] <= clear)]
+        passed = usable[~(usable["p_value"] <= clear) & ~(usable["p_train"] <= self.alpha)]
+        where = (
+            f"p > {clear:g} on the rows for choosing and p > {self.alpha:g} on those of training"
+        )
         if passed.empty:
             return int(usable["kpc"].idxmin()), (
-                "the smallest KPC on the rows for choosing; there no model's test has "
-                f"p > {clear:g}"
+                f"the smallest KPC on the rows for choosing; no model's test has {where}"
             )
         return int(passed["loss"].idxmin()), (
-            f"the smallest loss among the {len(passed)} of {len(curve)} models whose test on the "
-            f"rows for choosing has p > {clear:g}"
+            f"the smallest loss among the {len(passed)} of {len(curve)} models whose test has "
+            f"{where}"
         )
 
 
@@ -495,53 +497,67 @@ def _pipeline(encoder: Any, model: Any) -> Any:
 
 
 def _curve(
-    table: Rows, rows: Index, path: TrainedPath, features: list[str], plan: Plan, seed: int,
-    progress: Progress | None,
+    table: Rows, parts: Mapping[str, Index], path: TrainedPath, features: list[str], plan: Plan,
+    seed: int, progress: Progress | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
-    """Loss, KPC, DEO and p-value of every model, and the trivial mixture, on these rows."""
+    """Every model and the trivial mixture on the rows for choosing.
+
+    ``p_train`` is the test on the training rows: training flatters it, so that a model which
+    fails even there is not fair.
+    """
     import pandas as pd
 
     from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
 
     hear = progress or (lambda what, done, total: None)
-    X = table.frame.iloc[rows][features]
-    outcome, attributes = table.outcome.take(rows), [c.take(rows) for c in table.attributes]
     total = len(path.models)
-    scores, found = [scores_of(model, X) for model in path.models], []
+
+    def seen(name: str) -> tuple[list[Array], Column, list[Column], Column | None]:
+        rows = parts[name]
+        X = table.frame.iloc[rows][features]
+        return (
+            [scores_of(model, X) for model in path.models], table.outcome.take(rows),
+            [c.take(rows) for c in table.attributes],
+            None if table.ids is None else table.ids.take(rows),
+        )  # fmt: skip
+
+    scores, outcome, attributes, _ = seen("choice")
+    found = []
     for number, (value, one) in enumerate(zip(path.values, scores, strict=True)):
         hear("curve", number, total + 1)
         constant = bool((one == one[0]).all())
         found.append({"mu": value, **evaluate(one, outcome, attributes), "constant": constant})
     curve = pd.DataFrame(found)
     hear("curve", total, total + 1)
-    varied = [k for k in range(total) if not found[k]["constant"]]
-    ids = None if table.ids is None else table.ids.take(rows)
-    tested = _p_values([scores[k] for k in varied], outcome, attributes, ids, plan)
-    for k, p in zip(varied, tested, strict=True):
-        curve.loc[k, "p_value"] = p
+    for name, column in (("choice", "p_value"), ("train", "p_train")):
+        curve[column] = _p_values(*seen(name), plan)
     return curve, mixture(scores[0], outcome, attributes, seed)
 
 
 def _p_values(
     scores: list[Array], outcome: Column, attributes: list[Column], ids: Column | None, plan: Plan
 ) -> list[float]:
-    """Of every model, by the same copies."""
+    """Of every model, by the same copies; 1 for a constant."""
     from fairaudit.permute.icp import ICP
     from fairaudit.table import AuditTable
     from fairaudit.testing.core import Question, run_tests
     from fairaudit.testing.statistic import statistic_named
 
-    if not scores:
-        return []
     drawn = Permutations(n=max(_COPIES, int(10 / plan.alpha)), seed=plan.permutations.seed)
-    tables = [AuditTable.of(one, attributes, outcome, ids=ids) for one in scores]
+    varied = [k for k, one in enumerate(scores) if not (one == one[0]).all()]
+    p = [1.0] * len(scores)
+    if not varied:
+        return p
+    tables = [AuditTable.of(scores[k], attributes, outcome, ids=ids) for k in varied]
     fitted = ICP(plan.density, plan.folds).prepare(
         outcome, tables[0].attributes, steps=drawn.steps, seed=drawn.seed,
         units=None if ids is None else ids.codes,
     )  # fmt: skip
     asked = [Question(table) for table in tables]
     found = run_tests(asked, fitted, statistic_named(plan.statistic), drawn)
-    return [result.p_value for result in found]
+    for k, result in zip(varied, found, strict=True):
+        p[k] = result.p_value
+    return p
 
 
 def _identity(

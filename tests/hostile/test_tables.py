@@ -413,13 +413,11 @@ def test_a_script_in_names_and_levels_does_not_run(tmp_path, frame):
 )
 def test_damaged_notes_of_pandas_in_parquet(tmp_path, note):
     """Found by fuzzing: what pandas notes about the columns is JSON in the file."""
-    pa = pytest.importorskip("pyarrow")
-    import pyarrow.parquet
-
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     from fairaudit.errors import InputError
     from fairaudit.files import read_tables
 
     table = pa.table({"x": [1, 2]}).replace_schema_metadata({b"pandas": note})
-    pa.parquet.write_table(table, tmp_path / "t.parquet")
+    parquet.write_table(table, tmp_path / "t.parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         read_tables([str(tmp_path / "t.parquet")])
