@@ -397,9 +397,7 @@ class _Rule:
             )
         clear = max(_CLEAR, self.alpha)
         passed = usable[~(usable["p_value"] <= clear) & ~(usable["p_train"] <= self.alpha)]
-        where = (
-            f"p > {clear:g} on the rows for choosing and p > {self.alpha:g} on those of training"
-        )
+        where = f"p > {clear:g} on the rows for choosing and > {self.alpha:g} on the training rows"
         if passed.empty:
             return int(usable["kpc"].idxmin()), (
                 f"the smallest KPC on the rows for choosing; no model's test has {where}"

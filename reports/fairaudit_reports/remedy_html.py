@@ -226,7 +226,7 @@ def _curve(result: RemedyResult) -> Markup:
         class_="curve",
     )  # fmt: skip
     head = [("Model", None), (_capital(result.loss_name), "n"), ("KPC", "n"), ("DEO", "n"),
-            ("p", "n"), ("Choice", None)]  # fmt: skip
+            ("p", "n"), ("p, training rows", "n"), ("Choice", None)]  # fmt: skip
     with_deo = any(math.isfinite(one["deo"]) for one in rows)
     body = (_model(one, result, with_deo) for one in rows)
     return _section(
@@ -254,7 +254,10 @@ def _model(one: dict[Any, Any], result: RemedyResult, with_deo: bool) -> Markup:
         h.cell(loss_text(one["loss"], result.loss_name), _capital(result.loss_name), "n"),
         h.cell(h.fixed(one["kpc"]), "KPC", "n"),
         *([h.cell(h.fixed(one["deo"]), "DEO", "n")] if with_deo else []),
-        h.cell(h.chance(one["p_value"]) if one["p_value"] == one["p_value"] else "–", "p", "n"),
+        *(
+            h.cell(h.chance(one[name]) if one[name] == one[name] else "–", label, "n")
+            for name, label in (("p_value", "p"), ("p_train", "p, training rows"))
+        ),
         h.cell(tag("span", mark, "chosen", class_="good") if one["chosen"] else None, "Choice"),
     ]
     return h.row(*cells)

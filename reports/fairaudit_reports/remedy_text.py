@@ -83,10 +83,11 @@ def _verdicts(result: RemedyResult) -> list[tuple[str, AuditResult, str]]:
 
 def _rest(result: RemedyResult) -> list[str]:
     rows = result.rows
-    curve = [[result.symbol, "loss", "KPC", "DEO", "p", ""]] + [
+    curve = [[result.symbol, "loss", "KPC", "DEO", "p", "p, training rows", ""]] + [
         [
             f"{one['mu']:g}", loss_text(one["loss"], result.loss_name), fixed(one["kpc"]),
-            fixed(one["deo"]), p_text(one["p_value"]), "chosen" if one["chosen"] else "",
+            fixed(one["deo"]), p_text(one["p_value"]), p_text(one["p_train"]),
+            "chosen" if one["chosen"] else "",
         ]
         for one in result.curve.to_dict("records")
     ]  # fmt: skip
