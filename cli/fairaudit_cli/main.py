@@ -25,6 +25,7 @@ COMMANDS = {
     "remedy": "train a model towards equalized odds, and audit it before and after",
     "compare": "audit several models on one table: loss, KPC, DEO, p and verdict of each",
     "demo": "write a model and a lending table, and audit them",
+    "reproduce": "run the experiments of the FairICP paper again",
     "doctor": "show what is installed, what is missing and how to install it",
 }
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.experiments.paper import TABLE1
+from fairaudit.experiments.paper import RUNTIME, TABLE1
 from fairaudit.experiments.real import METHODS, TASKS, frontier_at, methods, split_rows
 from fairaudit.experiments.runner import Unit
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["WORK", "rows_of", "summary", "units"]
+__all__ = ["WORK", "figure", "rows_of", "runtime_page", "summary", "units"]
 
 WORK = split_rows
 _LEVEL = 0.05
@@ -110,3 +110,28 @@ def _line(title: str, row: Any) -> str:
             f"{row['kpc']:.4f} | {shown('kpc_random', '.4f')} | {power} | {theirs} | "
             f"{shown('deo', '.3f')} | {shown('seconds', '.1f')} | "
             f"{row['splits']:.0f} |")  # fmt: skip
+
+
+def figure(frame: pd.DataFrame) -> Any:
+    """Loss against KPC, power and DEO; a column per data set."""
+    from fairaudit.experiments.figures import panels
+
+    power = frame.assign(power=(frame["p_paper"] <= _LEVEL).where(frame["p_paper"].notna()))
+    return panels(power.astype({"power": float}), panel=("task",), parameter="value",
+                  titles=METHODS | {"mixture": "trivial mixture"},
+                  measures={"kpc": "KPC", "power": "power, the paper's statistic", "deo": "DEO"},
+                  name=lambda key: TASKS[key[0]].title)  # fmt: skip
+
+
+def runtime_page(frame: pd.DataFrame) -> list[str]:
+    """CPU seconds for one point, the paper's beside ours (a curve divided by its points)."""
+    ours = frame.dropna(subset=["seconds"]).groupby(["task", "method"])["seconds"].mean()
+    lines = ["| task | method | CPU s | paper, s |", "|---|---|---|---|"]
+    for task in [name for name in TASKS if name in ours.index.get_level_values(0)]:
+        for method, seconds in ours[task].items():
+            if method not in METHODS:
+                continue
+            paper = RUNTIME[task].get(_OURS.get(method, method))
+            lines.append(f"| {TASKS[task].title} | {METHODS[method]} | {seconds:.1f} | "
+                         f"{'' if paper is None else f'{paper:.0f}'} |")  # fmt: skip
+    return lines

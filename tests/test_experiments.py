@@ -1,0 +1,96 @@
+"""`fairaudit reproduce`, small: every experiment runs, resumes, and writes its files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairaudit as fa
+from fairaudit.datasets import Dataset
+from fairaudit.experiments import EXPERIMENTS, quality, real, reproduce, simulations, table1
+from fairaudit.experiments.runner import run_units
+from fairaudit_cli import main as cli
+
+pytest.importorskip("torch")
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """One or two cells of each experiment, and a generated table in place of COMPAS."""
+    monkeypatch.setattr(quality, "RELEVANT", (1,))
+    monkeypatch.setattr(quality, "IRRELEVANT", (0, 5))
+    monkeypatch.setattr(simulations, "K", (1,))
+    monkeypatch.setattr(simulations, "W", (0.9,))
+    monkeypatch.setattr(simulations, "MUS", (0.0, 0.8))
+    monkeypatch.setattr(simulations, "COPIES", 19)
+    monkeypatch.setattr(real, "COPIES", 19)
+    monkeypatch.setattr(real, "MUS", (0.0, 0.8))
+    tasks = {"compas": real.Task("COMPAS", generated)}
+    monkeypatch.setattr(real, "TASKS", tasks)
+    monkeypatch.setattr(table1, "TASKS", tasks)
+    every = real.methods
+
+    def some(task, predictor="mlp"):
+        wanted = {k: v for k, v in every(task, predictor).items() if k in ("kernel", "reduction")}
+        wanted["kernel"].estimator.set_params(steps=20)
+        wanted["reduction"].estimator.set_params(max_iter=2)
+        return wanted
+
+    monkeypatch.setattr(real, "methods", some)
+    monkeypatch.setattr(table1, "methods", some)
+    monkeypatch.setattr(table1.units, "__kwdefaults__", {
+        "tasks": ("compas",), "only": tuple(real.METHODS), "predictor": "mlp",
+    })  # fmt: skip
+
+
+def generated():
+    rng = np.random.default_rng(0)
+    sex, race, y = rng.integers(0, 2, (3, 500))
+    X = pd.DataFrame({"x": y + rng.normal(size=500), "z": sex + race * y + rng.normal(size=500)})
+    return Dataset("generated", X, y.astype(float), pd.DataFrame({"sex": sex, "race": race}))
+
+
+@pytest.mark.parametrize("name", [n for n in EXPERIMENTS if n != "quality-maf"])
+def test_every_experiment(small, name, tmp_path, capsys):
+    arguments = ["reproduce", name, "--runs", "1", "--out", str(tmp_path)]
+    assert cli.main(arguments) == 0
+    frame = pd.read_csv(tmp_path / f"{name}.csv")
+    page = (tmp_path / f"{name}.md").read_text()
+    assert len(frame) >= 4 and "| " in page and "fairaudit-icp" in page and "nan" not in page
+    drawn = name.startswith("simulation") or name in ("tradeoff", "linear")
+    assert (tmp_path / f"{name}.png").exists() == drawn
+    assert cli.main(arguments) == 2
+    assert "--resume" in capsys.readouterr().err
+
+
+def test_more_runs_go_on_where_the_first_ended(tmp_path):
+    seen = []
+
+    def work(cell, run):
+        seen.append((cell, run))
+        return [{"cell": cell, "run": run, "value": np.random.default_rng(run).random()}]
+
+    def units(runs):
+        return [(cell, run) for run in range(runs) for cell in "ab"]
+
+    store = tmp_path / "x.jsonl"
+    run_units(work, units(1), store)
+    more = run_units(work, units(3), store, resume=True)
+    assert seen == units(3) and len(more) == 6
+    fresh = run_units(work, units(3), tmp_path / "y.jsonl")
+    assert more.equals(fresh)
+    assert len([json.loads(line) for line in store.read_text().splitlines()]) == 7
+
+
+def test_frontier_between_points():
+    points = np.array([[0.3, 0.04], [0.35, 0.06], [0.4, 0.02], [0.5, 0.0]])
+    assert real.frontier_at(points, 0.03) == pytest.approx([0.35, 0.03])  # skips what is worse
+    assert real.frontier_at(points, 0.05) == pytest.approx([0.3, 0.04])
+    assert real.frontier_at(points, -0.1) is None
+
+
+def test_unknown_experiment(tmp_path):
+    with pytest.raises(fa.InputError, match="Use one of: quality"):
+        reproduce("figure9", tmp_path)
