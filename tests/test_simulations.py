@@ -1,8 +1,5 @@
 """The paper's simulations follow the laws they state, and ICP beats CP on them."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.stats import kstest, norm
@@ -51,6 +48,21 @@ def test_the_true_density_serves_as_an_oracle():
     assert pairs.log_density(rows, rows) == pytest.approx(table.log_density(table.Y, table.A))
 
 
+def test_settings_of_the_authors_program():
+    """Independent standardized attributes, and the variance of Y given A that follows."""
+    one = datasets.simulate_1(40_000, 3, w=0.6, settings="program")
+    two = datasets.simulate_2(40_000, 3, w=0.6, settings="program")
+    for table, variance in ((one, 3 * 0.4 + 3 + 6), (two, 0.4 + 1 + 2)):
+        assert np.corrcoef(table.A.T) == pytest.approx(np.eye(table.A.shape[1]), abs=0.03)
+        assert table.A.mean(axis=0) == pytest.approx(0, abs=0.03)
+        assert table.A.std(axis=0) == pytest.approx(1, abs=0.03)
+        assert table.variance == pytest.approx(variance)
+        left = table.Y - table.A @ table.slope
+        assert left.var() == pytest.approx(variance, rel=0.03)
+    with pytest.raises(InputError, match="'text' or 'program'"):
+        datasets.simulate_1(settings="code")
+
+
 @pytest.mark.parametrize("bad", [{"n": 0}, {"k": 0}, {"w": 1.5}, {"sigma2": 0}])
 def test_bad_input(bad):
     with pytest.raises(InputError, match=f"'{next(iter(bad))}' parameter"):
@@ -58,10 +70,9 @@ def test_bad_input(bad):
 
 
 def test_icp_is_closer_to_the_oracle_than_cp():
-    path = Path(__file__).parents[1] / "benchmarks" / "permutation_quality.py"
-    spec = importlib.util.spec_from_file_location("permutation_quality", path)
-    quality = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(quality)
-    tv = np.array([quality.distances(5, 20, seed, maf=False) for seed in range(4)])
+    from fairaudit.experiments.quality import distance_rows
+
+    rows = [distance_rows("linear", 5, 20, run) for run in range(4)]
+    tv = np.array([[one["distance"] for one in pair] for pair in rows])
     assert ((tv > 0) & (tv < 1)).all()
     assert tv[:, 0].mean() < 0.7 * tv[:, 1].mean()
