@@ -1,8 +1,19 @@
-"""The paper's own numbers (Lai, Cheng, Guan 2025, Table 1 and the table of running times)."""
+"""The paper's own numbers and settings (Lai, Cheng, Guan 2025)."""
 
 from __future__ import annotations
 
-__all__ = ["RUNTIME", "TABLE1"]
+from typing import Any
+
+__all__ = ["RUNTIME", "TABLE1", "flow_settings"]
+
+
+def flow_settings() -> dict[str, Any]:
+    """Of the flows in the paper's simulations."""
+    from fairaudit.density.training import Training
+
+    training = Training(learning_rate=0.1, l1=0.01)
+    return {"components": 1, "hidden_layers": 1, "hidden": None, "training": training}
+
 
 #: task → method → (loss, its standard deviation, KPC, power, DEO or None)
 TABLE1: dict[str, dict[str, tuple[float, float, float, float, float | None]]] = {

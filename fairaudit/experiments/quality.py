@@ -17,7 +17,7 @@ from fairaudit.density.base import LocationScale, PairDensity
 from fairaudit.density.flows import MAF
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.inverse import GraphicalLassoGaussian, MAFInverse
-from fairaudit.density.training import Training
+from fairaudit.experiments.paper import flow_settings
 from fairaudit.experiments.runner import Unit
 from fairaudit.kernels import Array
 
@@ -67,11 +67,8 @@ def _swap_law(pairs: PairDensity, n: int) -> Array:
 
 def _densities(width: int, estimate: str) -> dict[str, Any]:
     """q(y|a) for ICP and q(a|y) for CP."""
-    if estimate == "maf":  # as the paper sets them for its simulations
-        flow: dict[str, Any] = {
-            "components": 1, "hidden_layers": 1, "hidden": None,
-            "training": Training(learning_rate=0.1, l1=0.01),
-        }  # fmt: skip
+    if estimate == "maf":
+        flow = flow_settings()
         return {"ICP": MAF(**flow), "CP": MAFInverse(**flow)}
     if width == 1:
         return {"ICP": Gaussian("ols"), "CP": GraphicalLassoGaussian("empirical")}

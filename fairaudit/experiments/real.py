@@ -31,7 +31,6 @@ class Task:
     title: str
     load: Callable[[], Dataset]
     regression: bool = False
-    states: tuple[str, ...] = ()
 
     @property
     def encode(self) -> str:

@@ -10,7 +10,7 @@ import fairaudit as fa
 from fairaudit.datasets import simulate_1, simulate_2
 from fairaudit.density.flows import MAF
 from fairaudit.density.inverse import MAFInverse
-from fairaudit.density.training import Training
+from fairaudit.experiments.paper import flow_settings
 from fairaudit.experiments.runner import Unit
 
 if TYPE_CHECKING:
@@ -70,10 +70,7 @@ def curve_rows(number: int, k: int, w: float, method: str, run: int) -> list[dic
 
 
 def _estimator(method: str, table: Any) -> Any:
-    flow: dict[str, Any] = {
-        "components": 1, "hidden_layers": 1, "hidden": None,
-        "training": Training(learning_rate=0.1, l1=0.01),
-    }  # fmt: skip
+    flow = flow_settings()
     kinds = {
         "fairicp": (fa.FairICPRegressor, MAF(**flow)),
         "oracle": (fa.FairICPRegressor, table.log_density),
