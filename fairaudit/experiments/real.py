@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 import fairaudit as fa
 from fairaudit.columns import columns_from
@@ -21,6 +22,7 @@ __all__ = ["METHODS", "TASKS", "Method", "Task", "frontier_at", "methods", "spli
 
 TRAIN = 0.6
 COPIES = 99
+BOOSTING: dict[str, Any] = {"max_iter": 40, "max_leaf_nodes": 8, "early_stopping": False}
 MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -67,6 +69,7 @@ METHODS = {
     "adversarial": "FairICP (adversarial)",
     "hgr": "HGR",
     "fdl": "FDL",
+    "corrected": "FairICP, correction of boosting",
     "gerryfair": "GerryFair",
     "reduction": "Reduction",
 }
@@ -103,9 +106,26 @@ def methods(task: str, predictor: str = "mlp") -> dict[str, Method]:
         del found["kernel-ce"]
     if not regression:
         found |= _games(predictor)
+        if predictor == "mlp":
+            found["corrected"] = (CorrectedBoosting(), "mu", MUS)
     if task == "acsincome":  # reduction: categorical attributes only
         del found["reduction"]
     return {name: Method(METHODS[name], *parts) for name, parts in found.items()}
+
+
+class CorrectedBoosting(BaseEstimator):
+    """Gradient boosting on one half of the rows, and its correction on the other."""
+
+    def fit_path(self, X: Any, y: Array, sensitive_features: Any, mus: Any) -> list[Any]:
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        half = len(y) // 2
+        model = HistGradientBoostingClassifier(**BOOSTING).fit(X.iloc[:half], y[:half])
+        corrected = fa.ICPPostProcessor(model, options={"steps": 200})
+        found: list[Any] = corrected.fit_path(
+            X.iloc[half:], y[half:], sensitive_features.iloc[half:], mus
+        )
+        return found
 
 
 def _games(predictor: str) -> dict[str, tuple[Any, str, tuple[float, ...]]]:
