@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["panels"]
 
-_COLOURS = ("#1f5f8b", "#b5541c", "#3a7d44", "#7a4d9f", "#a38a00", "#8c2f39", "#555555", "#2a9d8f")
+_COLOURS = ("#1f5f8b", "#b5541c", "#3a7d44", "#7a4d9f", "#a38a00", "#8c2f39", "#555555", "#2a9d8f",
+            "#111111", "#d08ba7")  # fmt: skip
 
 
 def panels(
@@ -52,10 +53,13 @@ def panels(
                 means = points[["loss", measure]].mean().dropna()
                 if means.empty:
                     continue
-                dashed = method == "mixture"
+                dashed, limits = method == "mixture", axis.get_ylim()
                 axis.plot(means[measure], means["loss"], color=colour, label=title, linewidth=1.2,
                           marker=None if dashed else "o", markersize=3.5,
                           linestyle="--" if dashed else "-")  # fmt: skip
+                if dashed:  # it may lead far away from what is compared
+                    axis.set_ylim(limits)
+            axis.set_visible(bool(axis.lines))
             axis.set_title(name(key), fontsize=9)
             axis.set_xlabel(label, fontsize=8)
             axis.tick_params(labelsize=7)
