@@ -50,6 +50,17 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     )
 
 
+def _count_cores() -> None:
+    """joblib asks another program for the number of cores, once: now, and not inside of a block."""
+    import warnings
+
+    from joblib import cpu_count
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it then takes the logical cores
+        cpu_count(only_physical_cores=True)
+
+
 @contextmanager
 def no_side_effects(on: bool = True) -> Iterator[None]:
     """Refuse files written, processes and network by this thread inside of the block."""
@@ -59,6 +70,7 @@ def no_side_effects(on: bool = True) -> Iterator[None]:
     from joblib import parallel_config
 
     if _installed.acquire(blocking=False):
+        _count_cores()
         sys.addaudithook(_hook)
     before = sys.dont_write_bytecode, getattr(_here, "active", False)
     with parallel_config(backend="sequential"):

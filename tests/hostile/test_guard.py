@@ -4,6 +4,7 @@ import os
 import pickle
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -76,3 +77,34 @@ def test_what_is_not_a_protocol_buffer(data):
     with pytest.raises(ValueError, match=r"file|protocol"):
         external_files(data)
     assert external_files(b"\x09" + bytes(8) + b"\x0d" + bytes(4)) == []
+
+
+@pytest.mark.parametrize("name", ["boosting", "forest", "neighbours", "xgboost", "lightgbm"])
+def test_honest_models_are_quiet_in_an_ordinary_environment(tmp_path, name):
+    """Without OMP_NUM_THREADS libraries count cores, some by asking another program."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+
+    from fairaudit.datasets import DEMO_FEATURES, load_demo
+
+    made = {
+        "boosting": lambda: HistGradientBoostingClassifier(max_iter=5),
+        "forest": lambda: RandomForestClassifier(5, n_jobs=-1),
+        "neighbours": lambda: KNeighborsClassifier(n_jobs=-1),
+        "xgboost": lambda: pytest.importorskip("xgboost").XGBClassifier(n_estimators=5),
+        "lightgbm": lambda: pytest.importorskip("lightgbm").LGBMClassifier(
+            n_estimators=5, verbose=-1
+        ),
+    }
+    frame = load_demo(300)
+    model = made[name]().fit(frame[list(DEMO_FEATURES)], frame["repaid"])
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
+    frame.to_csv(tmp_path / "test.csv", index=False)
+    command = [sys.executable, "-m", "fairaudit_cli.main", "test", "--model", "model.pkl", "--data",
+               "test.csv", "--sensitive", "race,sex", "--outcome", "repaid",
+               "--permutations", "19"]  # fmt: skip
+    ordinary = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=ordinary, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "" and done.returncode in (0, 1)
