@@ -24,6 +24,7 @@ __all__ = ["INVERSE", "FrequenciesGivenOutcome", "GraphicalLassoGaussian", "MAFI
 
 _LOG_FLOOR = -1e6  # of many attributes together; only infinity would harm
 _PAIRS_AT_ONCE = 65_536
+_MOST_ROWS_IN_TABLE = 1_000  # 8 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,21 +255,33 @@ class _FittedMAFInverse:
 
 
 class _FlowPairs(PairDensity):
+    """log q(a_j|y_i) by passes of the network; of few rows all pairs at once, when first asked."""
+
     def __init__(self, flow: Any, y: Array, a: Array, log_unit: float) -> None:
         self.flow, self.y, self.a, self.log_unit = flow, y, a, log_unit
+        self.table: Array | None = None
 
     def log_density(self, i: Index, j: Index) -> Array:
-        torch, _ = require_flows()
         i, j = np.broadcast_arrays(i, j)
-        rows, columns, values = i.ravel(), j.ravel(), np.empty(i.size)
+        if len(self.y) > _MOST_ROWS_IN_TABLE:
+            return self._passes(i.ravel(), j.ravel()).reshape(i.shape)
+        if self.table is None:
+            every = np.arange(len(self.y))
+            rows, columns = np.repeat(every, len(every)), np.tile(every, len(every))
+            self.table = self._passes(rows, columns).reshape(len(every), -1)
+        return self.table[i, j]
+
+    def _passes(self, rows: Index, columns: Index) -> Array:
+        torch, _ = require_flows()
+        values = np.empty(rows.size)
         with on_one_thread(torch), torch.no_grad():
-            for start in range(0, i.size, _PAIRS_AT_ONCE):
+            for start in range(0, rows.size, _PAIRS_AT_ONCE):
                 part = slice(start, start + _PAIRS_AT_ONCE)
                 context = torch.as_tensor(self.y[rows[part], None])
                 z, log_determinant = self.flow(torch.as_tensor(self.a[columns[part]]), context)
                 values[part] = (log_determinant - 0.5 * (z * z).sum(dim=1)).numpy()
         constant = 0.5 * self.a.shape[1] * np.log(2 * np.pi) + self.log_unit
-        return np.maximum(values - constant, _LOG_FLOOR).reshape(i.shape)
+        return np.maximum(values - constant, _LOG_FLOOR)
 
 
 #: families by name

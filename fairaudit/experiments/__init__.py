@@ -50,6 +50,7 @@ EXPERIMENTS = {
     "quality-maf": "the same with flows as densities",
     "simulation1": "trade-off curves where all attributes act",
     "simulation2": "trade-off curves where one of many attributes acts",
+    "tuning": "decay and rounds for table 1, on other splits",
     "table1": "all methods on the data sets, at the paper's KPC",
     "tradeoff": "their curves: loss against KPC, power and DEO (networks)",
     "linear": "the same with linear models",
@@ -72,6 +73,11 @@ def experiment_named(name: str) -> Experiment:
         return Experiment(f"Simulation {name[-1]}", name, simulations.curve_rows,
                           partial(simulations.units, int(name[-1])), simulations.page,
                           simulations.figure, 100)  # fmt: skip
+    if name == "tuning":
+        from fairaudit.experiments import tuning
+
+        return Experiment("Tuning for table 1", name, tuning.tuning_rows, tuning.units,
+                          tuning.page, None, 3)  # fmt: skip
     from fairaudit.experiments import table1
 
     predictor = "linear" if name == "linear" else "mlp"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +18,13 @@ from fairaudit.kernels import Array
 from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
 from fairaudit.testing.neighbour_statistics import KPCStatistic
 
-__all__ = ["METHODS", "TASKS", "Method", "Task", "frontier_at", "methods", "split_rows"]
+__all__ = [
+    "METHODS", "TASKS", "UNTUNED", "Method", "Task", "frontier_at", "halves", "methods",
+    "split_rows", "trained",
+]  # fmt: skip
 
 TRAIN = 0.6
 COPIES = 99
-BOOSTING: dict[str, Any] = {"max_iter": 40, "max_leaf_nodes": 8, "early_stopping": False}
 MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -75,26 +77,36 @@ METHODS = {
 }
 
 
-def methods(task: str, predictor: str = "mlp") -> dict[str, Method]:
+#: Decay of networks and rounds of boosting where nothing was tuned
+UNTUNED = {
+    "kernel": 1e-2, "kernel-ce": 1e-2, "adversarial": 1e-4, "hgr": 0.0, "fdl": 1e-4,
+    "corrected": 40, "gerryfair": 40, "reduction": 40,
+}  # fmt: skip
+#: The same as found by `fairaudit reproduce tuning`, for networks and boosting
+TUNED: dict[str, dict[str, float]] = {}
+
+
+def methods(
+    task: str, predictor: str = "mlp", strength: Mapping[str, float] | None = None
+) -> dict[str, Method]:
     """The methods that can be used for this task, with the paper's grids.
 
-    FairICP with the kernel objective has its defaults; for Crimes, with 122 features on 1,196
-    rows, its decay was tuned once on all splits, as the paper tunes. The game has
-    the paper's batches and rates. GerryFair and Reduction have gradient boosting in place of the
-    paper's network; their linear versions are the paper's.
+    `strength` is the decay of each network and the rounds of boosting; by default as tuned. The
+    game has the paper's batches and rates. GerryFair and Reduction have gradient boosting in place
+    of the paper's network; their linear versions are the paper's.
     """
     regression = TASKS[task].regression
     kind = "Regressor" if regression else "Classifier"
+    tuned = UNTUNED | (TUNED.get(task, {}) if predictor == "mlp" else {}) | dict(strength or {})
     shared: dict[str, Any] = {"predictor": predictor}
     game = shared | {
         "objective": "adversarial", "loss": "cross_entropy", "learning_rate": 1e-3,
-        "batch_size": 64 if regression else 256, "weight_decay": 1e-4,
+        "batch_size": 64 if regression else 256,
         "epochs": 20 if task in ("adult", "acsincome") else 100,
     }  # fmt: skip
     icp, fdl, hgr = (getattr(fa, f"{name}{kind}") for name in ("FairICP", "FDL", "HGR"))
-    tuned = {"weight_decay": 0.1} if regression else {}
-    found = {
-        "kernel": (icp(**shared, **tuned), "mu", MUS),
+    networks = {
+        "kernel": (icp(**shared), "mu", MUS),
         "kernel-ce": (icp(loss="cross_entropy", **shared), "mu", MUS),
         "adversarial": (icp(**game), "mu", MUS),
         "hgr": (hgr(**shared), "lam",
@@ -102,25 +114,23 @@ def methods(task: str, predictor: str = "mlp") -> dict[str, Method]:
                 else (0.0, 0.0375, 0.075, 0.125, 0.25, 0.5, 1.0, 1.5)),
         "fdl": (fdl(**game), "mu", MUS),
     }  # fmt: skip
+    for name, (estimator, *_) in networks.items():
+        estimator.set_params(weight_decay=tuned[name])
     if task != "compas":  # shows what the loss does where it matters
-        del found["kernel-ce"]
-    if not regression:
-        found |= _games(predictor)
-        if predictor == "mlp":
-            found["corrected"] = (CorrectedBoosting(), "mu", MUS)
-    if task == "acsincome":  # reduction: categorical attributes only
-        del found["reduction"]
+        del networks["kernel-ce"]
+    found = networks if regression else networks | _boosted(task, predictor, tuned)
     return {name: Method(METHODS[name], *parts) for name, parts in found.items()}
 
 
 class CorrectedBoosting(BaseEstimator):
     """Gradient boosting on one half of the rows, and its correction on the other."""
 
-    def fit_path(self, X: Any, y: Array, sensitive_features: Any, mus: Any) -> list[Any]:
-        from sklearn.ensemble import HistGradientBoostingClassifier
+    def __init__(self, max_iter: int = 40) -> None:
+        self.max_iter = max_iter
 
+    def fit_path(self, X: Any, y: Array, sensitive_features: Any, mus: Any) -> list[Any]:
         half = len(y) // 2
-        model = HistGradientBoostingClassifier(**BOOSTING).fit(X.iloc[:half], y[:half])
+        model = _boosting("Classifier", self.max_iter).fit(X.iloc[:half], y[:half])
         corrected = fa.ICPPostProcessor(model, options={"steps": 200})
         found: list[Any] = corrected.fit_path(
             X.iloc[half:], y[half:], sensitive_features.iloc[half:], mus
@@ -128,32 +138,40 @@ class CorrectedBoosting(BaseEstimator):
         return found
 
 
-def _games(predictor: str) -> dict[str, tuple[Any, str, tuple[float, ...]]]:
-    """The two methods that mix classifiers."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+def _boosting(kind: str, rounds: float) -> Any:
+    from sklearn import ensemble
 
-    costs = rule = None
-    if predictor == "mlp":
-        small = {"max_iter": 40, "max_leaf_nodes": 8, "early_stopping": False}
-        costs, rule = (
-            HistGradientBoostingRegressor(**small),
-            HistGradientBoostingClassifier(**small),
-        )
-    rounds = 500 if costs is None else 50
-    return {
-        "gerryfair": (fa.GerryFairClassifier(estimator=costs, rounds=rounds), "gamma",
-                      (0.001, 0.005, 0.01, 0.03)),
-        "reduction": (fa.ReductionClassifier(estimator=rule), "difference_bound",
-                      (0.005, 0.02, 0.05, 0.1, 0.2)),
+    return getattr(ensemble, f"HistGradientBoosting{kind}")(
+        max_iter=int(rounds), max_leaf_nodes=8, early_stopping=False
+    )
+
+
+def _boosted(
+    task: str, predictor: str, tuned: Mapping[str, float]
+) -> dict[str, tuple[Any, str, tuple[float, ...]]]:
+    """The two methods that mix classifiers, and the correction of one."""
+    network = predictor == "mlp"
+    costs = _boosting("Regressor", tuned["gerryfair"]) if network else None
+    rule = _boosting("Classifier", tuned["reduction"]) if network else None
+    found: dict[str, tuple[Any, str, tuple[float, ...]]] = {
+        "gerryfair": (fa.GerryFairClassifier(estimator=costs, rounds=50 if network else 500),
+                      "gamma", (0.001, 0.005, 0.01, 0.03)),
     }  # fmt: skip
+    if task != "acsincome":  # categorical attributes only
+        found["reduction"] = (
+            fa.ReductionClassifier(estimator=rule), "difference_bound",
+            (0.005, 0.02, 0.05, 0.1, 0.2),
+        )  # fmt: skip
+    if network:
+        found["corrected"] = (CorrectedBoosting(int(tuned["corrected"])), "mu", MUS)
+    return found
 
 
 def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[str, Any]]:
     """Every point of one method's curve on one 60/40 split, measured on the 40 %."""
     data, how = TASKS[task].load(), methods(task, predictor)[method]
-    order = np.random.default_rng(123 * split).permutation(len(data.y))
-    train, test = np.split(order, [int(TRAIN * len(data.y))])
-    models, seconds = _trained(how, data, train)
+    train, test = halves(len(data.y), split)
+    models, seconds = trained(how, data, train)
     (outcome,) = columns_from({"y": data.y[test]}, argument="y", outcome=True)
     attributes = columns_from(data.sensitive.iloc[test], argument="sensitive")
     held, encode = data.X.iloc[test], TASKS[task].encode
@@ -183,7 +201,13 @@ def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[
     return rows
 
 
-def _trained(how: Method, data: Dataset, rows: Any) -> tuple[list[Any], float]:
+def halves(n: int, split: int) -> list[Any]:
+    """Rows to train on and rows to measure on."""
+    order = np.random.default_rng(123 * split).permutation(n)
+    return np.split(order, [int(TRAIN * n)])
+
+
+def trained(how: Method, data: Dataset, rows: Any) -> tuple[list[Any], float]:
     """Models of the whole curve, and the CPU seconds that they took."""
     from sklearn.base import clone
 

@@ -92,16 +92,41 @@ def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array,
                 return np.eye(len(points))[cKDTree(points).query(a)[1]]
 
             return np.eye(len(cells))[cells.of_row], in_cells
+    scores = _normal_scores(attributes, encoded)
     rng = stream(seed, 8)
-    width = median_distance(encoded[rng.permutation(n)[:2000]])
-    omega = rng.normal(size=(encoded.shape[1], _ATTRIBUTE_FEATURES)) / width
+    points = scores(encoded)
+    width = median_distance(points[rng.permutation(n)[:2000]])
+    omega = rng.normal(size=(points.shape[1], _ATTRIBUTE_FEATURES)) / width
     phase = rng.uniform(0, 2 * np.pi, _ATTRIBUTE_FEATURES)
     scale = encoded.std(axis=0) + 1e-12
 
     def smooth(a: Array) -> Array:
-        return np.hstack([a / scale, np.cos(a @ omega + phase) * np.sqrt(2)])
+        z = scores(a)
+        return np.hstack([a / scale, z, np.cos(z @ omega + phase) * np.sqrt(2)])
 
     return smooth(encoded), smooth
+
+
+def _normal_scores(attributes: Sequence[Column], encoded: Array) -> Any:
+    """The function that replaces numbers by the normal scores of their ranks among these.
+
+    Features of ranks are as fine as the rows are dense, as are the neighbours that KPC looks at;
+    with a skewed attribute, features of its values see the few rows of its tail.
+    """
+    numbers = np.concatenate([
+        np.full(encode([column]).shape[1], not column.kind.is_categorical)
+        for column in attributes
+    ])  # fmt: skip
+    ranked = [(k, np.sort(encoded[:, k])) for k in np.flatnonzero(numbers)]
+
+    def scores(a: Array) -> Array:
+        z = a.copy()
+        for k, values in ranked:
+            below, upto = (np.searchsorted(values, a[:, k], side) for side in ("left", "right"))
+            z[:, k] = ndtri((below + upto + 1) / (2 * len(values) + 2))
+        return z
+
+    return scores
 
 
 def _bumps(y: Array, count: int) -> Array:
