@@ -124,6 +124,18 @@ def test_progress_of_unknown_size(server, tmp_path):
     assert seen[-1] == ("table.csv", len(BODY), 0)
 
 
+def test_nothing_is_printed_where_nobody_looks(server, tmp_path, capfd):
+    local_copy(remote(server), tmp_path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_bar_on_a_terminal(server, tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes any stream for a terminal
+    local_copy(remote(server), tmp_path)
+    out, err = capfd.readouterr()
+    assert not out and "downloading table.csv" in err
+
+
 def test_offline(server, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRAUDIT_DATA", str(tmp_path))
     file = remote(server)

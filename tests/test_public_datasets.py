@@ -329,6 +329,7 @@ def test_adult_from_its_home(home, web, monkeypatch):
     put(web, monkeypatch, _adult, "TEST", "\n".join(test).encode())
     data = sound(fetch_adult(home))
     assert data.y.tolist() == [0, 1] and data.sensitive.to_numpy().tolist() == [[1, 1], [0, 0]]
+    assert data.X["age"].tolist() == [39, 39]
 
 
 def test_communities_from_its_home(home, web, monkeypatch):

@@ -146,8 +146,10 @@ def _shown(name: str, progress: Progress | None) -> Iterator[Callable[[int, int]
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
-    columns = TextColumn(f"downloading {name}"), BarColumn(), DownloadColumn()
-    with Bar(*columns, TransferSpeedColumn(), console=console, transient=True,
-             disable=not (console.is_terminal or console.is_jupyter)) as bar:  # fmt: skip
+    if not (console.is_terminal or console.is_jupyter):
+        yield lambda done, total: None
+        return
+    columns = TextColumn("downloading {task.description}"), BarColumn(), DownloadColumn()
+    with Bar(*columns, TransferSpeedColumn(), console=console, transient=True) as bar:
         task = bar.add_task(name)
         yield lambda done, total: bar.update(task, completed=done, total=total or None)
