@@ -77,7 +77,9 @@ def local_copy(
     try:
         check_writable(path)
     except InputError as error:
-        raise InputError(f"{file.name} is not in {str(folder)!r}. {error}") from None
+        raise InputError(
+            f"{file.name} is not in {str(folder)!r}, and is to be had from {file.url}. {error}"
+        ) from None
     data = _downloaded(file, folder, progress)
     found = hashlib.sha256(data).hexdigest()
     if expected not in (None, found):
