@@ -34,7 +34,7 @@ from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
-from fairaudit.datasets import load_adult, load_compas  # noqa: E402
+from fairaudit.datasets import fetch_adult, fetch_compas  # noqa: E402
 from fairaudit.testing.neighbour_statistics import KPCStatistic  # noqa: E402
 from fairaudit.testing.statistic import statistic_named  # noqa: E402
 
@@ -130,7 +130,7 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, Callable, Callab
     if folder is None:
         print("FAIRAUDIT_DATA is not set: no rows for COMPAS and Adult", file=sys.stderr)
         return
-    for name, load, most in (("COMPAS", load_compas, None), ("Adult", load_adult, ADULT_TEST)):
+    for name, load, most in (("COMPAS", fetch_compas, None), ("Adult", fetch_adult, ADULT_TEST)):
         data = load(folder)
         for model in MODELS:
             yield (f"{name}, {model}", args.splits,

@@ -27,7 +27,7 @@ from pathlib import Path  # noqa: E402
 import numpy as np  # noqa: E402
 
 from fairaudit.columns import columns_from  # noqa: E402
-from fairaudit.datasets import load_adult, load_compas  # noqa: E402
+from fairaudit.datasets import fetch_adult, fetch_compas  # noqa: E402
 from fairaudit.experiments.real import METHODS, MUS, TASKS, methods  # noqa: E402
 from fairaudit.experiments.runner import run_units  # noqa: E402
 from fairaudit.experiments.table1 import WORK, rows_of, units  # noqa: E402
@@ -45,7 +45,7 @@ def quality(args: argparse.Namespace) -> None:
 
 
 def speed() -> None:
-    data = load_compas()
+    data = fetch_compas()
     print("| COMPAS | CPU s | authors' code | ratio |")
     print("|---|---|---|---|")
     order = np.random.default_rng(123).permutation(len(data.y))[: int(0.6 * len(data.y))]
@@ -60,7 +60,7 @@ def speed() -> None:
             spent = time.process_time() - start
             print(f"| {name}, one {what} | {spent:.1f} | {theirs:.0f} | {theirs / spent:.0f} |",
                   flush=True)  # fmt: skip
-    data = load_adult()
+    data = fetch_adult()
     start = time.process_time()
     from fairaudit.permute.icp import ICP
 

@@ -25,8 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="as many runs as in the paper")
     parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
     parser.add_argument(
-        "--data", metavar="DIR", help="folder of the data sets (default: $FAIRAUDIT_DATA)"
-    )
+        "--data", metavar="DIR",
+        help="folder of the data sets; those not there are downloaded into it "
+        "(default: $FAIRAUDIT_DATA or ~/.cache/fairaudit)",
+    )  # fmt: skip
     parser.add_argument(
         "--out", default="fairaudit-reproduction", metavar="DIR",
         help="where tables, pages and figures go (default: ./fairaudit-reproduction)",

@@ -1,4 +1,4 @@
-"""Tables to try things on: generated ones, and the paper's, read from a folder."""
+"""Tables to try things on: generated ones, and public ones from a folder or their homes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ _HOME = {
     "DEMO_FEATURES": "fairaudit.datasets._demo",
     "demo_model": "fairaudit.datasets._demo",
     "load_demo": "fairaudit.datasets._demo",
-    "Dataset": "fairaudit.datasets._paper",
-    "load_acsincome": "fairaudit.datasets._paper",
-    "load_adult": "fairaudit.datasets._paper",
-    "load_compas": "fairaudit.datasets._paper",
-    "load_crimes": "fairaudit.datasets._paper",
+    "Dataset": "fairaudit.datasets._dataset",
+    "fetch_acs_income": "fairaudit.datasets._acs_income",
+    "fetch_adult": "fairaudit.datasets._adult",
+    "fetch_communities": "fairaudit.datasets._communities",
+    "fetch_compas": "fairaudit.datasets._compas",
+    "load_diabetes": "fairaudit.datasets._diabetes",
     "Simulation": "fairaudit.datasets._simulations",
     "simulate_1": "fairaudit.datasets._simulations",
     "simulate_2": "fairaudit.datasets._simulations",

@@ -13,7 +13,13 @@ from sklearn.base import BaseEstimator
 
 import fairaudit as fa
 from fairaudit.columns import columns_from
-from fairaudit.datasets import Dataset, load_acsincome, load_adult, load_compas, load_crimes
+from fairaudit.datasets import (
+    Dataset,
+    fetch_acs_income,
+    fetch_adult,
+    fetch_communities,
+    fetch_compas,
+)
 from fairaudit.kernels import Array
 from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
 from fairaudit.testing.neighbour_statistics import KPCStatistic
@@ -46,11 +52,11 @@ class Task:
 
 
 TASKS = {
-    "crimes_one": Task("Crimes (one race)", lambda: load_crimes(races="one"), True),
-    "crimes_all": Task("Crimes (all races)", lambda: load_crimes(races="all"), True),
-    "acsincome": Task("ACSIncome", lambda: load_acsincome(states=("co", "ne"))),
-    "adult": Task("Adult", load_adult),
-    "compas": Task("COMPAS", load_compas),
+    "crimes_one": Task("Crimes (one race)", lambda: fetch_communities(races="one"), True),
+    "crimes_all": Task("Crimes (all races)", lambda: fetch_communities(races="all"), True),
+    "acsincome": Task("ACSIncome", lambda: fetch_acs_income(states=("co", "ne"))),
+    "adult": Task("Adult", fetch_adult),
+    "compas": Task("COMPAS", fetch_compas),
 }
 
 
