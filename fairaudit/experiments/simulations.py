@@ -21,7 +21,7 @@ __all__ = ["METHODS", "curve_rows", "figure", "page", "units"]
 TRAIN, TEST = 500, 400
 MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9)
 K, W = (1, 5, 10), (0.6, 0.9)
-COPIES, _LEVEL = 99, 0.05
+COPIES, _LEVEL = 39, 0.05
 METHODS = {"fairicp": "FairICP", "oracle": "Oracle", "faircp": "FairCP", "fdl": "FDL"}
 
 
