@@ -31,7 +31,8 @@ _OUTCOME_BUMPS = 4
 _COPIES = 60
 _FREQUENCIES = 4
 _BANDWIDTH = 0.95  # median distance of standard normal values
-_RIDGE = 1e-3
+_CELL_RIDGE = 1e-3  # small groups count too
+_SMOOTH_RIDGE = 3e-2  # small directions of many features are noise, and cost accuracy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,13 +43,15 @@ class Residuals:
     ----------
     features : rows × columns, with mean 0 given the outcome if the prediction may not use A
     outcome : rows × columns that span functions of the outcome
+    ridge : damps directions of the features that vary little, as a share of the largest variance
     """
 
     features: Array
     outcome: Array
+    ridge: float
 
     def take(self, rows: Index) -> Residuals:
-        return Residuals(self.features[rows], self.outcome[rows])
+        return Residuals(self.features[rows], self.outcome[rows], self.ridge)
 
 
 def attribute_residuals(
@@ -59,13 +62,13 @@ def attribute_residuals(
     `draw(numbers)` gives encoded attributes of conditional copies, one n × d array each; it is
     asked only for a continuous outcome. Within classes the mean over all permutations is known.
     """
-    psi, features_of = _attribute_features(attributes, seed)
+    psi, features_of, ridge = _attribute_features(attributes, seed)
     if outcome.kind.is_categorical:
         classes = np.eye(len(outcome.levels))[outcome.codes]
         means = (classes.T @ psi) / classes.sum(axis=0)[:, None]
         centred = psi - means[outcome.codes]
         blocks = [centred * classes[:, [k]] for k in range(classes.shape[1])]
-        return Residuals(np.hstack(blocks), classes)
+        return Residuals(np.hstack(blocks), classes, ridge)
     mean = np.zeros_like(psi)
     for number in range(_COPIES):
         mean += features_of(draw(number)) / _COPIES
@@ -73,11 +76,12 @@ def attribute_residuals(
     y = (y - y.mean()) / y.std()
     bumps = _bumps(y, _OUTCOME_BUMPS)
     blocks = [(psi - mean) * bumps[:, [k]] for k in range(bumps.shape[1])]
-    return Residuals(np.hstack(blocks), np.column_stack([np.ones(len(y)), y, _bumps(y, 8)]))
+    functions = np.column_stack([np.ones(len(y)), y, _bumps(y, 8)])
+    return Residuals(np.hstack(blocks), functions, ridge)
 
 
-def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array, Any]:
-    """Features of A, and the function that makes them from encoded attributes."""
+def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array, Any, float]:
+    """Features of A, the function that makes them from encoded attributes, and their ridge."""
     encoded = encode(attributes)
     n = len(encoded)
     if all(column.kind.is_categorical for column in attributes):
@@ -91,7 +95,7 @@ def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array,
 
                 return np.eye(len(points))[cKDTree(points).query(a)[1]]
 
-            return np.eye(len(cells))[cells.of_row], in_cells
+            return np.eye(len(cells))[cells.of_row], in_cells, _CELL_RIDGE
     scores = _normal_scores(attributes, encoded)
     rng = stream(seed, 8)
     points = scores(encoded)
@@ -104,7 +108,7 @@ def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array,
         z = scores(a)
         return np.hstack([a / scale, z, np.cos(z @ omega + phase) * np.sqrt(2)])
 
-    return smooth(encoded), smooth
+    return smooth(encoded), smooth, _SMOOTH_RIDGE
 
 
 def _normal_scores(attributes: Sequence[Column], encoded: Array) -> Any:
@@ -142,7 +146,7 @@ class Dependence:
 
     def __init__(self, residuals: Residuals, device: str = "cpu") -> None:
         n = len(residuals.features)
-        self.white = _tensor(_whitened(residuals.features), device)
+        self.white = _tensor(_whitened(residuals.features, residuals.ridge), device)
         self.leverage = (self.white**2).sum(dim=1)
         self.outcome = _tensor(_orthonormal(residuals.outcome), device)
         self.outcome_leverage = (self.outcome**2).sum(dim=1)
@@ -180,12 +184,12 @@ class Dependence:
         return waves / (self.frequencies.numel() * prediction.shape[2]) ** 0.5
 
 
-def _whitened(features: Array) -> Array:
+def _whitened(features: Array, ridge: float) -> Array:
     """Orthonormal columns that span the features, small directions damped."""
     left, size, _ = np.linalg.svd(features, full_matrices=False)
     kept = size > 1e-6 * max(float(size[0]), 1e-12)
     size = size[kept]
-    damped = size / np.sqrt(size**2 + _RIDGE * float(size[0]) ** 2)
+    damped = size / np.sqrt(size**2 + ridge * float(size[0]) ** 2)
     return left[:, kept] * damped
 
 
