@@ -89,7 +89,10 @@ UNTUNED = {
     "corrected": 40, "gerryfair": 40, "reduction": 40,
 }  # fmt: skip
 #: The same as found by `fairaudit reproduce tuning`, for networks and boosting
-TUNED: dict[str, dict[str, float]] = {}
+TUNED: dict[str, dict[str, float]] = {
+    "crimes_one": {"kernel": 0.1},
+    "crimes_all": {"kernel": 0.1},
+}
 
 
 def methods(
