@@ -20,6 +20,7 @@ _HOME = {
     "equalized_odds_test": "fairaudit.testing.core",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
+    "Monitor": "fairaudit.monitoring.monitor",
     "Verdict": "fairaudit.result",
 }
 _HOME |= dict.fromkeys(
