@@ -40,7 +40,7 @@ def log_e_values(observed: float, copies: Array, tilts: Sequence[float] = TILTS)
     Examples
     --------
     >>> log_e_values(3.0, np.array([0.0, 1.0, 2.0]), tilts=[1.0]).round(2)
-    array([0.79])
+    array([0.89])
     """
     from scipy.special import logsumexp
 
@@ -81,7 +81,7 @@ class Evidence:
     >>> for _ in range(3):
     ...     evidence.add(np.log([10.0]))
     >>> round(float(np.exp(evidence.log_wealth)), 1)
-    398.8
+    397.5
     >>> evidence.start()
     1
     """
