@@ -66,7 +66,9 @@ def now() -> str:
     from datetime import datetime, timezone
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    moment = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch else datetime.now(timezone.utc)
+    moment = (
+        datetime.fromtimestamp(int(epoch), timezone.utc) if epoch else datetime.now(timezone.utc)
+    )
     return moment.isoformat(timespec="seconds")
 
 

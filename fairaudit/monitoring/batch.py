@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
-from fairaudit.monitoring.direction import Frame, bets
+from fairaudit.monitoring.direction import Frame, all_alike, bets
 from fairaudit.monitoring.evidence import TILTS, log_e_values
 from fairaudit.permute.icp import ICP
 from fairaudit.table import AuditTable
@@ -91,7 +91,9 @@ def _statistics(
     """Statistic and products, of the data in the first place and then of every copy."""
     chosen = statistic_named(statistic)
     if len(chosen) != 1 or hasattr(chosen[0], "tested_rows"):
-        raise InputError("A monitor bets on one statistic. Use kpc, codec, features or correlation.")
+        raise InputError(
+            "A monitor bets on one statistic. Use kpc, codec, features or correlation."
+        )
     outcome, seed = table.require_outcome(), permutations.seed
     fitted = ICP(density, _FOLDS if len(table) >= 4 * _FOLDS else 1).prepare(
         outcome, table.attributes, steps=permutations.steps, seed=seed,
@@ -112,7 +114,7 @@ def _statistics(
     reason = None
     if check is not None and not (diagnostics := check.diagnostics()).trustworthy:
         reason = diagnostics.because
-    elif not any(np.ptp(each, axis=0).any() for each in joined):
+    elif all(map(all_alike, joined)):
         reason = "no copy differs from the data: nothing can be exchanged given the outcome"
     return np.concatenate(values), joined, reason
 

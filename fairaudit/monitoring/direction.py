@@ -14,7 +14,7 @@ from fairaudit.permute.base import gathered
 from fairaudit.table import AuditTable
 from fairaudit.testing.linear import residual_given
 
-__all__ = ["Frame", "bets"]
+__all__ = ["Frame", "all_alike", "bets"]
 
 MOST_CLASSES = 10
 MOST_FEATURES = 100
@@ -100,11 +100,16 @@ def bets(learnt: Array, products: Array) -> Array:
     """
     centred = products - products.mean(axis=0)
     covariance = centred.T @ centred / len(centred)
-    size = np.trace(covariance) / len(covariance)
-    if size <= 0:
+    if all_alike(products):
         return np.zeros(len(products))
+    size = np.trace(covariance) / len(covariance)
     covariance[np.diag_indices_from(covariance)] += _RIDGE * size
     return np.asarray(centred @ np.linalg.solve(covariance, learnt))
+
+
+def all_alike(products: Array) -> bool:
+    """Whether data and copies have the same products, up to rounding."""
+    return bool((np.ptp(products, axis=0) <= 1e-9 * max(1.0, np.abs(products).max())).all())
 
 
 def _scale(column: Column, categorical: bool) -> dict[str, Any]:

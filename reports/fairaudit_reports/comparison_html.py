@@ -99,9 +99,9 @@ def _groups(result: Comparison) -> Markup:
 
 
 def _table(caption: str, rows: list[list[str]], names: int) -> Markup:
-    """The first `names` columns are text, the others numbers but for notes at the end."""
-    head = [text.capitalize() if text != "DEO" else text for text in rows[0]]
-    kinds = [None if k < names or not head[k] else "n" for k in range(len(head))]
+    """The first `names` columns are text, the others numbers, but for a last one of notes."""
+    head = [*rows[0][: names - 1], *(text.capitalize() for text in rows[0][names - 1 :])]
+    kinds = [None if k < names or text == "Note" else "n" for k, text in enumerate(head)]
     body = (
         h.row(h.row_head(row[0]), *(
             h.cell(text, head[k + 1], kinds[k + 1]) for k, text in enumerate(row[1:])))

@@ -68,7 +68,7 @@ def github(result: Comparison) -> str:
 def difference_rows(result: Comparison) -> list[list[str]]:
     """A head and one row per measure."""
     level = f"{100 * (1 - result.alpha):g} % interval"
-    head = ["measure", "production", "candidate", "difference", level, ""]
+    head = ["measure", "production", "candidate", "difference", level, "note"]
     return [head, *(_row(one, result) for one in result.differences)]
 
 

@@ -57,7 +57,7 @@ def batch_rows(
 ) -> tuple[list[str], list[list[str]], int]:
     """A head, one row per batch, and how many earlier ones are left out."""
     left = max(0, len(result.batches) - most) if most else 0
-    head = ["batch", "", "rows", "p alone", "times", "evidence"]
+    head = ["batch", "name", "rows", "p alone", "times", "evidence"]
     return head, [_row(batch, result) for batch in result.batches[left:]], left
 
 

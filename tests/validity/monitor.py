@@ -41,14 +41,18 @@ def lending(rng, rows: int, violation: str = "", size: float = 0.0):
     race, sex, age = rng.integers(0, 3, rows), rng.integers(0, 2, rows), rng.normal(size=rows)
     y = (rng.random(rows) < 1 / (1 + np.exp(-(0.5 * sex + 0.3 * age)))).astype(int)
     score = y + rng.normal(size=rows)
-    score = score + size * {
-        "": 0.0,
-        "scores of one sex higher": sex,
-        "scores of two of four sex-age groups higher": (sex == (age > 0)) * 1.0,
-        "scores of one in six higher": (race == 1) & (sex == 1),
-        "higher among y = 1, lower among y = 0": sex * (2 * y - 1),
-        "spread of one sex larger": sex * rng.normal(size=rows),
-    }[violation]
+    score = (
+        score
+        + size
+        * {
+            "": 0.0,
+            "scores of one sex higher": sex,
+            "scores of two of four sex-age groups higher": (sex == (age > 0)) * 1.0,
+            "scores of one in six higher": (race == 1) & (sex == 1),
+            "higher among y = 1, lower among y = 0": sex * (2 * y - 1),
+            "spread of one sex larger": sex * rng.normal(size=rows),
+        }[violation]
+    )
     frame = pd.DataFrame({"race": np.array(list("abc"))[race], "sex": sex, "age": 40 + 10 * age})
     return fa.AuditTable.of(score, frame, y)
 
@@ -94,6 +98,7 @@ def null_stream(seed: int, rows: int, copies: int, batches: int = BATCHES, kind:
 def delay(seed: int, violation: str, size: float, rows: int, copies: int, change: int = CHANGE,
           batches: int = 60):  # fmt: skip
     """Batches from the change to the alarm (infinite: none), and the estimate of the start."""
+
     def draw(rng, number):
         return lending(rng, rows, violation, size if number >= change else 0.0)
 
