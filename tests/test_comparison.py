@@ -17,9 +17,14 @@ from fairaudit_cli.main import main
 
 def people(rows=3000, seed=0):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({"x": rng.normal(size=rows), "z": rng.normal(size=rows),
-                          "sex": rng.choice(["f", "m"], rows),
-                          "race": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1])})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=rows),
+            "z": rng.normal(size=rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "race": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
+        }
+    )
     frame["y"] = (frame["x"] + rng.normal(size=rows) > 0).astype(int)
     return frame
 

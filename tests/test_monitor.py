@@ -14,6 +14,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
+from fairaudit.monitoring.batch import evidence_of
 from fairaudit.monitoring.direction import Frame, bets
 from fairaudit.monitoring.evidence import Evidence, log_e_values, start_weight
 from fairaudit.monitoring.rows import reject_seen, row_facts
@@ -109,8 +110,6 @@ def test_a_learnt_direction_beats_the_batch_alone():
             data = lending(seed, 200, 0.4)
             table = fa.AuditTable.of(data["score"], data[["sex", "race", "age"]], data["y"])
             frame = frame or Frame.of(table)
-            from fairaudit.monitoring.batch import evidence_of
-
             found = evidence_of(
                 table, frame, earlier, permutations=fa.Permutations(n=99, seed=seed)
             )
@@ -150,7 +149,7 @@ def test_every_changed_byte_is_noticed(tmp_path):
         changed = full.copy()
         changed[k] ^= 1
         path.write_bytes(changed)
-        with pytest.raises(InputError, match="damaged|no state"):
+        with pytest.raises(InputError, match=r"damaged|no state"):
             StateFile(path)
 
 
@@ -162,7 +161,7 @@ def test_lines_cannot_be_moved_or_left_out(tmp_path, order):
         StateFile(path).append({"rows": rows})
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[k] for k in order))
-    with pytest.raises(InputError, match="damaged|no state"):
+    with pytest.raises(InputError, match=r"damaged|no state"):
         StateFile(path)
 
 

@@ -146,7 +146,7 @@ def _moments(
     """Means of both models in every cell, the centres of intervals, and their covariance."""
     from scipy.sparse import csr_matrix
 
-    size = np.bincount(cell, weights, cells)
+    size = np.asarray(np.bincount(cell, weights, cells), dtype=np.float64)
     rows = np.bincount(cell, minlength=cells)
     raw = np.stack([np.bincount(cell, weights * x, cells) / size for x in values.T])
     added = np.zeros(cells)

@@ -138,7 +138,7 @@ def compare_frame(
     measure, allowed = margin_from(margin, cells, tables[0])
     found = _intervals(cells, alpha, seed)
     interval = found[measure]
-    raw = {key: tuple(_value(cells, key, k) for k in (0, 1)) for key in found}
+    raw = {key: (_value(cells, key, 0), _value(cells, key, 1)) for key in found}
     order = [measure, *(key for key in found if key != measure)]
     differences = [
         Difference(key, _NAMES[key], *raw[key], found[key].low, found[key].high) for key in order

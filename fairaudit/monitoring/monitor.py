@@ -256,12 +256,12 @@ def _verdict(
     batches: Sequence[MonitoredBatch], alarm: int | None, since: int | None, alpha: float
 ) -> tuple[Verdict, str]:
     last, enough = batches[-1], f"{1 / alpha:.4g}"
-    if alarm is not None:
-        reached = batches[alarm - 1]
+    if alarm is not None and since is not None:
+        reached, first = batches[alarm - 1], batches[since - 1]
         return Verdict.VIOLATION, (
             f"Violation of equalized odds: with batch {alarm} the evidence reached "
-            f"{evidence_text(reached.log10_evidence)}; {enough} sounds the alarm (level {alpha:g}). "
-            f"It most likely began with batch {since} ({batches[(since or 1) - 1].name})."
+            f"{evidence_text(reached.log10_evidence)}; {enough} sounds the alarm (level "
+            f"{alpha:g}). It most likely began with batch {since} ({first.name})."
         )
     if last.unusable is not None:
         return Verdict.INCONCLUSIVE, (

@@ -74,8 +74,8 @@ def run_stream(
     for number in range(1, batches + 1):
         table = draw(rng, number)
         frame = frame or Frame.of(table)
-        found = evidence_of(table, frame, earlier,
-                            permutations=fa.Permutations(n=copies, seed=1000 * seed + number))  # fmt: skip
+        drawn = fa.Permutations(n=copies, seed=1000 * seed + number)
+        found = evidence_of(table, frame, earlier, permutations=drawn)
         evidence = evidence or Evidence(len(found.log_e))
         evidence.add(found.log_e)
         earlier.append(found.products)
@@ -110,6 +110,7 @@ def delay(seed: int, violation: str, size: float, rows: int, copies: int, change
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first stream")
     parser.add_argument("--delays", type=int, default=100)
     parser.add_argument("--continuous", type=int, default=20, help="streams with a fitted q(y|a)")
     parser.add_argument("--rows", type=int, default=200)
@@ -125,7 +126,7 @@ def main() -> None:
         if streams:
             found = np.array(run(
                 delayed(null_stream)(seed, args.rows, args.copies, kind=kind)
-                for seed in range(streams)
+                for seed in range(args.first, args.first + streams)
             ))  # fmt: skip
             print(f"| {kind} | {streams} | {found[:, 0].mean():.3f} | {found[:, 1].mean():.3f} |",
                   flush=True)  # fmt: skip
@@ -140,8 +141,9 @@ def main() -> None:
         late, since = found[:, 0], found[np.isfinite(found[:, 0]), 1]
         low, middle, high = np.quantile(since, [0.1, 0.5, 0.9]) if len(since) else [np.nan] * 3
         ninety = np.quantile(late, 0.9, method="higher")
-        print(f"| {violation} | {size} | {np.median(late):.0f} | {ninety:.0f} | "
-              f"{np.isinf(late).mean():.2f} | {middle:.0f} ({low:.0f}, {high:.0f}) |", flush=True)  # fmt: skip
+        delays = f"{np.median(late):.0f} | {ninety:.0f} | {np.isinf(late).mean():.2f}"
+        began = f"{middle:.0f} ({low:.0f}, {high:.0f})"
+        print(f"| {violation} | {size} | {delays} | {began} |", flush=True)
 
 
 if __name__ == "__main__":
