@@ -260,9 +260,13 @@ def _decide(
             f"most, below the margin of {margin:.4g}."
         )
     if interval.at_least > 0:
+        beyond = (
+            f"beyond the margin of {margin:.4g}" if interval.at_least > margin
+            else f"and that it is below the margin of {margin:.4g} is not shown"
+        )  # fmt: skip
         return ComparisonVerdict.LESS_FAIR, (
             f"Less fair: {change}; with {sure} the change is {_signed(interval.at_least)} at "
-            f"least, and that it is below the margin of {margin:.4g} is not shown."
+            f"least, {beyond}."
         )
     return ComparisonVerdict.INCONCLUSIVE, (
         f"Inconclusive: {change}; these rows show neither that the change is below the margin of "

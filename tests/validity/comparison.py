@@ -62,7 +62,7 @@ def cases() -> list[Case]:
     even = lambda groups: np.full(groups, 1 / groups)  # noqa: E731
     uneven = np.array([0.6, 0.25, 0.1, 0.05])
     made = []
-    for rows, groups in ((1000, 2), (1000, 4), (4000, 4), (4000, 8)):
+    for rows, groups in ((1000, 2), (8000, 2), (1000, 4), (4000, 4), (4000, 8)):
         made.append(Case(f"no gap in either, {groups} groups", rows, rates_of(groups),
                          rates_of(groups), even(groups)))  # fmt: skip
     made += [
@@ -78,6 +78,7 @@ def cases() -> list[Case]:
         Case("no gap, candidate .05, small groups", 4000, rates_of(4), rates_of(4, (1, 3, -0.05)),
              uneven),
         Case("gap .15, candidate none", 2000, rates_of(4, (1, 0, -0.15)), rates_of(4), even(4)),
+        Case("no gap, candidate .15", 2000, rates_of(4), rates_of(4, (1, 0, -0.15)), even(4)),
         Case("rates near 1", 1000, rates_of(2, (1, 0, 0.28), (1, 1, 0.28)),
              rates_of(2, (1, 0, 0.28), (1, 1, 0.25)), even(2)),
     ]  # fmt: skip
@@ -104,6 +105,30 @@ def intervals(case: Case, seed: int) -> dict[str, tuple[float, float, float, flo
         "deo": deo_difference(cells, ALPHA, seed),
     }
     return {name: (one.low, one.high, one.at_least, one.at_most) for name, one in found.items()}
+
+
+#: Mean errors by group: of the baseline, of the candidate.
+ERRORS = {
+    "no gap in either": ([0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]),
+    "gap .3, candidate .1 more": ([0.3, 0.0, 0.0, 0.0], [0.4, 0.0, 0.0, 0.0]),
+    "gaps of .3 in different groups": ([0.3, 0.0, 0.0, 0.0], [0.0, 0.0, -0.3, 0.0]),
+    "no gap, candidate .2": ([0.0, 0.0, 0.0, 0.0], [0.2, 0.0, 0.0, 0.0]),
+}
+
+
+def error_interval(name: str, rows: int, seed: int) -> tuple[bool, bool]:
+    """A regression with skewed errors: whether both ends, and the bound above, hold."""
+    rng = np.random.default_rng([seed, rows])
+    means = [np.array(each) for each in ERRORS[name]]
+    group, y = rng.integers(0, 4, rows), rng.normal(size=rows)
+    shared, own = rng.gamma(1.0, size=(2, rows)) - 1
+    tables = tuple(
+        AuditTable.of(y + mean[group] + noise, {"group": np.array(list("abcd"))[group]}, y)
+        for mean, noise in zip(means, (shared, 0.8 * shared + 0.6 * own), strict=True)
+    )
+    truth = float(np.ptp(means[1]) - np.ptp(means[0]))
+    found = gap_difference(paired_cells(*tables, None), (0,), ALPHA, seed)
+    return found.low <= truth <= found.high, truth <= found.at_most
 
 
 def row(case: Case, results: list) -> str:
@@ -136,6 +161,13 @@ def main() -> None:
             delayed(intervals)(case, seed) for seed in range(args.replications)
         )
         print(row(case, found), flush=True)
+    print("\n| regression, 4 groups | rows | coverage | of the upper bound |")
+    print("|---|---|---|---|", flush=True)
+    for name, rows in ((name, rows) for rows in (200, 2000) for name in ERRORS):
+        if re.search(args.only, name):
+            ends = [error_interval(name, rows, seed) for seed in range(args.replications)]
+            inside, below = np.mean(ends, axis=0)
+            print(f"| {name} | {rows} | {inside:.3f} | {below:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).parent))
-from comparison import ALPHA, MARGIN, Case, cases, intervals, rates_of
+from comparison import ALPHA, ERRORS, MARGIN, Case, cases, error_interval, intervals, rates_of
 
 HALF = np.full(2, 0.5)
 
@@ -37,6 +37,11 @@ def test_coverage_and_size_in_small(case):
     assert wrongly.sum() <= most(60, ALPHA)
 
 
+def test_coverage_of_errors_in_small():
+    found = np.array([error_interval("no gap, candidate .2", 400, seed) for seed in range(60)])
+    assert (~found).sum(axis=0).max() <= most(60, ALPHA)
+
+
 def test_power_in_small():
     worse = Case("worse", 4000, rates_of(2), rates_of(2, (1, 0, -0.2)), HALF)
     better = Case("better", 4000, rates_of(2, (1, 0, -0.2)), rates_of(2), HALF)
@@ -56,3 +61,12 @@ def test_coverage_and_size(case):
         assert (ends[:, 2] > 0).sum() <= most(1000, ALPHA)
     if truth >= MARGIN - 1e-9:
         assert (ends[:, 3] < MARGIN).sum() <= most(1000, ALPHA)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("rows", [200, 2000])
+def test_coverage_of_errors(name, rows):
+    found = np.array([error_interval(name, rows, seed) for seed in range(1000)])
+    assert (found.mean(axis=0) >= 0.94).all()
