@@ -316,8 +316,11 @@ def test_copies_that_fail_their_check_take_evidence_and_give_none(tmp_path):
 def test_people_move_as_a_whole(tmp_path):
     data = lending(0, 100)
     data = pd.concat([data.assign(person=np.arange(100)), data.assign(person=np.arange(100))])
-    result = monitor(tmp_path / "s.state", ids="person").add(data)
-    assert result.batches[0].rows == 200
+    watch = monitor(tmp_path / "s.state", ids="person")
+    assert watch.add(data).batches[0].rows == 200
+    with pytest.raises(InputError, match="people of batch 1"):
+        watch.add(lending(1, 100).assign(person=np.arange(100)))
+    assert len(watch.add(lending(1, 100).assign(person=np.arange(100, 200))).batches) == 2
 
 
 def test_a_continuous_outcome(tmp_path):

@@ -15,7 +15,7 @@ from fairaudit.monitoring.batch import evidence_of
 from fairaudit.monitoring.direction import Frame
 from fairaudit.monitoring.evidence import Evidence
 from fairaudit.monitoring.result import MonitoredBatch, MonitorResult, evidence_text
-from fairaudit.monitoring.rows import reject_seen, row_facts
+from fairaudit.monitoring.rows import reject_seen, reject_seen_people, row_facts
 from fairaudit.monitoring.state import StateFile
 from fairaudit.permute.base import stream
 from fairaudit.preparation import Roles, prepare
@@ -24,6 +24,8 @@ from fairaudit.table import AuditTable
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairaudit.models import Predictor
 
 __all__ = ["Monitor", "result_of"]
@@ -152,6 +154,7 @@ class Monitor:
         frame = as_pandas(frame)
         facts, hashes = row_facts(frame)
         reject_seen(facts, hashes, self.file.batches)
+        facts["people"] = self._people(frame)
         table = prepare(frame, self.roles, self.predictor).table
         settings = self.file.settings or self._settings(table)
         self._check_form(table, settings)
@@ -175,6 +178,14 @@ class Monitor:
         else:
             self.file.append(batch)
         return self.result
+
+    def _people(self, frame: pd.DataFrame) -> list[str]:
+        """Some of the people, as hashes, where ids are given and nobody comes back."""
+        if self.roles.ids is None or self.roles.ids not in frame.columns:
+            return []
+        facts, hashes = row_facts(frame[[self.roles.ids]])
+        reject_seen_people(hashes, self.file.batches)
+        return list(facts["sample"])
 
     def _settings(self, table: AuditTable) -> dict[str, Any]:
         """Of a state that begins with this table."""

@@ -142,7 +142,9 @@ def evidence_text(log10: float) -> str:
 
     Examples
     --------
-    >>> evidence_text(1.5), evidence_text(-0.1), evidence_text(12.3)
-    ('31.6', '0.794', '10^12.3')
+    >>> evidence_text(-0.1), evidence_text(1.5), evidence_text(3.3), evidence_text(12.3)
+    ('0.794', '31.6', '1,995', '10^12.3')
     """
-    return f"{10**log10:.3g}" if log10 < 4 else f"10^{log10:.1f}"
+    if log10 >= 4:
+        return f"10^{log10:.1f}"
+    return f"{10**log10:,.0f}" if log10 >= 2 else f"{10**log10:.3g}"

@@ -13,11 +13,12 @@ from fairaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["reject_seen", "row_facts"]
+__all__ = ["reject_seen", "reject_seen_people", "row_facts"]
 
 _KEPT = 32  # hashes of rows that are remembered of every batch
 _DISTINCT = 0.99  # share of different rows from which equal rows are no coincidence
 _TOO_MANY = 0.5
+_TOO_MANY_PEOPLE = 0.1
 
 
 def row_facts(frame: pd.DataFrame) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
@@ -56,10 +57,26 @@ def reject_seen(
             )
         if min(batch["distinct"], facts["distinct"]) < _DISTINCT:
             continue  # few different rows: that some are equal is no sign of anything
-        kept = np.array([int(text, 16) for text in batch["sample"]], dtype=np.uint64)
-        again = float(np.isin(kept, hashes).mean())
+        again = _share_of(batch["sample"], hashes)
         if again >= _TOO_MANY:
             raise InputError(
                 f"About {again:.0%} of the rows of {name} are in this table again. Rows may count "
                 "once only: pass the new rows, not a table that grows."
             )
+
+
+def reject_seen_people(hashes: np.ndarray[Any, Any], batches: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse a batch in which many people of an earlier one come back."""
+    for batch in batches:
+        again = _share_of(batch["people"], hashes)
+        if again >= _TOO_MANY_PEOPLE:
+            raise InputError(
+                f"About {again:.0%} of the people of batch {batch['number']} "
+                f"({batch['label'] or batch['when']}) are in this table again. A person may be in "
+                "one batch only: pass the rows of new people."
+            )
+
+
+def _share_of(sample: Sequence[str], hashes: np.ndarray[Any, Any]) -> float:
+    kept = np.array([int(text, 16) for text in sample], dtype=np.uint64)
+    return float(np.isin(kept, hashes).mean()) if len(kept) else 0.0

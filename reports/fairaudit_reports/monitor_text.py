@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 
 from fairaudit.monitoring.result import MonitoredBatch, MonitorResult, evidence_text
@@ -68,13 +69,11 @@ def _row(batch: MonitoredBatch, result: MonitorResult) -> list[str]:
     elif batch.unusable:
         evidence += "  not used"
     return [str(batch.number), clean(batch.name, 40), f"{batch.rows:,}", p_text(batch.p_value),
-            f"{batch.e_value:.3g}", evidence]  # fmt: skip
+            evidence_text(math.log10(batch.e_value)), evidence]  # fmt: skip
 
 
 def _bar(batch: MonitoredBatch, result: MonitorResult) -> str:
     """How far the evidence is on its way to the alarm."""
-    import math
-
     share = batch.log10_evidence / -math.log10(result.alpha)
     return "█" * round(12 * min(max(share, 0.0), 1.0))
 
