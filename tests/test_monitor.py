@@ -313,6 +313,19 @@ def test_copies_that_fail_their_check_take_evidence_and_give_none(tmp_path):
     assert result.evidence <= 1
 
 
+def test_a_state_stays_small_whatever_the_table(tmp_path):
+    path = tmp_path / "s.state"
+    rng = np.random.default_rng(0)
+    wide = {f"a{k}": rng.normal(size=600) for k in range(80)}
+    wide["zip"] = rng.integers(0, 400, 600).astype(str)
+    wide |= {f"p{k}": rng.normal(size=600) for k in range(12)} | {"y": rng.integers(0, 9, 600)}
+    names = [name for name in wide if name[0] in "az"]
+    result = monitor(path, sensitive=names, predictions=[f"p{k}" for k in range(12)],
+                     statistic="correlation").add(pd.DataFrame(wide))  # fmt: skip
+    assert result.batches[0].unusable is None
+    assert path.stat().st_size < 60_000
+
+
 def test_people_move_as_a_whole(tmp_path):
     data = lending(0, 100)
     data = pd.concat([data.assign(person=np.arange(100)), data.assign(person=np.arange(100))])

@@ -16,8 +16,11 @@ from fairaudit.testing.linear import residual_given
 
 __all__ = ["Frame", "all_alike", "bets"]
 
-MOST_CLASSES = 10
-MOST_FEATURES = 100
+# What is learnt must stay small, whatever the table: a state is read and written with every batch.
+MOST_LEVELS = 40  # of a column, the most frequent ones
+MOST_RESIDUALS = 40  # columns of the prediction times classes of the outcome
+MOST_FEATURES = 100  # of the attributes, up to which products of two are among them
+MOST_PRODUCTS = 600
 _FARTHEST = 4.0  # standard deviations; a lone outlier must not rule the direction
 #: Share of the mean variance that is added to every direction before it is inverted.
 _RIDGE = 0.1
@@ -55,8 +58,9 @@ class Frame:
         right = self._attributes(table)
         found = []
         for left in self._residuals(table):
+            some = right[:, : max(1, MOST_PRODUCTS // left.shape[1])]
             moved = np.stack([gathered(copy, left) for copy in copies])
-            products = np.matmul(moved.transpose(0, 2, 1), right)
+            products = np.matmul(moved.transpose(0, 2, 1), some)
             found.append(np.asarray(products.reshape(len(copies), -1)))
         return found
 
@@ -69,7 +73,7 @@ class Frame:
         known = scale["levels"]
         if known is None:
             parts = np.hstack([np.ones((len(table), 1)), _described(outcome, scale)])
-        elif len(known) <= MOST_CLASSES:
+        elif len(known) * u.shape[1] <= MOST_RESIDUALS:
             parts = _one_hot(outcome, known)
         else:
             parts = np.ones((len(table), 1))
@@ -114,7 +118,9 @@ def all_alike(products: Array) -> bool:
 
 def _scale(column: Column, categorical: bool) -> dict[str, Any]:
     if categorical or column.numeric is None:
-        levels = [level_text(level) for level in column.levels]
+        counts = np.bincount(column.codes, minlength=len(column.levels))
+        frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+        levels = [level_text(level) for level in column.levels[frequent]]
         return {"levels": levels, "mean": None, "spread": None}
     mean, spread = float(column.numeric.mean()), float(column.numeric.std())
     return {"levels": None, "mean": mean, "spread": spread or 1.0}
@@ -130,6 +136,6 @@ def _described(column: Column, scale: Mapping[str, Any]) -> Array:
 
 def _one_hot(column: Column, levels: list[str]) -> Array:
     """One column per level; a level that is not among them is 0 everywhere."""
-    names = [level_text(level) for level in column.levels]
-    hot = np.array([[float(name == level) for level in levels] for name in names])
-    return hot[column.codes]
+    place = {level: k for k, level in enumerate(levels)}
+    codes = np.array([place.get(level_text(level), -1) for level in column.levels])[column.codes]
+    return (codes[:, None] == np.arange(len(levels))).astype(np.float64)
