@@ -17,6 +17,7 @@ _TONES = {"not less fair": "no violation found", "less fair": "violation",
           "inconclusive": "inconclusive"}  # fmt: skip
 _STYLE = """
 .margin { stroke: var(--verdict); stroke-width: 1.5; stroke-dasharray: 6 4; }
+.over { paint-order: stroke; stroke: var(--page); stroke-width: 5px; }
 """
 
 
@@ -66,7 +67,7 @@ def _chart(result: Comparison) -> Markup:
     for k, one in enumerate(drawn):
         y = 46.0 * k + 32
         marks += [
-            tag("text", one.name, x="0%", y=y - 14, text_anchor="start", class_="tick"),
+            tag("text", one.name, x="0%", y=y - 14, text_anchor="start", class_="tick over"),
             tag("line", x1=_at(scale, one.low), x2=_at(scale, one.high), y1=y, y2=y,
                 class_="reach"),
             tag("circle", cx=_at(scale, one.value), cy=y, r=5, class_="dot"),
