@@ -34,9 +34,12 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/kpc.py
 	$(BIN)/python benchmarks/speed.py
 
-# Hours. The table of docs/validity.md: tests/validity/size.py; the same as assertions: -m slow.
+# Hours. The tables of docs/validity.md, docs/monitor.md and docs/compare.md; the same as
+# assertions: -m slow.
 validity: $(STAMP)
 	$(BIN)/python tests/validity/size.py --replications 1000
+	$(BIN)/python tests/validity/monitor.py
+	$(BIN)/python tests/validity/comparison.py
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 
 # About half an hour. The counts of docs/reliability.md.

@@ -14,12 +14,14 @@ _HOME = {
     "AuditResult": "fairaudit.result",
     "AuditTable": "fairaudit.table",
     "audit": "fairaudit.auditing",
+    "compare": "fairaudit.comparison.compare",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",
     "conditional_independence_test": "fairaudit.testing.core",
     "equalized_odds_test": "fairaudit.testing.core",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
+    "Monitor": "fairaudit.monitoring.monitor",
     "Verdict": "fairaudit.result",
 }
 _HOME |= dict.fromkeys(

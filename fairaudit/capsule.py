@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing import Plan
     from fairaudit.preparation import Roles
 
-__all__ = ["capsule_of"]
+__all__ = ["capsule_of", "now"]
 
 
 def capsule_of(
@@ -47,7 +47,7 @@ def capsule_of(
         "threshold": plan.threshold,
     }  # fmt: skip
     return Capsule(
-        _now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
+        now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
         packages, drawn.seed, drawn.n, drawn.steps, model, data, _fingerprint(table), options,
         command,
     )  # fmt: skip
@@ -60,14 +60,16 @@ def _name_of(value: Any) -> Any:
     return value if isinstance(value, str) else str(getattr(value, "name", type(value).__name__))
 
 
-def _now() -> str:
+def now() -> str:
     """Now in UTC; the time of SOURCE_DATE_EPOCH where reports must be reproducible to the byte."""
     import os
     from datetime import datetime, timezone
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
-    now = datetime.fromtimestamp(int(epoch), timezone.utc) if epoch else datetime.now(timezone.utc)
-    return now.isoformat(timespec="seconds")
+    moment = (
+        datetime.fromtimestamp(int(epoch), timezone.utc) if epoch else datetime.now(timezone.utc)
+    )
+    return moment.isoformat(timespec="seconds")
 
 
 def _fingerprint(table: AuditTable) -> str:

@@ -1,4 +1,4 @@
-"""`fairaudit compare`: several models on one table, by the same copies."""
+"""`fairaudit compare`: several models on one table, or a candidate against production."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import print_json, roles_from
+from fairaudit_cli.options import finite, print_json, roles_from
 from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
@@ -27,10 +27,22 @@ _FORMATS = ("html", "json", "md", "txt")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Exit status: 0 no violation found in any model, 1 a violation in at least one, "
-        "2 bad input, 3 no violation and at least one inconclusive. Data, columns and the level "
-        "may stand in [tool.fairaudit]."
+        "Exit status with --models: 0 no violation found in any model, 1 a violation in at least "
+        "one, 2 bad input, 3 no violation and at least one inconclusive. With --baseline and "
+        "--candidate: 0 not less fair, 1 less fair, 2 bad input, 3 inconclusive. Data, columns and "
+        "the level may stand in [tool.fairaudit]."
     )
+    parser.add_argument(
+        "--baseline", metavar="FILE", help="the model in production, to compare --candidate with"
+    )
+    parser.add_argument(
+        "--candidate", metavar="FILE", help="the new model: is it not less fair than --baseline?"
+    )
+    parser.add_argument(
+        "--margin", type=_margin, metavar="[MEASURE=]SIZE",
+        help="by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
+        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, mean_error_difference",
+    )  # fmt: skip
     parser.add_argument(
         "--models", nargs="+", metavar="FILE",
         help="fitted models: .pkl, .joblib, .skops, .onnx, or package.module:function",
@@ -43,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_level(parser)
     parser.add_argument(
         "--report", action="append", metavar="FILE",
-        help="write the table: .html, .md, .json or .txt; repeatable",
+        help="write a report: .html, .md (a comment on a change), .json or .txt; repeatable",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -61,8 +73,14 @@ def run(args: argparse.Namespace) -> int:
         if Path(path).suffix.lower().lstrip(".") not in _FORMATS:
             raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
         check_writable(path)
+    if args.baseline is not None or args.candidate is not None:
+        return _beside_production(args)
+    if args.margin is not None:
+        raise InputError("A --margin needs --baseline and --candidate.")
     if not args.models:
-        raise InputError("No model. Pass --models FILE [FILE …].")
+        raise InputError(
+            "No model. Pass --models FILE [FILE …], or --baseline FILE --candidate FILE."
+        )
     plan = Plan(
         alpha=args.alpha, threshold=args.threshold, with_r=False,
         permutations=Permutations(n=args.permutations, seed=args.seed, n_jobs=args.jobs),
@@ -84,6 +102,46 @@ def run(args: argparse.Namespace) -> int:
         for path in args.report or ():
             print(f"report: {path}")
     return _status([one.audit for one in found])
+
+
+def _margin(text: str) -> float | dict[str, float]:
+    name, equals, size = text.rpartition("=")
+    return {name.strip(): finite(size)} if equals else finite(text)
+
+
+def _beside_production(args: argparse.Namespace) -> int:
+    import shlex
+
+    from fairaudit.comparison.compare import compare_frame
+    from fairaudit.files import read_tables
+    from fairaudit.models import load_model
+    from fairaudit_cli.test import tell_github
+
+    if args.baseline is None or args.candidate is None or args.models:
+        raise InputError("Pass --baseline and --candidate, one model each, and no --models.")
+    if args.on == "scores":
+        raise InputError("Gaps are those of labels. Leave out --on; --threshold sets the cut.")
+    roles = roles_from(argparse.Namespace(**{
+        **vars(args), "model": "any", "predictions": None, "on": None,
+    }))  # fmt: skip
+    models = [load_model(name, trust=tuple(args.trust or ()))
+              for name in (args.baseline, args.candidate)]  # fmt: skip
+    frame, sources = read_tables(args.data)
+    result = compare_frame(
+        frame, roles, *models, margin=args.margin, alpha=args.alpha, seed=args.seed, data=sources,
+        command=shlex.join(["fairaudit", *args.argv]),
+    )  # fmt: skip
+    for path in args.report or ():
+        result.save(path)
+    if args.json:
+        print_json(result.render("json"))
+    else:
+        print(result.summary(), end="")
+        for path in args.report or ():
+            print(f"report: {path}")
+        tell_github(result)
+    codes = {"not less fair": ExitCode.OK, "less fair": ExitCode.VIOLATION}
+    return codes.get(result.verdict.value, ExitCode.INCONCLUSIVE)
 
 
 def _compared(  # type: ignore[no-untyped-def]

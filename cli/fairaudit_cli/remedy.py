@@ -157,14 +157,15 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.of(result.after.verdict)
 
 
-def add_level(parser: argparse.ArgumentParser) -> None:
+def add_level(parser: argparse.ArgumentParser, *, jobs: bool = True) -> None:
     """Level, copies, seed, processes and the file of settings."""
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
         "--permutations", type=count, metavar="N", help="conditional copies (default: 999)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
-    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
+    if jobs:
+        parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
 

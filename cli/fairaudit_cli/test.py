@@ -25,9 +25,10 @@ from fairaudit_cli.options import (
 
 if TYPE_CHECKING:
     from fairaudit.auditing import Plan
+    from fairaudit.comparison.result import Comparison
     from fairaudit.result import AuditResult
 
-__all__ = ["add_arguments", "deliver", "plan_from", "run"]
+__all__ = ["add_arguments", "deliver", "plan_from", "run", "tell_github"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -145,7 +146,7 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
         show(result)
         for path in args.report or ():
             print(f"report: {path}")
-        _tell_github(result)
+        tell_github(result)
     return ExitCode.of(result.verdict, strict=strict)
 
 
@@ -155,7 +156,7 @@ def _junit(result: AuditResult, strict: bool) -> str:
     return render(result, strict=strict)
 
 
-def _tell_github(result: AuditResult) -> None:
+def tell_github(result: AuditResult | Comparison) -> None:
     """Annotations, and the report as summary of the step, where GitHub runs the command."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return

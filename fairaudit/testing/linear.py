@@ -17,7 +17,7 @@ from fairaudit.permute.base import gathered, stream
 from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
-__all__ = ["Correlation", "Features"]
+__all__ = ["Correlation", "Features", "residual_given"]
 
 _MOST_FOR_BANDWIDTH = 2_000
 
@@ -33,7 +33,7 @@ class Correlation:
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         table.require_varying_prediction()
-        residual = _residual(_standard(table.prediction.matrix()), table.require_outcome(), 3)
+        residual = residual_given(_standard(table.prediction.matrix()), table.require_outcome(), 3)
         return _explained(residual, _whitened(encode(table.attributes)))
 
 
@@ -57,7 +57,7 @@ class Features:
         rng = stream(seed, 2)
         u = _standard(table.prediction.matrix())
         predicted = np.hstack([u, _fourier(u, self.of_prediction, rng)])
-        residual = _residual(predicted, table.require_outcome(), 5)
+        residual = residual_given(predicted, table.require_outcome(), 5)
         a = encode(table.attributes)
         attributes = _standard(np.hstack([a, a**2, _fourier(a, self.of_attributes, rng)]))
         return _explained(_standard(residual), attributes / np.sqrt(attributes.shape[1]))
@@ -87,7 +87,7 @@ def _whitened(a: Array) -> Array:
     return left[:, singular > 1e-9 * singular[0]] * np.sqrt(len(a))
 
 
-def _residual(x: Array, outcome: Column, degree: int) -> Array:
+def residual_given(x: Array, outcome: Column, degree: int) -> Array:
     """What is left of the columns of x after regression on the outcome."""
     if outcome.kind.is_categorical:
         counts = np.bincount(outcome.codes)

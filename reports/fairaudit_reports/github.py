@@ -10,7 +10,7 @@ from fairaudit_reports.terminal import clean, question, sentence
 if TYPE_CHECKING:
     from fairaudit.result import AuditResult
 
-__all__ = ["render"]
+__all__ = ["render", "workflow_line"]
 
 MOST = 10  # GitHub shows no more per step
 LEVELS = {
@@ -24,25 +24,25 @@ def render(result: AuditResult) -> str:
     """The verdict, and of a violation the findings behind it as warnings; at most ten lines."""
     verdict = result.verdict
     because = clean(result.because, 1600)
-    lines = [_line(LEVELS[verdict], f"Equalized odds: {verdict.value}", because)]
+    lines = [workflow_line(LEVELS[verdict], f"Equalized odds: {verdict.value}", because)]
     behind = [one for one in result.findings[1:] if one.significant]
     if verdict is Verdict.VIOLATION:
         most = MOST - 1 if len(behind) < MOST else MOST - 2
         for finding in behind[:most]:
             title = f"Equalized odds: {question(finding)}"
-            lines.append(_line("warning", title, sentence(finding, result)))
+            lines.append(workflow_line("warning", title, sentence(finding, result)))
         if len(behind) > most:
             left = f"{len(behind) - most} more significant findings; see the report."
-            lines.append(_line("warning", "Equalized odds: more findings", left))
+            lines.append(workflow_line("warning", "Equalized odds: more findings", left))
     return "\n".join(lines) + "\n"
 
 
-def _line(level: str, title: str, message: str) -> str:
+def workflow_line(level: str, title: str, message: str) -> str:
     """A workflow command.
 
     Examples
     --------
-    >>> _line("error", "a: b, c", "100 %: yes, no")
+    >>> workflow_line("error", "a: b, c", "100 %: yes, no")
     '::error title=a%3A b%2C c::100 %25: yes, no'
     """
     name = _escaped(clean(title, 120)).replace(":", "%3A").replace(",", "%2C")

@@ -22,7 +22,7 @@ from fairaudit_reports.terminal import (
 if TYPE_CHECKING:
     from fairaudit.result import AuditResult, CellTable
 
-__all__ = ["escape", "render"]
+__all__ = ["escape", "fenced", "render"]
 
 LIMIT = 60_000  # characters; a comment on GitHub may have 65,536
 MOST_FINDINGS = 60
@@ -174,7 +174,7 @@ def _repeat(result: AuditResult) -> str:
     if len(sources) > 20:
         lines.append(f"- {len(sources) - 20} more files; {ELSEWHERE}")
     lines.append(f"- {escape(clean(capsule.created))}, {result.seconds:.1f} s of CPU")
-    command = [_fenced(capsule.command)] if capsule.command else []
+    command = [fenced(capsule.command)] if capsule.command else []
     return _section("### Repeat it", *command, "\n".join(lines))
 
 
@@ -182,7 +182,7 @@ def _code(text: str) -> str:
     return f"`{clean(text).replace('`', '')}`"
 
 
-def _fenced(command: str) -> str:
+def fenced(command: str) -> str:
     """A block of code that ends where it should, whatever the command holds."""
     longest = max((len(run) for run in re.findall("`+", command)), default=0)
     fence = "`" * max(3, longest + 1)

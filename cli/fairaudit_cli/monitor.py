@@ -1,0 +1,98 @@
+"""`fairaudit monitor`: adds a batch to the evidence and says whether it is enough."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairaudit.errors import InputError
+from fairaudit_cli.config import with_config
+from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.options import add_model_arguments, predictor_from, print_json, roles_from
+from fairaudit_cli.remedy import add_level, add_some, filled
+
+if TYPE_CHECKING:
+    from fairaudit.monitoring.result import MonitorResult
+
+__all__ = ["add_arguments", "run"]
+
+_TABLE = ("data", "sensitive", "outcome", "predictions", "id", "where", "missing", "on",
+          "threshold")  # fmt: skip
+_SETTINGS = ("model", *_TABLE[1:], "alpha", "statistic", "density", "permutations", "seed")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status: 0 no alarm so far, 1 alarm (from then on), 2 bad input or a batch that was "
+        "seen, 3 this batch could not be used. Without --data the state is shown. Columns and the "
+        "level may stand in [tool.fairaudit]; the data may not."
+    )
+    parser.add_argument(
+        "--state", metavar="FILE", required=True,
+        help="the evidence so far; begun with the first batch",
+    )  # fmt: skip
+    add_model_arguments(parser)
+    add_some(parser, _TABLE)
+    parser.add_argument("--label", metavar="TEXT", help="name of the batch (default: of its file)")
+    parser.add_argument(
+        "--statistic", metavar="NAME", help="kpc (default), codec, features, correlation, deo"
+    )
+    parser.add_argument(
+        "--density", metavar="NAME",
+        help="law of the outcome given the attributes (default auto: exact for classes)",
+    )  # fmt: skip
+    add_level(parser, jobs=False)
+    parser.add_argument(
+        "--report", action="append", metavar="FILE",
+        help="write a report: .html, .md, .json or .txt; repeatable",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from fairaudit.files import check_writable
+    from fairaudit.monitoring.result import REPORTS
+    from fairaudit.rendering import known_form
+    from fairaudit.result import format_of
+
+    for path in args.report or ():
+        known_form(REPORTS, format_of(path))
+        check_writable(path)
+    result = _shown(args) if not args.data else _added(args)
+    for path in args.report or ():
+        result.save(path)
+    if args.json:
+        print_json(result.render("json"))
+    else:
+        print(result.summary(), end="")
+        for path in args.report or ():
+            print(f"report: {path}")
+    return ExitCode.of(result.verdict)
+
+
+def _shown(args: argparse.Namespace) -> MonitorResult:
+    from fairaudit.monitoring.monitor import result_of
+    from fairaudit.monitoring.state import StateFile
+
+    file = StateFile(args.state)
+    if file.settings is None:
+        raise InputError(f"There is no state {args.state!r} yet. Pass --data FILE to begin it.")
+    return result_of(file)
+
+
+def _added(args: argparse.Namespace) -> MonitorResult:
+    from fairaudit.files import check_writable, read_tables
+    from fairaudit.monitoring.monitor import Monitor
+    from fairaudit.testing.permutations import Permutations
+
+    filled(with_config(args, _SETTINGS), statistic="kpc", density="auto")
+    check_writable(args.state)
+    roles = roles_from(argparse.Namespace(**{**vars(args), "weights": None}))
+    monitor = Monitor.with_roles(
+        args.state, roles, predictor_from(args), alpha=args.alpha, statistic=args.statistic,
+        density=args.density, permutations=Permutations(n=args.permutations, seed=args.seed),
+    )  # fmt: skip
+    frame, _ = read_tables(args.data)
+    label = args.label or ", ".join(Path(name).name for name in args.data)
+    return monitor.add(frame, label=label)

@@ -1,0 +1,307 @@
+"""Is the candidate not less fair than production? A paired test with a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairaudit.columns import level_text
+from fairaudit.comparison.bands import (
+    Interval,
+    deo_difference,
+    gap_difference,
+    mean_difference,
+)
+from fairaudit.comparison.cells import FEWEST, PairedCells, paired_cells
+from fairaudit.comparison.result import ComparedCell, Comparison, ComparisonVerdict, Difference
+from fairaudit.errors import InputError
+from fairaudit.models import predictor_of
+from fairaudit.preparation import Roles, prepare
+from fairaudit.result import Source
+from fairaudit.table import AuditTable
+
+__all__ = ["MARGIN", "compare", "compare_frame", "margin_from"]
+
+#: By how much a candidate may be worse unless the caller says otherwise; of errors, times the
+#: standard deviation of the outcome.
+MARGIN = 0.05
+_NAMES = {
+    "equalized_odds_difference": "equalized-odds difference",
+    "tpr_gap": "largest TPR gap",
+    "fpr_gap": "largest FPR gap",
+    "deo": "DEO",
+    "mean_error_difference": "largest difference of mean errors",
+}
+_ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_difference"}
+_CLASSES = {"equalized_odds_difference": (0, 1), "tpr_gap": (1,), "fpr_gap": (0,),
+            "mean_error_difference": (0,)}  # fmt: skip
+
+
+def compare(
+    baseline: Any,
+    candidate: Any,
+    frame: Any,
+    *,
+    sensitive: str | Sequence[str],
+    outcome: str | None = None,
+    weights: str | None = None,
+    ids: str | None = None,
+    where: str | None = None,
+    missing: str = "auto",
+    threshold: float | None = None,
+    margin: float | Mapping[str, float] | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Comparison:
+    """Test that a candidate is not less fair than a baseline, on the same rows.
+
+    Parameters
+    ----------
+    baseline, candidate : object or path
+        Fitted models, functions of the table, or model files.
+    frame : frame
+        Features, outcome and sensitive attributes.
+    sensitive : str or sequence of str
+        Columns, as ``"race,sex"``; those with categories make the groups.
+    outcome, weights, ids, where, missing, threshold
+        See `fairaudit.preparation.Roles`.
+    margin : float or mapping
+        By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
+        ``equalized_odds_difference`` (or ``eod``; the default for classes), ``tpr_gap``,
+        ``fpr_gap``, ``deo``; for a continuous outcome ``mean_error_difference``. Default: 0.05,
+        and 0.05 standard deviations of a continuous outcome.
+    alpha : float
+        Level of the verdict; intervals have level 1 − alpha.
+    seed : int
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> frame = pd.DataFrame({"x": rng.normal(size=4000), "sex": rng.choice(["f", "m"], 4000)})
+    >>> frame["y"] = (frame["x"] + rng.normal(size=4000) > 0).astype(int)
+    >>> def old(table):
+    ...     return 1 / (1 + np.exp(-table["x"]))
+    >>> def new(table):
+    ...     return 1 / (1 + np.exp(-table["x"] - 1.0 * (table["sex"] == "m")))
+    >>> print(compare(old, new, frame, sensitive="sex", outcome="y").verdict)
+    less fair
+    """
+    from fairaudit.remedy.rows import as_pandas
+
+    names = sensitive.split(",") if isinstance(sensitive, str) else sensitive
+    roles = Roles(
+        tuple(name.strip() for name in names), outcome, weights=weights, ids=ids, where=where,
+        missing=missing, threshold=threshold,
+    )  # fmt: skip
+    return compare_frame(as_pandas(frame), roles, baseline, candidate, margin=margin, alpha=alpha,
+                         seed=seed)  # fmt: skip
+
+
+def compare_frame(
+    frame: Any,
+    roles: Roles,
+    baseline: Any,
+    candidate: Any,
+    *,
+    margin: float | Mapping[str, float] | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
+    data: tuple[Source, ...] = (),
+    command: str | None = None,
+) -> Comparison:
+    """The same with roles, as the command line has them."""
+    from importlib.metadata import version
+
+    from fairaudit.capsule import now
+
+    if not 0 < alpha < 0.5:
+        raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")
+    tables, sources = [], []
+    for name, model in (("baseline", baseline), ("candidate", candidate)):
+        predictor = predictor_of(model)
+        try:
+            table = prepare(frame, roles, predictor).table
+        except InputError as error:
+            raise InputError(f"The {name}: {error}") from None
+        roles = replace(roles, outcome=roles.outcome or table.require_outcome().name)
+        tables.append(table)
+        sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
+    cells = paired_cells(tables[0], tables[1], roles.threshold)
+    measure, allowed = margin_from(margin, cells, tables[0])
+    found = _intervals(cells, alpha, seed)
+    interval = found[measure]
+    raw = {key: (_value(cells, key, 0), _value(cells, key, 1)) for key in found}
+    order = [measure, *(key for key in found if key != measure)]
+    differences = [
+        Difference(key, _NAMES[key], *raw[key], found[key].low, found[key].high) for key in order
+    ]
+    differences += _others(tables, cells, roles.threshold, alpha)
+    verdict, because = _decide(measure, allowed, alpha, interval, *raw[measure])
+    return Comparison(
+        verdict, because, measure, allowed, alpha, interval.at_least, interval.at_most,
+        tuple(differences), _shown(cells), cells.attributes, int(cells.used.sum()),
+        (sources[0], sources[1]), data, _notes(tables[0], cells), now(), version("fairaudit-icp"),
+        command,
+    )  # fmt: skip
+
+
+def margin_from(
+    given: float | Mapping[str, float] | None, cells: PairedCells, table: AuditTable
+) -> tuple[str, float]:
+    """The measure that decides, and by how much the candidate may be worse in it."""
+    known = [key for key in _NAMES if (key == "mean_error_difference") != cells.rates]
+    usable = [key for key in known if key == "deo" or _has(cells, _CLASSES[key])]
+    measure, size = usable[0], None
+    if isinstance(given, Mapping):
+        if len(given) != 1:
+            raise InputError(f"One measure decides. Got {len(given)} margins; name one.")
+        ((name, size),) = given.items()
+        measure = _ALIASES.get(name, name)
+        if measure not in usable:
+            raise InputError(
+                f"The margin names {name!r}; of these models one can compare: {', '.join(usable)}."
+            )
+    elif given is not None:
+        size = given
+    if size is None:
+        spread = 1.0 if cells.rates else float(np.std(np.asarray(table.require_outcome().numeric)))
+        size = MARGIN * spread
+    if not 0 <= size < np.inf:
+        raise InputError(f"The margin must be 0 or more. Got {size!r}.")
+    return measure, float(size)
+
+
+def _has(cells: PairedCells, classes: tuple[int, ...]) -> bool:
+    """Whether all these outcomes have groups to compare."""
+    return all((cells.class_of == one).sum() > 1 for one in classes)
+
+
+def _intervals(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interval]:
+    if not cells.rates:
+        return {"mean_error_difference": gap_difference(cells, (0,), alpha, seed)}
+    found = {
+        key: gap_difference(cells, _CLASSES[key], alpha, seed)
+        for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
+        if _has(cells, _CLASSES[key])
+    }
+    found["deo"] = deo_difference(cells, alpha, seed)
+    return found
+
+
+def _value(cells: PairedCells, key: str, model: int) -> float:
+    """The measure itself, of one model."""
+    values = cells.raw[model]
+    if key == "deo":
+        total = 0.0
+        for one in np.unique(cells.class_of):
+            members = cells.class_of == one
+            overall = np.average(values[members], weights=cells.size[members])
+            total += float(np.abs(values[members] - overall).sum())
+        return total
+    return max(float(np.ptp(values[cells.class_of == one])) for one in _CLASSES[key])
+
+
+def _others(
+    tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None, alpha: float
+) -> list[Difference]:
+    """What the change costs or wins in accuracy, and KPC, for which no interval is valid."""
+    import fairaudit as fa
+
+    rows = np.flatnonzero(cells.used)
+    found = []
+    losses = [_losses(table, threshold) for table in tables]
+    if losses[0] is not None and losses[1] is not None:
+        first, second = losses[0][rows], losses[1][rows]
+        unit = rows if tables[0].ids is None else tables[0].ids.codes[rows]
+        interval = mean_difference(second - first, unit, alpha)
+        name = "misclassified" if cells.rates else "mean squared error"
+        found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
+                                interval.low, interval.high))  # fmt: skip
+    try:
+        sizes = [float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
+                 for table in tables]  # fmt: skip
+    except InputError:
+        return found
+    note = "no valid interval is known"
+    return [*found, Difference("kpc", "KPC", sizes[0], sizes[1], None, None, note)]
+
+
+def _losses(table: AuditTable, threshold: float | None) -> Any:
+    from fairaudit.measurements import default_threshold
+    from fairaudit.metrics._labels import binary_labels, score_column
+
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical:
+        numbers = score_column(table.prediction).numeric
+        return None if numbers is None else (numbers - np.asarray(outcome.numeric)) ** 2
+    cut = default_threshold(table) if threshold is None else threshold
+    labels = binary_labels(table, threshold=cut)
+    return (labels.predicted != labels.actual).astype(np.float64)
+
+
+def _decide(
+    measure: str, margin: float, alpha: float, interval: Interval, before: float, after: float
+) -> tuple[ComparisonVerdict, str]:
+    """Non-inferiority first; then whether the candidate is shown to be worse at all."""
+    sure = f"{100 * (1 - alpha):g} % confidence"
+    name = _NAMES[measure]
+    change = f"the {name} goes from {before:.3f} to {after:.3f}"
+    if interval.at_most < margin:
+        return ComparisonVerdict.NOT_LESS_FAIR, (
+            f"Not less fair: {change}; with {sure} the change is {_signed(interval.at_most)} at "
+            f"most, below the margin of {margin:.4g}."
+        )
+    if interval.at_least > 0:
+        beyond = (
+            f"beyond the margin of {margin:.4g}" if interval.at_least > margin
+            else f"and that it is below the margin of {margin:.4g} is not shown"
+        )  # fmt: skip
+        return ComparisonVerdict.LESS_FAIR, (
+            f"Less fair: {change}; with {sure} the change is {_signed(interval.at_least)} at "
+            f"least, {beyond}."
+        )
+    return ComparisonVerdict.INCONCLUSIVE, (
+        f"Inconclusive: {change}; these rows show neither that the change is below the margin of "
+        f"{margin:.4g} (it may be {_signed(interval.at_most)}) nor that it is above 0."
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def _shown(cells: PairedCells) -> tuple[ComparedCell, ...]:
+    names = ("FPR", "TPR") if cells.rates else ("mean error",)
+    order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
+    return tuple(
+        ComparedCell(cells.labels[k], names[cells.class_of[k]], int(cells.people[k]),
+                     float(cells.raw[0, k]), float(cells.raw[1, k]))
+        for k in order
+    )  # fmt: skip
+
+
+def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
+    notes = []
+    rest = [f"{column.name} ({column.kind})" for column in table.attributes
+            if not column.kind.is_categorical]  # fmt: skip
+    if rest:
+        notes.append(
+            f"Groups need categories: {', '.join(rest)} takes no part in them (but in KPC)."
+        )
+    if cells.left_out:
+        what = "groups (by outcome)" if cells.rates else "groups"
+        notes.append(
+            f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of everything."
+        )
+    if cells.rates:
+        classes = [level_text(level) for level in table.require_outcome().levels]
+        notes.append(f"TPR and FPR: share predicted {classes[-1]} among those who are and are not.")
+    return tuple(notes)

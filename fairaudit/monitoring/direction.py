@@ -1,0 +1,141 @@
+"""A direction learnt on earlier batches: what they showed, looked for in the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from fairaudit.columns import Column, level_text
+from fairaudit.kernels import Array, Index
+from fairaudit.permute.base import gathered
+from fairaudit.table import AuditTable
+from fairaudit.testing.linear import residual_given
+
+__all__ = ["Frame", "all_alike", "bets"]
+
+# What is learnt must stay small, whatever the table: a state is read and written with every batch.
+MOST_LEVELS = 40  # of a column, the most frequent ones
+MOST_RESIDUALS = 40  # columns of the prediction times classes of the outcome
+MOST_FEATURES = 100  # of the attributes, up to which products of two are among them
+MOST_PRODUCTS = 600
+_FARTHEST = 4.0  # standard deviations; a lone outlier must not rule the direction
+#: Share of the mean variance that is added to every direction before it is inverted.
+_RIDGE = 0.1
+
+
+class Frame:
+    """Scales and levels of the first batch, in which all batches are described.
+
+    Parameters
+    ----------
+    scales : mapping
+        As `Frame.of` makes them; plain values, ready for JSON.
+    """
+
+    def __init__(self, scales: Mapping[str, Any]) -> None:
+        self.scales = dict(scales)
+
+    @classmethod
+    def of(cls, table: AuditTable) -> Frame:
+        """The frame of a first batch."""
+        outcome = table.require_outcome()
+        return cls({
+            "prediction": [_scale(column, table.prediction.form == "labels")
+                           for column in table.prediction.columns],
+            "outcome": _scale(outcome, outcome.kind.is_categorical),
+            "attributes": [_scale(column, column.kind.is_categorical)
+                           for column in table.attributes],
+        })  # fmt: skip
+
+    def products(self, table: AuditTable, copies: Index) -> list[Array]:
+        """What the prediction has beyond the outcome, times the attributes; one row per copy.
+
+        Of scores a second array tells the same of their squares: groups may differ in spread.
+        """
+        right = self._attributes(table)
+        found = []
+        for left in self._residuals(table):
+            some = right[:, : max(1, MOST_PRODUCTS // left.shape[1])]
+            moved = np.stack([gathered(copy, left) for copy in copies])
+            products = np.matmul(moved.transpose(0, 2, 1), some)
+            found.append(np.asarray(products.reshape(len(copies), -1)))
+        return found
+
+    def _residuals(self, table: AuditTable) -> list[Array]:
+        """The residual prediction, apart for every class (or against the size) of the outcome."""
+        columns = zip(table.prediction.columns, self.scales["prediction"], strict=True)
+        u = np.hstack([_described(column, scale) for column, scale in columns])
+        scores = all(scale["levels"] is None for scale in self.scales["prediction"])
+        outcome, scale = table.require_outcome(), self.scales["outcome"]
+        known = scale["levels"]
+        if known is None:
+            parts = np.hstack([np.ones((len(table), 1)), _described(outcome, scale)])
+        elif len(known) * u.shape[1] <= MOST_RESIDUALS:
+            parts = _one_hot(outcome, known)
+        else:
+            parts = np.ones((len(table), 1))
+        residuals = [residual_given(x, outcome, 3) for x in ([u, u**2] if scores else [u])]
+        return [np.hstack([one * part[:, None] for part in parts.T]) for one in residuals]
+
+    def _attributes(self, table: AuditTable) -> Array:
+        """Each attribute alone, squares of numbers, and products of two."""
+        pairs = zip(table.attributes, self.scales["attributes"], strict=True)
+        alone = [_described(column, scale) for column, scale in pairs]
+        squares = [
+            x**2 - 1 for x, s in zip(alone, self.scales["attributes"], strict=True)
+            if s["levels"] is None
+        ]  # fmt: skip
+        both = [(a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
+                for a, b in combinations(alone, 2)]  # fmt: skip
+        found = [*alone, *squares]
+        if sum(x.shape[1] for x in (*found, *both)) <= MOST_FEATURES:
+            found += both
+        return np.hstack(found)
+
+
+def bets(learnt: Array, products: Array) -> Array:
+    """The products of data and copies along what was learnt, most telling directions first.
+
+    `products` has the data in its first row; the covariance is that of all rows, so that data and
+    copies are treated alike.
+    """
+    centred = products - products.mean(axis=0)
+    covariance = centred.T @ centred / len(centred)
+    if all_alike(products):
+        return np.zeros(len(products))
+    size = np.trace(covariance) / len(covariance)
+    covariance[np.diag_indices_from(covariance)] += _RIDGE * size
+    return np.asarray(centred @ np.linalg.solve(covariance, learnt))
+
+
+def all_alike(products: Array) -> bool:
+    """Whether data and copies have the same products, up to rounding."""
+    return bool((np.ptp(products, axis=0) <= 1e-9 * max(1.0, np.abs(products).max())).all())
+
+
+def _scale(column: Column, categorical: bool) -> dict[str, Any]:
+    if categorical or column.numeric is None:
+        counts = np.bincount(column.codes, minlength=len(column.levels))
+        frequent = np.sort(np.argsort(-counts, kind="stable")[:MOST_LEVELS])
+        levels = [level_text(level) for level in column.levels[frequent]]
+        return {"levels": levels, "mean": None, "spread": None}
+    mean, spread = float(column.numeric.mean()), float(column.numeric.std())
+    return {"levels": None, "mean": mean, "spread": spread or 1.0}
+
+
+def _described(column: Column, scale: Mapping[str, Any]) -> Array:
+    levels = scale["levels"]
+    if levels is not None:  # of two levels one says all
+        return _one_hot(column, levels[1:] if len(levels) == 2 else levels)
+    z = (np.asarray(column.numeric) - scale["mean"]) / scale["spread"]
+    return np.clip(z, -_FARTHEST, _FARTHEST)[:, None]
+
+
+def _one_hot(column: Column, levels: list[str]) -> Array:
+    """One column per level; a level that is not among them is 0 everywhere."""
+    place = {level: k for k, level in enumerate(levels)}
+    codes = np.array([place.get(level_text(level), -1) for level in column.levels])[column.codes]
+    return (codes[:, None] == np.arange(len(levels))).astype(np.float64)

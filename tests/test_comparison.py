@@ -1,0 +1,231 @@
+"""`fairaudit compare --baseline … --candidate …`: values, covariance, intervals, the command."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import fairaudit as fa
+from fairaudit.comparison.bands import deo_difference, gap_difference, mean_difference
+from fairaudit.comparison.cells import paired_cells
+from fairaudit.errors import InputError
+from fairaudit_cli.main import main
+
+
+def people(rows=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "x": rng.normal(size=rows),
+            "z": rng.normal(size=rows),
+            "sex": rng.choice(["f", "m"], rows),
+            "race": rng.choice(["a", "b", "c"], rows, p=[0.6, 0.3, 0.1]),
+        }
+    )
+    frame["y"] = (frame["x"] + rng.normal(size=rows) > 0).astype(int)
+    return frame
+
+
+def scorer(of_sex=0.0, of_z=0.0):
+    def score(table):
+        raw = table["x"] + of_sex * (table["sex"] == "m") + of_z * table["z"]
+        return 1 / (1 + np.exp(-raw))
+
+    return score
+
+
+def cells_of(frame, baseline, candidate, ids=None, groups=("sex",)):
+    tables = [fa.AuditTable.of(model(frame), frame[list(groups)], frame["y"], ids=ids)
+              for model in (baseline, candidate)]  # fmt: skip
+    return paired_cells(*tables, None)
+
+
+def test_values_are_those_of_the_metrics():
+    frame = people()
+    result = fa.compare(scorer(), scorer(0.5), frame, sensitive="sex,race", outcome="y")
+    found = {one.key: one for one in result.differences}
+    for model, name in ((scorer(), "baseline"), (scorer(0.5), "candidate")):
+        given = (model(frame), frame[["sex", "race"]], frame["y"])
+        eod = fa.metrics.equalized_odds_difference(*given, threshold=0.5)
+        assert getattr(found["equalized_odds_difference"], name) == pytest.approx(eod.value)
+        assert getattr(found["tpr_gap"], name) == pytest.approx(eod.tpr)
+        assert getattr(found["fpr_gap"], name) == pytest.approx(eod.fpr)
+        deo = fa.metrics.deo(*given, threshold=0.5).value
+        assert getattr(found["deo"], name) == pytest.approx(deo)
+        wrong = np.mean((model(frame) >= 0.5) != frame["y"])
+        assert getattr(found["loss"], name) == pytest.approx(wrong)
+    assert result.differences[0].key == result.measure == "equalized_odds_difference"
+
+
+def test_the_covariance_is_that_of_the_centres():
+    centres, covariances = [], []
+    for seed in range(300):
+        cells = cells_of(people(400, seed), scorer(), scorer(0.5, 0.7))
+        centres.append(cells.centre.ravel())
+        covariances.append(cells.covariance)
+    seen, told = np.cov(np.array(centres).T), np.mean(covariances, axis=0)
+    scale = np.sqrt(np.outer(np.diag(seen), np.diag(seen)))
+    np.testing.assert_allclose(told / scale, seen / scale, atol=0.2)
+    assert (np.diag(told) > 0.8 * np.diag(seen)).all()
+
+
+def test_models_that_agree_have_a_tight_interval():
+    frame = people()
+    same = gap_difference(cells_of(frame, scorer(), scorer()), (0, 1), 0.05, 0)
+    other = gap_difference(cells_of(frame, scorer(), scorer(of_z=1.0)), (0, 1), 0.05, 0)
+    assert same.low <= 0 <= same.high
+    assert same.high - same.low < 0.2 * (other.high - other.low)
+
+
+@pytest.mark.parametrize("bound", [lambda c: gap_difference(c, (0, 1), 0.05, 0),
+                                   lambda c: deo_difference(c, 0.05, 0)])  # fmt: skip
+def test_exchanging_the_models_turns_the_interval_round(bound):
+    frame = people()
+    there = bound(cells_of(frame, scorer(), scorer(0.6, 0.3), groups=("sex", "race")))
+    back = bound(cells_of(frame, scorer(0.6, 0.3), scorer(), groups=("sex", "race")))
+    assert (there.low, there.high) == pytest.approx((-back.high, -back.low), abs=0.02)
+    assert there.low < there.at_least < there.at_most < there.high
+
+
+def test_many_open_signs_are_bounded_not_tried(monkeypatch):
+    from fairaudit.comparison import bands
+
+    cells = cells_of(people(), scorer(), scorer(0.1, 0.3), groups=("sex", "race"))
+    exact = deo_difference(cells, 0.05, 0)
+    monkeypatch.setattr(bands, "_MOST_SIGNS", 0)
+    rough = deo_difference(cells, 0.05, 0)
+    assert rough.low <= exact.low + 1e-9 and exact.high <= rough.high + 1e-9
+    assert rough.high - rough.low < 3 * (exact.high - exact.low)
+
+
+def test_rows_of_one_person_do_not_count_as_people():
+    frame = people(1000)
+    twice = pd.concat([frame, frame])
+    ids = np.tile(np.arange(1000), 2)
+    spread = [np.sqrt(np.diag(cells.covariance)) for cells in (
+        cells_of(frame, scorer(), scorer(0.5, 0.5)),
+        cells_of(twice, scorer(), scorer(0.5, 0.5), ids=ids),
+        cells_of(twice, scorer(), scorer(0.5, 0.5)),
+    )]  # fmt: skip
+    np.testing.assert_allclose(spread[1], spread[0], rtol=0.02)
+    np.testing.assert_allclose(spread[2], spread[0] / np.sqrt(2), rtol=0.02)
+    values = np.random.default_rng(0).normal(size=500)
+    one = mean_difference(values, np.arange(500), 0.05)
+    two = mean_difference(np.tile(values, 2), np.tile(np.arange(500), 2), 0.05)
+    assert (one.low, one.high) == pytest.approx((two.low, two.high))
+
+
+def test_small_groups_are_left_out():
+    frame = people(600)
+    frame.loc[:7, "race"] = "rare"
+    result = fa.compare(scorer(), scorer(0.2), frame, sensitive="race", outcome="y")
+    assert all(cell.levels != ("rare",) and cell.people >= 10 for cell in result.cells)
+    assert any("fewer than 10 people are left out" in note for note in result.notes)
+
+
+def test_verdicts():
+    frame = people(6000)
+    given = {"sensitive": "sex", "outcome": "y"}
+    assert str(fa.compare(scorer(), scorer(1.0), frame, **given).verdict) == "less fair"
+    assert str(fa.compare(scorer(1.0), scorer(), frame, **given).verdict) == "not less fair"
+    near = fa.compare(scorer(), scorer(of_z=0.5), frame, margin=0.001, **given)
+    assert str(near.verdict) == "inconclusive"
+    within = fa.compare(scorer(), scorer(1.0), frame, margin={"eod": 0.9}, **given)
+    assert str(within.verdict) == "not less fair" and within.at_least > 0
+
+
+def test_a_continuous_outcome():
+    rng = np.random.default_rng(0)
+    frame = people(2000)
+    frame["y"] = frame["x"] + 0.5 * rng.normal(size=2000)
+
+    def old(table):
+        return table["x"]
+
+    def new(table):
+        return table["x"] + 0.4 * (table["sex"] == "m") + 0.2 * table["z"]
+
+    result = fa.compare(old, new, frame, sensitive="sex", outcome="y")
+    assert result.measure == "mean_error_difference"
+    assert result.margin == pytest.approx(0.05 * np.std(frame["y"]))
+    assert str(result.verdict) == "less fair"
+    errors = fa.metrics.group_errors(new(frame), frame["sex"], frame["y"])
+    assert result.differences[0].candidate == pytest.approx(errors.value)
+    assert result.differences[0].low < 0.4 < result.differences[0].high
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"margin": {"kpc": 0.1}}, "one can compare: equalized_odds_difference, tpr_gap"),
+     ({"margin": -0.1}, "0 or more"), ({"margin": {"eod": 0.1, "deo": 0.1}}, "name one"),
+     ({"alpha": 0.7}, "alpha"), ({"sensitive": "z"}, "no groups to compare"),
+     ({"sensitive": "nobody"}, "The baseline: There is no column")],
+)  # fmt: skip
+def test_bad_input(options, message):
+    given = {"sensitive": "sex", "outcome": "y", **options}
+    with pytest.raises(InputError, match=message):
+        fa.compare(scorer(), scorer(), people(200), **given)
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = people()
+    frame["male"] = (frame["sex"] == "m").astype(int)
+    frame.to_csv("test.csv", index=False)
+    fits = {"prod": (["x"], frame["y"]), "new": (["x", "z"], frame["y"]),
+            "worse": (["x", "male"], frame["y"] | (frame["male"] & (frame["x"] > -1)))}  # fmt: skip
+    for name, (columns, target) in fits.items():
+        model = LogisticRegression().fit(frame[columns], target)
+        (tmp_path / f"{name}.pkl").write_bytes(pickle.dumps(model))
+
+
+COMMAND = ["compare", "--data", "test.csv", "--outcome", "y", "--sensitive", "sex"]
+
+
+def test_command(models, capsys, monkeypatch):
+    pair = ["--baseline", "prod.pkl", "--candidate"]
+    assert main([*COMMAND, *pair, "new.pkl"]) == 0
+    assert capsys.readouterr().out.startswith("NOT LESS FAIR")
+    assert main([*COMMAND, *pair, "worse.pkl", "--margin", "tpr_gap=0.02"]) == 1
+    assert "largest TPR gap" in capsys.readouterr().out
+    assert main([*COMMAND, *pair, "new.pkl", "--margin", "0.0001", "--json"]) in (0, 3)
+    record = json.loads(capsys.readouterr().out)
+    assert record["schema"] == "fairaudit/comparison/1"
+    assert record["models"][0]["sha256"] and record["data"][0]["sha256"]
+    assert main([*COMMAND, "--baseline", "prod.pkl"]) == 2
+    assert "Pass --baseline and --candidate" in capsys.readouterr().err
+    assert main([*COMMAND, "--models", "prod.pkl", "--margin", "0.1"]) == 2
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    assert main([*COMMAND, *pair, "worse.pkl"]) == 1
+    assert "::error title=Fairness of the candidate%3A less fair::" in capsys.readouterr().out
+    with open("summary.md", encoding="utf-8") as file:
+        assert "❌" in file.read()
+
+
+@pytest.mark.parametrize("form", ["html", "md", "json", "txt"])
+def test_reports(models, form):
+    command = [*COMMAND, "--baseline", "prod.pkl", "--candidate", "new.pkl"]
+    assert main([*command, "--report", f"r.{form}"]) == 0
+    with open(f"r.{form}", encoding="utf-8") as file:
+        text = file.read()
+    assert "equalized" in text
+    if form == "html":
+        assert "<svg" in text and "<script" not in text
+
+
+def test_regression_by_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = people(1000)
+    frame["y"] = frame["x"] + rng.normal(size=1000)
+    frame.to_csv("test.csv", index=False)
+    for name, columns in (("prod", ["x"]), ("new", ["x", "z"])):
+        model = LinearRegression().fit(frame[columns], frame["y"])
+        (tmp_path / f"{name}.pkl").write_bytes(pickle.dumps(model))
+    code = main([*COMMAND, "--baseline", "prod.pkl", "--candidate", "new.pkl"])
+    assert code == 0 and "mean errors" in capsys.readouterr().out

@@ -1,0 +1,174 @@
+"""Coverage, size and power of `fairaudit compare --baseline … --candidate …`.
+
+`python tests/validity/comparison.py --replications 2000` prints Markdown tables. Both models'
+rates in every cell are given, so that the true difference of every measure is known. The two
+models agree on a share of the rows beyond chance, as a candidate and its baseline do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np  # noqa: E402
+
+from fairaudit.comparison.bands import deo_difference, gap_difference  # noqa: E402
+from fairaudit.comparison.cells import paired_cells  # noqa: E402
+from fairaudit.table import AuditTable  # noqa: E402
+
+ALPHA, MARGIN, SAME = 0.05, 0.05, 0.8
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rates by class (FPR, TPR) and group; shares of the groups."""
+
+    name: str
+    rows: int
+    baseline: np.ndarray
+    candidate: np.ndarray
+    shares: np.ndarray
+
+    def truth(self, measure: str) -> float:
+        return measured(self.candidate, measure, self.shares) - measured(
+            self.baseline, measure, self.shares
+        )
+
+
+def measured(rates: np.ndarray, measure: str, shares: np.ndarray) -> float:
+    gaps = rates.max(axis=1) - rates.min(axis=1)
+    if measure == "deo":
+        return float(np.abs(rates - (rates @ shares / shares.sum())[:, None]).sum())
+    return float({"eod": gaps.max(), "tpr_gap": gaps[1]}[measure])
+
+
+def rates_of(groups: int, *changes: tuple[int, int, float]) -> np.ndarray:
+    """FPR .2 and TPR .7 in every group, but for the changes (class, group, by how much)."""
+    rates = np.repeat([[0.2], [0.7]], groups, axis=1)
+    for one, group, change in changes:
+        rates[one, group] += change
+    return rates
+
+
+def cases() -> list[Case]:
+    even = lambda groups: np.full(groups, 1 / groups)  # noqa: E731
+    uneven = np.array([0.6, 0.25, 0.1, 0.05])
+    made = []
+    for rows, groups in ((1000, 2), (8000, 2), (1000, 4), (4000, 4), (4000, 8)):
+        made.append(Case(f"no gap in either, {groups} groups", rows, rates_of(groups),
+                         rates_of(groups), even(groups)))  # fmt: skip
+    made += [
+        Case("no gap in either, small groups", 1000, rates_of(4), rates_of(4), uneven),
+        Case("the same gap of .10 in both", 2000, rates_of(4, (1, 0, -0.1)),
+             rates_of(4, (1, 0, -0.1)), even(4)),
+        Case("gaps of .15 in different groups", 2000, rates_of(4, (1, 0, -0.15)),
+             rates_of(4, (0, 2, 0.15)), even(4)),
+        Case("gap .10, candidate .05 more", 2000, rates_of(4, (1, 0, -0.1)),
+             rates_of(4, (1, 0, -0.15)), even(4)),
+        Case("no gap, candidate .05, all others tied", 4000, rates_of(4),
+             rates_of(4, (1, 0, -0.05)), even(4)),
+        Case("no gap, candidate .05, small groups", 4000, rates_of(4), rates_of(4, (1, 3, -0.05)),
+             uneven),
+        Case("gap .15, candidate none", 2000, rates_of(4, (1, 0, -0.15)), rates_of(4), even(4)),
+        Case("no gap, candidate .15", 2000, rates_of(4), rates_of(4, (1, 0, -0.15)), even(4)),
+        Case("rates near 1", 1000, rates_of(2, (1, 0, 0.28), (1, 1, 0.28)),
+             rates_of(2, (1, 0, 0.28), (1, 1, 0.25)), even(2)),
+    ]  # fmt: skip
+    return made
+
+
+def draw(case: Case, rng) -> tuple[AuditTable, AuditTable]:
+    group = rng.choice(len(case.shares), case.rows, p=case.shares)
+    y = rng.integers(0, 2, case.rows)
+    first = rng.random(case.rows)
+    second = np.where(rng.random(case.rows) < SAME, first, rng.random(case.rows))
+    names = np.array(list("abcdefgh"))[group]
+    return tuple(
+        AuditTable.of((u < rates[y, group]).astype(int), {"group": names}, y)
+        for u, rates in ((first, case.baseline), (second, case.candidate))
+    )
+
+
+def intervals(case: Case, seed: int) -> dict[str, tuple[float, float, float, float]]:
+    cells = paired_cells(*draw(case, np.random.default_rng([seed, len(case.name)])), None)
+    found = {
+        "eod": gap_difference(cells, (0, 1), ALPHA, seed),
+        "tpr_gap": gap_difference(cells, (1,), ALPHA, seed),
+        "deo": deo_difference(cells, ALPHA, seed),
+    }
+    return {name: (one.low, one.high, one.at_least, one.at_most) for name, one in found.items()}
+
+
+#: Mean errors by group: of the baseline, of the candidate.
+ERRORS = {
+    "no gap in either": ([0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]),
+    "gap .3, candidate .1 more": ([0.3, 0.0, 0.0, 0.0], [0.4, 0.0, 0.0, 0.0]),
+    "gaps of .3 in different groups": ([0.3, 0.0, 0.0, 0.0], [0.0, 0.0, -0.3, 0.0]),
+    "no gap, candidate .2": ([0.0, 0.0, 0.0, 0.0], [0.2, 0.0, 0.0, 0.0]),
+}
+
+
+def error_interval(name: str, rows: int, seed: int) -> tuple[bool, bool]:
+    """A regression with skewed errors: whether both ends, and the bound above, hold."""
+    rng = np.random.default_rng([seed, rows])
+    means = [np.array(each) for each in ERRORS[name]]
+    group, y = rng.integers(0, 4, rows), rng.normal(size=rows)
+    shared, own = rng.gamma(1.0, size=(2, rows)) - 1
+    tables = tuple(
+        AuditTable.of(y + mean[group] + noise, {"group": np.array(list("abcd"))[group]}, y)
+        for mean, noise in zip(means, (shared, 0.8 * shared + 0.6 * own), strict=True)
+    )
+    truth = float(np.ptp(means[1]) - np.ptp(means[0]))
+    found = gap_difference(paired_cells(*tables, None), (0,), ALPHA, seed)
+    return found.low <= truth <= found.high, truth <= found.at_most
+
+
+def row(case: Case, results: list) -> str:
+    cells = []
+    for measure in ("eod", "tpr_gap", "deo"):
+        ends, truth = np.array([one[measure] for one in results]), case.truth(measure)
+        inside = (ends[:, 0] <= truth + 1e-12) & (truth - 1e-12 <= ends[:, 1])
+        cells.append(f"{inside.mean():.3f} ({np.median(ends[:, 1] - ends[:, 0]):.2f})")
+    ends, truth = np.array([one["eod"] for one in results]), case.truth("eod")
+    passed, failed = (ends[:, 3] < MARGIN).mean(), (ends[:, 2] > 0).mean()
+    shown = [case.name, case.rows, len(results), f"{truth:+.2f}", *cells]
+    return f"| {' | '.join(map(str, shown))} | {passed:.3f} | {failed:.3f} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=2000)
+    parser.add_argument("--only", default="", help="cases in which this pattern is found")
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    from joblib import Parallel, delayed
+
+    print("| case | rows | replications | true difference (eod) | eod: coverage (width) | tpr_gap "
+          "| deo | shown not less fair, margin .05 | shown less fair |")  # fmt: skip
+    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    for case in cases():
+        if not re.search(args.only, case.name):
+            continue
+        found = Parallel(n_jobs=args.jobs)(
+            delayed(intervals)(case, seed) for seed in range(args.replications)
+        )
+        print(row(case, found), flush=True)
+    print("\n| regression, 4 groups | rows | coverage | of the upper bound |")
+    print("|---|---|---|---|", flush=True)
+    for name, rows in ((name, rows) for rows in (200, 2000) for name in ERRORS):
+        if re.search(args.only, name):
+            ends = [error_interval(name, rows, seed) for seed in range(args.replications)]
+            inside, below = np.mean(ends, axis=0)
+            print(f"| {name} | {rows} | {inside:.3f} | {below:.3f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

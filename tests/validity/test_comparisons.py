@@ -1,0 +1,72 @@
+"""Coverage, size and power of comparisons: in small (default run) and in full."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+sys.path.insert(0, str(Path(__file__).parent))
+from comparison import ALPHA, ERRORS, MARGIN, Case, cases, error_interval, intervals, rates_of
+
+HALF = np.full(2, 0.5)
+
+
+def covered(case, results, measure):
+    ends, truth = np.array([one[measure] for one in results]), case.truth(measure)
+    return (ends[:, 0] <= truth + 1e-12) & (truth - 1e-12 <= ends[:, 1])
+
+
+def most(trials, rate):
+    return int(binom.ppf(1 - 1e-4, trials, rate))
+
+
+@pytest.mark.parametrize(
+    "case",
+    [Case("equal", 1000, rates_of(2), rates_of(2), HALF),
+     Case("boundary", 1000, rates_of(2), rates_of(2, (1, 0, -MARGIN)), HALF)],
+    ids=lambda case: case.name,
+)  # fmt: skip
+def test_coverage_and_size_in_small(case):
+    results = [intervals(case, seed) for seed in range(60)]
+    for measure in ("eod", "tpr_gap", "deo"):
+        assert (~covered(case, results, measure)).sum() <= most(60, ALPHA)
+    ends = np.array([one["eod"] for one in results])
+    wrongly = ends[:, 2] > 0 if case.truth("eod") == 0 else ends[:, 3] < MARGIN
+    assert wrongly.sum() <= most(60, ALPHA)
+
+
+def test_coverage_of_errors_in_small():
+    found = np.array([error_interval("no gap, candidate .2", 400, seed) for seed in range(60)])
+    assert (~found).sum(axis=0).max() <= most(60, ALPHA)
+
+
+def test_power_in_small():
+    worse = Case("worse", 4000, rates_of(2), rates_of(2, (1, 0, -0.2)), HALF)
+    better = Case("better", 4000, rates_of(2, (1, 0, -0.2)), rates_of(2), HALF)
+    assert np.mean([intervals(worse, seed)["eod"][2] > 0 for seed in range(10)]) == 1
+    assert np.mean([intervals(better, seed)["eod"][3] < MARGIN for seed in range(10)]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.name}, {case.rows}")
+def test_coverage_and_size(case):
+    results = [intervals(case, seed) for seed in range(1000)]
+    for measure in ("eod", "tpr_gap", "deo"):
+        assert covered(case, results, measure).mean() >= 0.94
+    ends, truth = np.array([one["eod"] for one in results]), case.truth("eod")
+    if truth <= 1e-9:
+        assert (ends[:, 2] > 0).sum() <= most(1000, ALPHA)
+    if truth >= MARGIN - 1e-9:
+        assert (ends[:, 3] < MARGIN).sum() <= most(1000, ALPHA)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", ERRORS)
+@pytest.mark.parametrize("rows", [200, 2000])
+def test_coverage_of_errors(name, rows):
+    found = np.array([error_interval(name, rows, seed) for seed in range(1000)])
+    assert (found.mean(axis=0) >= 0.94).all()
