@@ -8,7 +8,15 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.datasets import Dataset
-from fairaudit.experiments import EXPERIMENTS, quality, real, reproduce, simulations, table1
+from fairaudit.experiments import (
+    EXPERIMENTS,
+    quality,
+    real,
+    reproduce,
+    simulations,
+    table1,
+    tuning,
+)
 from fairaudit.experiments.runner import run_units
 from fairaudit_cli import main as cli
 
@@ -30,16 +38,22 @@ def small(monkeypatch):
     tasks = {"compas": real.Task("COMPAS", generated)}
     monkeypatch.setattr(real, "TASKS", tasks)
     monkeypatch.setattr(table1, "TASKS", tasks)
+    monkeypatch.setattr(tuning, "TASKS", tasks)
+    monkeypatch.setattr(tuning, "SMALL", ("compas",))
+    monkeypatch.setattr(tuning, "DECAYS", (1e-3, 1e-1))
+    monkeypatch.setattr(tuning, "ROUNDS", (2, 4))
     every = real.methods
 
-    def some(task, predictor="mlp"):
-        wanted = {k: v for k, v in every(task, predictor).items() if k in ("kernel", "reduction")}
+    def some(task, predictor="mlp", strength=None):
+        found = every(task, predictor, strength)
+        wanted = {name: found[name] for name in ("kernel", "reduction")}
         wanted["kernel"].estimator.set_params(steps=20)
         wanted["reduction"].estimator.set_params(max_iter=2)
         return wanted
 
     monkeypatch.setattr(real, "methods", some)
     monkeypatch.setattr(table1, "methods", some)
+    monkeypatch.setattr(tuning, "methods", some)
     monkeypatch.setattr(table1.units, "__kwdefaults__", {
         "tasks": ("compas",), "only": tuple(real.METHODS), "predictor": "mlp",
     })  # fmt: skip

@@ -69,8 +69,9 @@ def tuning_rows(task: str, method: str, strength: float, split: int) -> list[dic
 
 def page(frame: pd.DataFrame) -> list[str]:
     """Loss where the mean curve meets the paper's KPC, or the smallest KPC; the best is bold."""
-    lines = ["| task | method | " + " | ".join(f"try {k}" for k in range(1, 5)) + " | splits |",
-             "|---" * 7 + "|"]  # fmt: skip
+    tried = range(1, len(DECAYS) + 1)
+    lines = ["| task | method | " + " | ".join(f"try {k}" for k in tried) + " | splits |",
+             "|---" * (3 + len(DECAYS)) + "|"]  # fmt: skip
     for (task, method), some in frame.groupby(["task", "method"], sort=False):
         tries = []
         for strength, rows in some.groupby("strength"):
