@@ -90,8 +90,8 @@ UNTUNED = {
 }  # fmt: skip
 #: The same as found by `fairaudit reproduce tuning`, for networks and boosting
 TUNED: dict[str, dict[str, float]] = {
-    "crimes_one": {"kernel": 0.1},
-    "crimes_all": {"kernel": 0.1},
+    "crimes_one": {"kernel": 0.1, "adversarial": 0.1, "hgr": 0.1, "fdl": 0.1},
+    "crimes_all": {"kernel": 0.1, "adversarial": 0.1, "hgr": 0.1, "fdl": 1e-3},
 }
 
 
