@@ -231,3 +231,11 @@ def test_bad_input_is_named(name):
     with pytest.raises(fa.FairAuditError, match=message) as caught:
         call(*table())
     assert "\n" not in str(caught.value)
+
+
+def test_a_measure_is_a_number_for_text_and_numpy():
+    rng = np.random.default_rng(0)
+    y, a = rng.integers(0, 2, (2, 100))
+    found = kpc(y + rng.normal(size=100), a, y)
+    assert f"{found:.3f}" == f"{float(found):.3f}" and f"{found}" == str(found)
+    assert np.mean([found, found]) == float(found) == float(np.asarray(found))
