@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.equivalence.result import Certificate, Gap, GapTable
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Verdict(str, Enum):
     VIOLATION = "violation"
     NO_VIOLATION = "no violation found"
     INCONCLUSIVE = "inconclusive"
+    EQUIVALENT = "equivalent within tolerance"
 
     def __str__(self) -> str:
         return self.value
@@ -364,6 +366,10 @@ class AuditResult:
     capsule : Capsule
     seconds : float
         CPU of the whole audit.
+    gaps : GapTable or None
+        Simultaneous intervals for the gaps of all groups; None where there are no rates.
+    certificates : tuple of Certificate
+        One per tolerance that was to be certified.
     """
 
     verdict: Verdict
@@ -380,6 +386,8 @@ class AuditResult:
     notes: tuple[str, ...]
     capsule: Capsule = field(repr=False)
     seconds: float
+    gaps: GapTable | None = None
+    certificates: tuple[Certificate, ...] = ()
 
     @property
     def joint(self) -> Finding:
@@ -447,7 +455,15 @@ class AuditResult:
             return replace(self, table=table, capsule=capsule)
         cells = suppress(self.cells, fewest)
         measures = tuple(of_open_cells(one, cells) for one in self.measures)
-        return replace(self, table=table, cells=cells, measures=measures, capsule=capsule)
+        hidden = {cell.levels for cell in cells.cells if cell.masked}
+        return replace(
+            self, table=table, cells=cells, measures=measures, capsule=capsule,
+            gaps=None if self.gaps is None else self.gaps.without(hidden),
+            certificates=tuple(
+                one.coarse() if hidden and one.measure != "kpc" else one
+                for one in self.certificates
+            ),
+        )  # fmt: skip
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""
@@ -534,6 +550,7 @@ def _made(cls: type, record: Mapping[str, Any], **parts: Any) -> Any:
 
 def _audit_from(record: Mapping[str, Any]) -> AuditResult:
     table, capsule, cells = record["table"], record["capsule"], record["cells"]
+    gaps = record.get("gaps")
     return _made(
         AuditResult, record,
         verdict=Verdict(record["verdict"]),
@@ -558,4 +575,8 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
             model=None if capsule["model"] is None else _made(Source, capsule["model"]),
             data=tuple(_made(Source, one) for one in capsule["data"]),
         ),
+        gaps=None if gaps is None else _made(
+            GapTable, gaps, gaps=tuple(_made(Gap, one) for one in gaps["gaps"])
+        ),
+        certificates=tuple(_made(Certificate, one) for one in record.get("certificates", ())),
     )  # fmt: skip

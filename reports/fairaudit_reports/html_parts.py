@@ -37,6 +37,7 @@ SECTIONS = {
     "where": "Where",
     "size": "Size",
     "groups": "Groups",
+    "gaps": "Gaps, and what is shown",
     "belief": "Can the p-value be believed?",
     "notes": "Notes",
     "repeat": "How to repeat it",
