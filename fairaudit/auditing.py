@@ -66,6 +66,10 @@ class Plan:
         Measure → size that the upper bound must stay within; see `fairaudit.certify`.
     threshold : float or None
         Turns scores into labels for the rates.
+    power : bool
+        State the smallest violation that the audit could have found.
+    calibrate : bool
+        Run the test on placebos and planted violations too; a failure is inconclusive.
     with_r : bool
         Show KPC by R where it can be had.
     """
@@ -80,6 +84,8 @@ class Plan:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     certify: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
+    power: bool = True
+    calibrate: bool = False
     with_r: bool = True
 
     def __post_init__(self) -> None:
@@ -129,6 +135,8 @@ def audit(
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
     certify: Mapping[str, float] | None = None,
+    power: bool = True,
+    calibrate: bool = False,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
@@ -153,7 +161,7 @@ def audit(
         What is audited.
     threshold : float, optional
         Scores at or above it count as the larger class.
-    alpha, statistic, density, permutations, adjust, tolerance, certify
+    alpha, statistic, density, permutations, adjust, tolerance, certify, power, calibrate
         See `Plan`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
@@ -202,6 +210,7 @@ def audit(
         permutations=drawn if seed is None else replace(drawn, seed=seed),
         pairs=_pairs(pairs, [column.name for column in table.attributes]),
         tolerance=dict(tolerance or {}), certify=dict(certify or {}), threshold=threshold,
+        power=power, calibrate=calibrate,
     )  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
@@ -261,7 +270,7 @@ def audit_table(
     check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
     gaps, certificates = _equivalence(table, sizes, plan)
     hear("measures", 1, 1)
-    findings, gate = find(table, plan, hear, checkpoint, name)
+    findings, gate, checks = find(table, plan, hear, checkpoint, name)
     facts = TableFacts(
         len(table),
         len(table) if table.ids is None else len(table.ids.levels),
@@ -275,7 +284,7 @@ def audit_table(
     )
     verdict, because = decide(
         findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance,
-        certificates=certificates,
+        certificates=certificates, calibration=checks.calibration,
     )  # fmt: skip
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
@@ -284,7 +293,8 @@ def audit_table(
         _notes(verdict, findings, sizes, table, plan),
         capsule_of(table, plan, roles, model, data, command),
         time.process_time() - start,
-        gaps=gaps, certificates=certificates,
+        gaps=gaps, certificates=certificates, power=checks.power,
+        calibration=checks.calibration,
     )  # fmt: skip
 
 

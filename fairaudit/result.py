@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.equivalence.result import Certificate, Gap, GapTable
 from fairaudit.errors import InputError
+from fairaudit.power.result import Calibration, Detectable, Power
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -370,6 +371,10 @@ class AuditResult:
         Simultaneous intervals for the gaps of all groups; None where there are no rates.
     certificates : tuple of Certificate
         One per tolerance that was to be certified.
+    power : Power or None
+        The smallest violation that the joint test could have found; None: not computed.
+    calibration : Calibration or None
+        What the test says about placebos and planted violations; None: not asked for.
     """
 
     verdict: Verdict
@@ -388,6 +393,8 @@ class AuditResult:
     seconds: float
     gaps: GapTable | None = None
     certificates: tuple[Certificate, ...] = ()
+    power: Power | None = None
+    calibration: Calibration | None = None
 
     @property
     def joint(self) -> Finding:
@@ -446,18 +453,22 @@ class AuditResult:
             raise InputError(f"The 'suppress' option must be 0 or more. Got {fewest}.")
         strictest = max(fewest, int(self.capsule.options.get("suppress", 0)))
         capsule = replace(self.capsule, options={**self.capsule.options, "suppress": strictest})
+        power = None if self.power is None else replace(self.power, detectable=tuple(
+            one for one in self.power.detectable if one.rows >= fewest
+        ))  # fmt: skip
         table = replace(
             self.table,
             outcome=_few_missing(self.table.outcome, fewest),
             attributes=tuple(_few_missing(one, fewest) for one in self.table.attributes),
         )
         if self.cells is None:
-            return replace(self, table=table, capsule=capsule)
+            return replace(self, table=table, capsule=capsule, power=power)
         cells = suppress(self.cells, fewest)
         measures = tuple(of_open_cells(one, cells) for one in self.measures)
         hidden = {cell.levels for cell in cells.cells if cell.masked}
         return replace(
             self, table=table, cells=cells, measures=measures, capsule=capsule,
+            power=power,
             gaps=None if self.gaps is None else self.gaps.without(hidden),
             certificates=tuple(
                 one.coarse() if hidden and one.measure != "kpc" else one
@@ -550,7 +561,8 @@ def _made(cls: type, record: Mapping[str, Any], **parts: Any) -> Any:
 
 def _audit_from(record: Mapping[str, Any]) -> AuditResult:
     table, capsule, cells = record["table"], record["capsule"], record["cells"]
-    gaps = record.get("gaps")
+    gaps, power = record.get("gaps"), record.get("power")
+    calibration = record.get("calibration")
     return _made(
         AuditResult, record,
         verdict=Verdict(record["verdict"]),
@@ -579,4 +591,8 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
             GapTable, gaps, gaps=tuple(_made(Gap, one) for one in gaps["gaps"])
         ),
         certificates=tuple(_made(Certificate, one) for one in record.get("certificates", ())),
+        power=None if power is None else _made(
+            Power, power, detectable=tuple(_made(Detectable, one) for one in power["detectable"])
+        ),
+        calibration=None if calibration is None else _made(Calibration, calibration),
     )  # fmt: skip

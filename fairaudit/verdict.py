@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from fairaudit.equivalence.result import Certificate
 from fairaudit.errors import InputError
+from fairaudit.power.result import Calibration
 from fairaudit.result import ColumnFacts, Finding, MeasuredValue, Verdict
 
 __all__ = ["as_words", "check_tolerance", "decide"]
@@ -21,12 +22,14 @@ def decide(
     alpha: float,
     tolerance: Mapping[str, float],
     certificates: Sequence[Certificate] = (),
+    calibration: Calibration | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and the sentence that gives it to people.
 
     A violation is p ≤ alpha of the joint test; where tolerances are given, at least one of the
     measures they name must exceed its own, or the effect is called significant but tolerable. A
-    test that could not have rejected, or whose own checks failed, is inconclusive.
+    test that could not have rejected, or whose own checks failed, is inconclusive; so is one that
+    fails its calibration on this table.
 
     Where certificates are asked for, all must hold: then the model is equivalent within tolerance,
     whatever the p-value. If one fails and there is no violation, neither is shown: inconclusive.
@@ -39,6 +42,8 @@ def decide(
             f"{joint.copies} copies cannot give a p-value of {alpha:g} or less; "
             f"draw at least {int(1 / alpha - 1e-9)}"
         )
+    if reason is None and calibration is not None and not calibration.passed:
+        reason = calibration.because
     if reason is not None or joint.p_value is None:
         return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
     about = f"about {names} that the outcome {outcome.name} does not explain"

@@ -157,7 +157,7 @@ SIZES = [MeasuredValue("kpc", "KPC", 0.004, ("sex",)), MeasuredValue("deo", "DEO
          MeasuredValue("equalized_odds_ratio", "ratio", 0.9, ("sex",))]  # fmt: skip
 
 
-def verdict_of(alpha=0.05, tolerance=None, certificates=(), **changes):
+def verdict_of(alpha=0.05, tolerance=None, certificates=(), calibration=None, **changes):
     return decide(
         replace(FINDING, **changes),
         SIZES,
@@ -165,6 +165,7 @@ def verdict_of(alpha=0.05, tolerance=None, certificates=(), **changes):
         alpha=alpha,
         tolerance=tolerance or {},
         certificates=certificates,
+        calibration=calibration,
     )
 
 

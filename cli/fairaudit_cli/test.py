@@ -84,6 +84,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "large; otherwise inconclusive",
     )
     parser.add_argument(
+        "--no-power",
+        dest="power",
+        action="store_false",
+        help="do not compute the smallest violation that the audit could have found",
+    )
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        default=None,
+        help="run the test on placebos and planted violations of this table too; if it fails "
+        "there, the audit is inconclusive",
+    )
+    parser.add_argument(
         "--report",
         action="append",
         metavar="FILE",
@@ -196,6 +209,8 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     return Plan(
         permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
         pairs=_pairs(args.pairs or (), names),
+        power=args.power,
+        calibrate=bool(args.calibrate),
         **{name: value for name, value in given.items() if value is not None},
     )
 

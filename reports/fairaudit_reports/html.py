@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports import html_parts as h
+from fairaudit_reports.calibration import calibration_part
 from fairaudit_reports.equivalence import gaps
 from fairaudit_reports.html_evidence import evidence, size, where
 from fairaudit_reports.html_groups import groups
 from fairaudit_reports.markup import Markup, join, tag
+from fairaudit_reports.power import power_section
 from fairaudit_reports.svg import icon, number
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def render(result: AuditResult) -> str:
     head = h.head(title, result.capsule.version)
     sections = (
         _audited(result), evidence(result), where(result), size(result), groups(result),
-        gaps(result), _belief(result), _notes(result), _repeat(result),
+        gaps(result), power_section(result), _belief(result), _notes(result), _repeat(result),
     )  # fmt: skip
     body = tag(
         "body",
@@ -205,6 +207,7 @@ def _belief(result: AuditResult) -> Markup:
             ("Rows that moved", moved),
             ("Different copies", f"{quality.distinct:,} among those looked at"),
         ]),
+        calibration_part(result.calibration, result.alpha),
         _scores(result),
     )  # fmt: skip
 

@@ -38,6 +38,7 @@ SECTIONS = {
     "size": "Size",
     "groups": "Groups",
     "gaps": "Gaps, and what is shown",
+    "power": "What could have been found",
     "belief": "Can the p-value be believed?",
     "notes": "Notes",
     "repeat": "How to repeat it",

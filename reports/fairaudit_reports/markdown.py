@@ -39,6 +39,7 @@ def render(result: AuditResult) -> str:
         _findings(result),
         _measures(result),
         _certificates(result),
+        _power(result),
     ]
     after = [_copies(result), _notes(result), _repeat(result)]
     if result.cells is not None:
@@ -142,6 +143,16 @@ def _certificates(result: AuditResult) -> str:
                   _table([escape(name) for name in head], _escaped(rows)),
                   escape(about_gaps(result.gaps, left)), "</details>"]  # fmt: skip
     return _section(*parts) if parts else ""
+
+
+def _power(result: AuditResult) -> str:
+    from fairaudit_reports.power import about_power, power_rows
+
+    if result.power is None or not result.power.detectable:
+        return ""
+    head, rows = power_rows(result.power)
+    table = _table(head, _escaped(rows), range(1, len(head)))
+    return _section("### Could have been found", table, escape(about_power(result.power)))
 
 
 def _cells(table: CellTable, room: int) -> str:

@@ -341,6 +341,10 @@ def copies_facts(result: AuditResult) -> list[tuple[str, str]]:
         low, high = joint.p_interval
         simulated = f"95 % interval by simulation {low:.3g} to {high:.3g}"
         facts.append(("p-value", f"{p_text(joint.p_value)} ({simulated})"))
+    if result.calibration is not None:
+        from fairaudit_reports.calibration import calibration_facts
+
+        facts += calibration_facts(result.calibration, result.alpha)
     return [(name, clean(fact)) for name, fact in facts]
 
 
@@ -379,6 +383,7 @@ def _content(result: AuditResult) -> list[Block]:
 
 def _shown_and_gaps(result: AuditResult) -> list[Block]:
     from fairaudit_reports.equivalence import about_gaps, certificate_rows, gap_rows
+    from fairaudit_reports.power import about_power, power_rows
 
     blocks = []
     if result.certificates:
@@ -387,6 +392,11 @@ def _shown_and_gaps(result: AuditResult) -> list[Block]:
     if result.gaps is not None and result.gaps.gaps:
         head, rows, left = gap_rows(result.gaps, MOST_CELLS)
         blocks.append(Block("Gaps", rows, head, lines=(about_gaps(result.gaps, left),)))
+    if result.power is not None and result.power.detectable:
+        head, rows = power_rows(result.power)
+        right = frozenset(range(1, 6))
+        lines = (about_power(result.power),)
+        blocks.append(Block("Could have been found", rows, head, right, lines))
     return blocks
 
 
