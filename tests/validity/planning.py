@@ -19,7 +19,7 @@ import numpy as np  # noqa: E402
 import fairaudit as fa  # noqa: E402
 from fairaudit.power.planning import plan_rows  # noqa: E402
 
-PILOT = 4000
+PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 #: effect, size, statistic
 CASES = (
     ("tpr_gap", 0.1, "kpc"),
