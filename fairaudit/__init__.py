@@ -17,6 +17,8 @@ _HOME = {
     "certify": "fairaudit.equivalence.certify",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",
+    "plan_certificate": "fairaudit.power.planning",
+    "plan_rows": "fairaudit.power.planning",
     "conditional_independence_test": "fairaudit.testing.core",
     "equalized_odds_test": "fairaudit.testing.core",
     "gap_intervals": "fairaudit.equivalence.gaps",

@@ -44,8 +44,9 @@ def kpc_bound(table: AuditTable, alpha: float) -> tuple[float, float]:
     share = cell.counts / of_class[class_of]
     raw = float(cell.counts @ ((means - centres[class_of]) ** 2).sum(axis=1)) / n
     bias = largest = squares = 0.0
-    for number in range(len(cell)):
-        rows = features[cell.of_row == number]
+    by_cell = np.split(np.argsort(cell.of_row, kind="stable"), np.cumsum(cell.counts)[:-1])
+    for number, members in enumerate(by_cell):
+        rows = features[members]
         if len(rows) < 2:  # its spread is unknown: that of its outcome is an upper estimate
             rows = features[outcome.codes == class_of[number]]
         spread = np.atleast_2d(np.cov(rows.T)) if len(rows) > 1 else np.eye(1)

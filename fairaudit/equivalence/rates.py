@@ -83,7 +83,10 @@ def _single(people: Index, places: Index) -> bool:
 
 
 def _worth_of_people(table: AuditTable, labels: Labels, of_row: Index, counts: Tally) -> Array:
-    """Independent rows with the variance that the rates have over people; at most one a person."""
+    """Independent rows with the variance that the rates have over people.
+
+    One a person where all rows agree: a rate of 0 or 1 shows no variance.
+    """
     assert table.ids is not None  # noqa: S101  for mypy
     cell = of_row * 2 + labels.actual
     rate = counts.rates()
@@ -96,10 +99,10 @@ def _worth_of_people(table: AuditTable, labels: Labels, of_row: Index, counts: T
     squares = np.bincount(pairs[:, 0], sums**2, minlength=rate.size).reshape(rate.shape)
     factor = people / np.maximum(people - 1, 1)
     variance = ratio(factor * squares, counts.weight**2)
-    worth = np.full(rate.shape, np.inf)
+    worth = people.copy()
     spread = np.nan_to_num(rate * (1 - rate))
     np.divide(spread, variance, out=worth, where=np.nan_to_num(variance) > 0)
-    return np.asarray(np.minimum(worth, people))
+    return worth
 
 
 def wilson(rate: Array, size: Array, critical: float) -> tuple[Array, Array]:

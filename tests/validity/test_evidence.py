@@ -25,6 +25,11 @@ def test_intervals_and_certificates_in_small(law):
         assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, 40, 0.05)
 
 
+def test_intervals_with_several_rows_of_a_person_in_small():
+    found = [equivalence.replicate_people(seed) for seed in range(60)]
+    assert sum(one["covered"] for one in found) >= binom.ppf(1e-4, 60, 0.95)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("law", LAWS)
