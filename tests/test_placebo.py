@@ -78,3 +78,8 @@ def test_command(tmp_path, capsys):
     assert main(["verify", str(record), "--data", command[2]]) == 0
     assert main([*command, "--id", "age", "--calibrate"]) == 2
     assert "several rows" in capsys.readouterr().err
+    settings = tmp_path / "fairaudit.toml"
+    settings.write_text("calibrate = true\npower = false\n")
+    assert main([*command, "--config", str(settings), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["calibration"]["because"] == "" and found["power"] is None

@@ -87,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-power",
         dest="power",
         action="store_false",
+        default=None,
         help="do not compute the smallest violation that the audit could have found",
     )
     parser.add_argument(
@@ -209,7 +210,7 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     return Plan(
         permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
         pairs=_pairs(args.pairs or (), names),
-        power=args.power,
+        power=args.power is not False,
         calibrate=bool(args.calibrate),
         **{name: value for name, value in given.items() if value is not None},
     )
