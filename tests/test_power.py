@@ -5,7 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.stats import chi2, ncx2, norm
 
 import fairaudit as fa
 from fairaudit.permute.within import WithinOutcome
@@ -121,6 +122,18 @@ def test_plan_for_a_certificate():
     plan = plan_certificate(one, {"tpr_gap": 0.1}, most_rows=5_000)
     assert 500 < plan.rows < 3000
     assert plan_certificate(one, {"tpr_gap": 0.01}, most_rows=500).rows is None
+
+
+def test_planned_rows_are_those_of_theory():
+    """The joint correlation of two binary attributes is a chi-square test with 2 df."""
+    rng = np.random.default_rng(0)
+    y, sex, race = (rng.random((3, 20_000)) < np.array([[0.5], [0.4], [0.3]])).astype(int)
+    pilot = fa.AuditTable.of(2 * y + rng.normal(size=20_000), {"sex": sex, "race": race}, y)
+    wanted = brentq(lambda x: ncx2.sf(chi2.isf(0.05, 2), 2, x) - 0.8, 1, 40)  # noncentrality
+    for size in (0.3, 0.5):
+        plan = plan_rows(pilot, "score_shift", size, groups=["sex=1"], statistic="correlation")
+        explained = 0.24 * size**2  # of the variance of the score given the outcome
+        assert plan.rows == pytest.approx(wanted * (1 + explained) / explained, rel=0.1)
 
 
 def test_fewer_rows_for_a_larger_effect():

@@ -34,7 +34,7 @@ __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]
 
 EFFECTS = ("tpr_gap", "fpr_gap", "score_shift", "kpc")
 COPIES = 199
-TABLES, PLANTED = 8, 25  # tables of each size, and violations planted in each
+TABLES, PLANTED = 12, 25  # tables of each size, and violations planted in each
 CERTIFIED = 100  # tables of each size for a certificate
 FIRST, GROWTH = 200, 1.5
 MOST_GROUPS = 8
@@ -77,7 +77,7 @@ def plan_rows(
 
     Notes
     -----
-    For 200, 300, 450, … rows, 8 tables are drawn from the pilot with replacement, made null by
+    For 200, 300, 450, … rows, 12 tables are drawn from the pilot with replacement, made null by
     permutation within the outcome, and 25 violations are planted in each; each is tested against
     199 copies. Power is then a probit curve in the logarithm of the rows. With a continuous
     outcome, rows are permuted within blocks of 20 neighbours in the outcome: the plan does
@@ -303,7 +303,11 @@ def _enough(points: list[PowerPoint], power: float) -> bool:
 def _near(points: list[PowerPoint], power: float, alpha: float | None, most: int) -> list[int]:
     """Sizes around the answer, for a closer look."""
     rows = _curve(points, power, alpha)[1]
-    return [] if rows is None or rows > most else [int(rows * x) for x in (0.8, 0.95, 1.1)]
+    return (
+        []
+        if rows is None or rows > most
+        else [int(rows * x) for x in (0.75, 0.85, 0.95, 1.05, 1.2)]
+    )
 
 
 def _group_plan(

@@ -1,5 +1,5 @@
 """Planned sample sizes and detectable violations against direct simulation:
-`python tests/validity/planning.py --replications 300`.
+`python tests/validity/planning.py --replications 200`.
 
 Prints a Markdown table. The plan sees a pilot without a violation. New tables are then drawn from
 laws that *have* one of the planned size, and tested as a user would; a probit curve through the
@@ -22,11 +22,9 @@ from fairaudit.power.planning import plan_rows  # noqa: E402
 PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 #: effect, size, statistic
 CASES = (
+    ("score_shift", 0.3, "correlation"),
+    ("score_shift", 0.3, "kpc"),
     ("tpr_gap", 0.1, "kpc"),
-    ("fpr_gap", 0.1, "kpc"),
-    ("score_shift", 0.2, "kpc"),
-    ("score_shift", 0.2, "correlation"),
-    ("tpr_gap", 0.1, "equalized_odds_difference"),
 )
 FACTORS = (0.75, 0.87, 1.0, 1.15, 1.3)
 
@@ -57,14 +55,9 @@ def _scores(y, rng):
 
 
 def found(n: int, seed: int, effect: str, size: float, statistic: str) -> bool:
-    from fairaudit.testing.rate_statistics import OddsDifferenceStatistic
-
     score, y, attributes = draw(n, 10_000 + seed, effect, size)
-    named = statistic
-    if statistic == "equalized_odds_difference":
-        named = OddsDifferenceStatistic(threshold=0.5)
     result = fa.equalized_odds_test(
-        score, y, attributes, statistic=named, permutations=fa.Permutations(n=199, seed=seed)
+        score, y, attributes, statistic=statistic, permutations=fa.Permutations(n=199, seed=seed)
     )
     return result.p_value <= 0.05
 
@@ -113,7 +106,7 @@ def detectable(rows: int, replications: int) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=300)
+    parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     print("| effect | statistic | planned rows | needed rows | ratio | power with planned rows |")
@@ -124,7 +117,7 @@ def main() -> None:
               f"{planned / truth:.2f} | {power:.2f} |", flush=True)  # fmt: skip
     print("\n| rows | an audit could have found a shift of | share found |")
     print("|---|---|---|", flush=True)
-    for rows in (500, 2000, 8000):
+    for rows in (500, 2000):
         shift, share = detectable(rows, args.replications)
         print(f"| {rows:,} | {shift:.2f} sd | {share:.2f} |", flush=True)
 

@@ -53,7 +53,7 @@ def test_planned_rows_are_needed(effect, size, statistic):
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize("rows", [500, 2000, 8000])
+@pytest.mark.parametrize("rows", [500, 2000])
 def test_what_an_audit_could_have_found_is_found(rows):
     assert 0.68 <= planning.detectable(rows, 500)[1] <= 0.92
 
