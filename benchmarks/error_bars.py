@@ -1,7 +1,7 @@
 """Intervals and significance flags on models that satisfy equalized odds exactly.
 
-    python benchmarks/error_bars.py --tables 40
-    AEQUITAS_PYTHON=<python with aequitas> python benchmarks/error_bars.py --tables 40
+    python benchmarks/error_bars.py --tables 20
+    AEQUITAS_PYTHON=<python with aequitas> python benchmarks/error_bars.py --tables 20
 
 Labels depend on the outcome (TPR 0.7, FPR 0.3, half of the rows positive) and on nothing else.
 Race (its levels are equally frequent) and age band (4) are drawn at random. The table is Markdown.
@@ -91,7 +91,7 @@ def _aequitas(tables: int) -> list[int] | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", type=int, default=40)
+    parser.add_argument("--tables", type=int, default=20)
     parser.add_argument("--aequitas", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
