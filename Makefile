@@ -40,6 +40,8 @@ validity: $(STAMP)
 	$(BIN)/python tests/validity/size.py --replications 1000
 	$(BIN)/python tests/validity/monitor.py
 	$(BIN)/python tests/validity/comparison.py
+	$(BIN)/python tests/validity/equivalence.py --replications 2000
+	$(BIN)/python tests/validity/planning.py --replications 300
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 
 # About half an hour. The counts of docs/reliability.md.

@@ -16,7 +16,7 @@ from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
-from fairaudit.measurements import CAUTION, Measurements, measure
+from fairaudit.measurements import CAUTION, Measurements, default_threshold, measure
 from fairaudit.preparation import Prepared, Roles, column_facts, prepare
 from fairaudit.result import (
     AuditResult,
@@ -34,6 +34,7 @@ from fairaudit.testing.statistic import Statistic, statistic_named
 from fairaudit.verdict import as_words, check_tolerance, decide
 
 if TYPE_CHECKING:
+    from fairaudit.equivalence.result import Certificate, GapTable
     from fairaudit.models import Predictor
 
 __all__ = ["Plan", "audit", "audit_frame", "audit_table"]
@@ -61,8 +62,14 @@ class Plan:
         Pairs of attributes to test too.
     tolerance : mapping
         Measure → size up to which a significant effect is a note and not a violation.
+    certify : mapping
+        Measure → size that the upper bound must stay within; see `fairaudit.certify`.
     threshold : float or None
         Turns scores into labels for the rates.
+    power : bool
+        State the smallest violation that the audit could have found.
+    calibrate : bool
+        Run the test on placebos and planted violations too; a failure is inconclusive.
     with_r : bool
         Show KPC by R where it can be had.
     """
@@ -75,7 +82,10 @@ class Plan:
     adjust: str = "holm"
     pairs: tuple[tuple[str, str], ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
+    certify: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
+    power: bool = True
+    calibrate: bool = False
     with_r: bool = True
 
     def __post_init__(self) -> None:
@@ -97,6 +107,10 @@ class Plan:
         for name, limit in self.tolerance.items():
             if not limit >= 0:
                 raise InputError(f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.")
+        if self.certify:
+            from fairaudit.equivalence.certify import check_limits
+
+            check_limits(self.certify)
 
 
 def audit(
@@ -120,6 +134,9 @@ def audit(
     adjust: str = "holm",
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
+    certify: Mapping[str, float] | None = None,
+    power: bool = True,
+    calibrate: bool = False,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
@@ -144,7 +161,7 @@ def audit(
         What is audited.
     threshold : float, optional
         Scores at or above it count as the larger class.
-    alpha, statistic, density, permutations, adjust, tolerance
+    alpha, statistic, density, permutations, adjust, tolerance, certify, power, calibrate
         See `Plan`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
@@ -192,7 +209,8 @@ def audit(
         alpha=alpha, statistic=statistic, density=density, adjust=adjust,
         permutations=drawn if seed is None else replace(drawn, seed=seed),
         pairs=_pairs(pairs, [column.name for column in table.attributes]),
-        tolerance=dict(tolerance or {}), threshold=threshold,
+        tolerance=dict(tolerance or {}), certify=dict(certify or {}), threshold=threshold,
+        power=power, calibrate=calibrate,
     )  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
@@ -250,8 +268,9 @@ def audit_table(
     hear("measures", 0, 1)
     sizes = measure(table, threshold=plan.threshold, with_r=plan.with_r)
     check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
+    gaps, certificates = _equivalence(table, sizes, plan)
     hear("measures", 1, 1)
-    findings, gate = find(table, plan, hear, checkpoint, name)
+    findings, gate, checks = find(table, plan, hear, checkpoint, name)
     facts = TableFacts(
         len(table),
         len(table) if table.ids is None else len(table.ids.levels),
@@ -264,8 +283,9 @@ def audit_table(
         None if table.ids is None else table.ids.name,
     )
     verdict, because = decide(
-        findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance
-    )
+        findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance,
+        certificates=certificates, calibration=checks.calibration,
+    )  # fmt: skip
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
         sizes.values, sizes.cells, _quality(gate),
@@ -273,7 +293,30 @@ def audit_table(
         _notes(verdict, findings, sizes, table, plan),
         capsule_of(table, plan, roles, model, data, command),
         time.process_time() - start,
+        gaps=gaps, certificates=certificates, power=checks.power,
+        calibration=checks.calibration,
     )  # fmt: skip
+
+
+def _equivalence(
+    table: AuditTable, sizes: Measurements, plan: Plan
+) -> tuple[GapTable | None, tuple[Certificate, ...]]:
+    """Intervals for the gaps of all groups, where there are rates, and what was to be shown."""
+    rates = sizes.cells is not None and "TPR" in sizes.cells.columns
+    if not rates and not plan.certify:
+        return None, ()
+    from fairaudit.equivalence.certify import certificates
+    from fairaudit.equivalence.gaps import gap_table
+    from fairaudit.equivalence.rates import rate_cells
+
+    cut = default_threshold(table) if plan.threshold is None else plan.threshold
+    shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut)
+    if not rates:
+        return None, shown
+    groups = tuple(column for column in table.attributes if column.kind.is_categorical)
+    cells = rate_cells(replace(table, attributes=groups), cut)
+    names = tuple(column.name for column in groups)
+    return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
 
 
 def _identity(capsule: Capsule) -> str:

@@ -44,7 +44,8 @@ def capsule_of(
         "alpha": plan.alpha, "statistic": _name_of(plan.statistic),
         "density": _name_of(plan.density), "folds": plan.folds, "adjust": plan.adjust,
         "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
-        "threshold": plan.threshold,
+        "certify": dict(plan.certify), "threshold": plan.threshold, "power": plan.power,
+        "calibrate": plan.calibrate,
     }  # fmt: skip
     return Capsule(
         now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from fairaudit.testing.statistic import Statistic, statistic_named
 if TYPE_CHECKING:
     from fairaudit.auditing import Plan
     from fairaudit.checkpoint import Checkpoint
+    from fairaudit.power.result import Calibration, Power
 
 __all__ = ["Progress", "adjusted", "find"]
 
@@ -56,6 +57,14 @@ class _Round:
     strata: Index | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What was learnt about the joint test from predictions whose truth is known."""
+
+    power: Power | None = None
+    calibration: Calibration | None = None
+
+
 class _Blocks:
     """The copies of one round in the file of a run that can be resumed."""
 
@@ -76,13 +85,14 @@ class _Blocks:
 def find(
     table: AuditTable, plan: Plan, hear: Progress, checkpoint: Checkpoint | None = None,
     name: str = "audit",
-) -> tuple[tuple[Finding, ...], TestResult]:  # fmt: skip
-    """Every finding, the gate first, and the whole test behind the gate."""
+) -> tuple[tuple[Finding, ...], TestResult, Checks]:  # fmt: skip
+    """Every finding, the gate first; the whole test behind the gate; what was checked of it."""
     statistics = [_cut(one, table, plan) for one in statistic_named(plan.statistic)]
     rounds = _rounds(table, plan)
     total = len(rounds) * plan.permutations.n
     findings: list[Finding] = []
     gate: TestResult | None = None
+    checks = Checks()
     for number, one in enumerate(rounds):
         what = "outcome ranges" if one.strata is not None else f"copies of {one.asked[0].name}"
         done = number * plan.permutations.n
@@ -102,12 +112,37 @@ def find(
         questions = [each.question for each in asked]
         kept = None if checkpoint is None else _Blocks(checkpoint, f"{name} {number}")
         results = run_tests(questions, fitted, statistics, plan.permutations, count, kept)
-        gate = gate or results[0]
+        if gate is None:
+            gate = results[0]
+            checks = _checks(table, plan, fitted, statistics, gate, hear)
         for each, result in zip(asked, results, strict=True):
             findings.append(_finding(each, result, spent))
             spent = 0.0
     assert gate is not None  # noqa: S101  for mypy: the first round asks the joint question
-    return _judged(findings, plan), gate
+    return _judged(findings, plan), gate, checks
+
+
+def _checks(
+    table: AuditTable, plan: Plan, fitted: FittedCopies, statistics: list[Statistic],
+    gate: TestResult, hear: Progress,
+) -> Checks:  # fmt: skip
+    """What the joint test could have found, and what it says about known predictions."""
+    drawn = plan.permutations
+    given: dict[str, Any] = {"alpha": plan.alpha, "seed": drawn.seed, "threshold": plan.threshold}
+    power = calibration = None
+    if plan.power and gate.inconclusive is None:
+        from fairaudit.power.detect import smallest_detectable
+
+        hear("planted violations", 0, 1)
+        power = smallest_detectable(table, fitted, statistics, gate.null, **given, first=drawn.n)
+        hear("planted violations", 1, 1)
+    if plan.calibrate:
+        from fairaudit.placebo import calibrate
+
+        calibration = calibrate(
+            table, fitted, statistics, gate, **given, first=drawn.n + 1_000_000, hear=hear
+        )
+    return Checks(power, calibration)
 
 
 def _cut(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:

@@ -9,7 +9,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.equivalence.result import Certificate, Gap, GapTable
 from fairaudit.errors import InputError
+from fairaudit.power.result import Calibration, Detectable, Power
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +48,7 @@ class Verdict(str, Enum):
     VIOLATION = "violation"
     NO_VIOLATION = "no violation found"
     INCONCLUSIVE = "inconclusive"
+    EQUIVALENT = "equivalent within tolerance"
 
     def __str__(self) -> str:
         return self.value
@@ -364,6 +367,14 @@ class AuditResult:
     capsule : Capsule
     seconds : float
         CPU of the whole audit.
+    gaps : GapTable or None
+        Simultaneous intervals for the gaps of all groups; None where there are no rates.
+    certificates : tuple of Certificate
+        One per tolerance that was to be certified.
+    power : Power or None
+        The smallest violation that the joint test could have found; None: not computed.
+    calibration : Calibration or None
+        What the test says about placebos and planted violations; None: not asked for.
     """
 
     verdict: Verdict
@@ -380,6 +391,10 @@ class AuditResult:
     notes: tuple[str, ...]
     capsule: Capsule = field(repr=False)
     seconds: float
+    gaps: GapTable | None = None
+    certificates: tuple[Certificate, ...] = ()
+    power: Power | None = None
+    calibration: Calibration | None = None
 
     @property
     def joint(self) -> Finding:
@@ -438,16 +453,28 @@ class AuditResult:
             raise InputError(f"The 'suppress' option must be 0 or more. Got {fewest}.")
         strictest = max(fewest, int(self.capsule.options.get("suppress", 0)))
         capsule = replace(self.capsule, options={**self.capsule.options, "suppress": strictest})
+        power = None if self.power is None else replace(self.power, detectable=tuple(
+            one for one in self.power.detectable if one.rows >= fewest
+        ))  # fmt: skip
         table = replace(
             self.table,
             outcome=_few_missing(self.table.outcome, fewest),
             attributes=tuple(_few_missing(one, fewest) for one in self.table.attributes),
         )
         if self.cells is None:
-            return replace(self, table=table, capsule=capsule)
+            return replace(self, table=table, capsule=capsule, power=power)
         cells = suppress(self.cells, fewest)
         measures = tuple(of_open_cells(one, cells) for one in self.measures)
-        return replace(self, table=table, cells=cells, measures=measures, capsule=capsule)
+        hidden = {cell.levels for cell in cells.cells if cell.masked}
+        return replace(
+            self, table=table, cells=cells, measures=measures, capsule=capsule,
+            power=power,
+            gaps=None if self.gaps is None else self.gaps.without(hidden),
+            certificates=tuple(
+                one.coarse() if hidden and one.measure != "kpc" else one
+                for one in self.certificates
+            ),
+        )  # fmt: skip
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""
@@ -534,6 +561,8 @@ def _made(cls: type, record: Mapping[str, Any], **parts: Any) -> Any:
 
 def _audit_from(record: Mapping[str, Any]) -> AuditResult:
     table, capsule, cells = record["table"], record["capsule"], record["cells"]
+    gaps, power = record.get("gaps"), record.get("power")
+    calibration = record.get("calibration")
     return _made(
         AuditResult, record,
         verdict=Verdict(record["verdict"]),
@@ -558,4 +587,12 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
             model=None if capsule["model"] is None else _made(Source, capsule["model"]),
             data=tuple(_made(Source, one) for one in capsule["data"]),
         ),
+        gaps=None if gaps is None else _made(
+            GapTable, gaps, gaps=tuple(_made(Gap, one) for one in gaps["gaps"])
+        ),
+        certificates=tuple(_made(Certificate, one) for one in record.get("certificates", ())),
+        power=None if power is None else _made(
+            Power, power, detectable=tuple(_made(Detectable, one) for one in power["detectable"])
+        ),
+        calibration=None if calibration is None else _made(Calibration, calibration),
     )  # fmt: skip

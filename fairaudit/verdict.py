@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fairaudit.equivalence.result import Certificate
 from fairaudit.errors import InputError
+from fairaudit.power.result import Calibration
 from fairaudit.result import ColumnFacts, Finding, MeasuredValue, Verdict
 
 __all__ = ["as_words", "check_tolerance", "decide"]
@@ -19,12 +21,18 @@ def decide(
     *,
     alpha: float,
     tolerance: Mapping[str, float],
+    certificates: Sequence[Certificate] = (),
+    calibration: Calibration | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and the sentence that gives it to people.
 
     A violation is p ≤ alpha of the joint test; where tolerances are given, at least one of the
     measures they name must exceed its own, or the effect is called significant but tolerable. A
-    test that could not have rejected, or whose own checks failed, is inconclusive.
+    test that could not have rejected, or whose own checks failed, is inconclusive; so is one that
+    fails its calibration on this table.
+
+    Where certificates are asked for, all must hold: then the model is equivalent within tolerance,
+    whatever the p-value. If one fails and there is no violation, neither is shown: inconclusive.
     """
     names = as_words(joint.attributes)
     sizes = {name: _measured(name, measures)[0] for name in tolerance}
@@ -34,10 +42,28 @@ def decide(
             f"{joint.copies} copies cannot give a p-value of {alpha:g} or less; "
             f"draw at least {int(1 / alpha - 1e-9)}"
         )
+    if reason is None and calibration is not None and not calibration.passed:
+        reason = calibration.because
     if reason is not None or joint.p_value is None:
         return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
     about = f"about {names} that the outcome {outcome.name} does not explain"
     p = f"p = {joint.p_value:.3g}"
+    if certificates and all(one.holds for one in certificates):
+        shown = as_words([f"{one.measure} is at most {one.limit:g}" for one in certificates])
+        exact = (
+            f"Exact equality is not refuted ({p})." if joint.p_value > alpha
+            else f"A dependence is there ({p}), but no larger than that."
+        )  # fmt: skip
+        return Verdict.EQUIVALENT, (
+            f"Equivalent within tolerance: with {100 * (1 - alpha):g} % confidence {shown}, for "
+            f"{names} in {joint.rows:,} rows. {exact}"
+        )
+    unshown = _unshown(certificates)
+    if unshown and joint.p_value > alpha:
+        return Verdict.INCONCLUSIVE, (
+            f"Inconclusive: neither a violation ({p}, level {alpha:g}) nor equivalence within "
+            f"tolerance is shown for {names} in {joint.rows:,} rows: {unshown}."
+        )
     if joint.p_value > alpha:
         return Verdict.NO_VIOLATION, (
             f"No violation found: in {joint.rows:,} rows there is no evidence at level {alpha:g} "
@@ -46,6 +72,12 @@ def decide(
         )
     small = [f"{name} {sizes[name]:.3g} ≤ {limit:g}" for name, limit in tolerance.items()
              if sizes[name] <= limit]  # fmt: skip
+    if unshown and tolerance and len(small) == len(tolerance):
+        return Verdict.INCONCLUSIVE, (
+            f"Inconclusive: the prediction carries information {about} ({p}), as small as was "
+            f"declared tolerable ({', '.join(small)}), but that it is so small is not shown: "
+            f"{unshown}."
+        )
     if tolerance and len(small) == len(tolerance):
         return Verdict.NO_VIOLATION, (
             f"No violation beyond the tolerance: the prediction carries information {about} "
@@ -56,6 +88,16 @@ def decide(
         f"Violation of equalized odds: the prediction carries information {about} "
         f"({p}, level {alpha:g}{size})."
     )
+
+
+def _unshown(certificates: Sequence[Certificate]) -> str:
+    """Why certificates do not hold; empty where none was asked for."""
+    reasons = [
+        f"{one.measure}: {one.note}" if one.upper is None
+        else f"the upper bound of {one.measure} is {one.upper:.3g}, above {one.limit:g}"
+        for one in certificates if not one.holds
+    ]  # fmt: skip
+    return "; ".join(reasons)
 
 
 def as_words(names: Sequence[str]) -> str:

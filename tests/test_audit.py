@@ -157,9 +157,15 @@ SIZES = [MeasuredValue("kpc", "KPC", 0.004, ("sex",)), MeasuredValue("deo", "DEO
          MeasuredValue("equalized_odds_ratio", "ratio", 0.9, ("sex",))]  # fmt: skip
 
 
-def verdict_of(alpha=0.05, tolerance=None, **changes):
+def verdict_of(alpha=0.05, tolerance=None, certificates=(), calibration=None, **changes):
     return decide(
-        replace(FINDING, **changes), SIZES, OUTCOME, alpha=alpha, tolerance=tolerance or {}
+        replace(FINDING, **changes),
+        SIZES,
+        OUTCOME,
+        alpha=alpha,
+        tolerance=tolerance or {},
+        certificates=certificates,
+        calibration=calibration,
     )
 
 

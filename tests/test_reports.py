@@ -44,7 +44,8 @@ FORMATS = {
     "json": json_record,
 }
 HOSTILE = "<b>se|x</b> `&amp;` \n \x1b[31m_a_ [l](http://x) @user, 100 %: {0} \u202e"
-NORMAL = ("violation", "none", "inconclusive", "tolerated", "masked", "people", "regression")
+NORMAL = ("violation", "none", "inconclusive", "tolerated", "masked", "people", "regression",
+          "certified")  # fmt: skip
 
 
 def table(n=300):
@@ -102,6 +103,9 @@ def results():
             ids=pd.Series(people, name="person"), weights=rng.random(len(y)) + 0.5,
         ),
         "regression": audited(biased * 3, y + rng.normal(size=len(y)), frame[["sex"]]),
+        "certified": audited(
+            0.2 + 0.3 * y + 0.5 * noise, y, frame[["sex"]], certify={"tpr_gap": 0.9, "kpc": 0.9}
+        ),
         "hostile": audited(biased, y.rename(HOSTILE), strange),
     }  # fmt: skip
 
@@ -115,6 +119,7 @@ def test_the_audits_are_what_they_are_called(results):
     verdicts = {name: str(one.verdict) for name, one in results.items()}
     assert verdicts.pop("none") == verdicts.pop("tolerated") == "no violation found"
     assert verdicts.pop("inconclusive") == "inconclusive"
+    assert verdicts.pop("certified") == "equivalent within tolerance"
     assert set(verdicts.values()) == {"violation"}
     assert {one.family for one in results["violation"].findings} == {
         "joint", "attribute", "pair", "outcome",
@@ -479,6 +484,7 @@ def test_sarif_is_valid_and_follows_the_verdict(result):
         Verdict.VIOLATION: ExitCode.VIOLATION,
         Verdict.NO_VIOLATION: ExitCode.OK,
         Verdict.INCONCLUSIVE: ExitCode.INCONCLUSIVE,
+        Verdict.EQUIVALENT: ExitCode.OK,
     }
     assert invocation["executionSuccessful"] is True
     assert invocation["exitCode"] == exits[result.verdict]
@@ -489,7 +495,7 @@ def test_sarif_is_valid_and_follows_the_verdict(result):
         place = one["locations"][0]["physicalLocation"]
         assert place["artifactLocation"]["uri"] and place["region"]["startLine"] == 1
     levels = [(one["ruleId"], one["level"]) for one in run["results"]]
-    if result.verdict is Verdict.NO_VIOLATION:
+    if result.verdict in (Verdict.NO_VIOLATION, Verdict.EQUIVALENT):
         assert levels == []
     elif result.verdict is Verdict.INCONCLUSIVE:
         assert levels == [("inconclusive", "warning")]
@@ -546,7 +552,8 @@ def test_github_lines_are_commands(result):
     lines = github.render(result).splitlines()
     found = [COMMAND.fullmatch(line) for line in lines]
     assert all(found) and len(found) <= 10
-    levels = {"violation": "error", "no violation found": "notice", "inconclusive": "warning"}
+    levels = {"violation": "error", "no violation found": "notice", "inconclusive": "warning",
+              "equivalent within tolerance": "notice"}  # fmt: skip
     assert found[0][1] == levels[result.verdict.value]
     assert unescaped(found[0][2]) == f"Equalized odds: {result.verdict.value}"
     assert unescaped(found[0][3]) == terminal.clean(result.because, 1600)

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
             "No model. Pass --models FILE [FILE …], or --baseline FILE --candidate FILE."
         )
     plan = Plan(
-        alpha=args.alpha, threshold=args.threshold, with_r=False,
+        alpha=args.alpha, threshold=args.threshold, power=False, with_r=False,
         permutations=Permutations(n=args.permutations, seed=args.seed, n_jobs=args.jobs),
     )  # fmt: skip
     roles = roles_from(argparse.Namespace(**{**vars(args), "model": "any", "predictions": None}))

@@ -16,7 +16,8 @@ __all__ = ["KEYS", "with_config"]
 KEYS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
     "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
-    "tolerance", "report", "suppress", "strict",
+    "tolerance", "certify", "power", "calibrate", "report", "suppress",
+    "strict",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
 _LISTS = ("data", "sensitive", "pairs", "report")
@@ -79,13 +80,11 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _converted(key: str, value: Any, path: Path) -> Any:
     """A value of the file in the form that the command line gives."""
-    if key == "tolerance":
+    if key in ("tolerance", "certify"):
         if not isinstance(value, dict) or not all(
             isinstance(limit, (int, float)) and math.isfinite(limit) for limit in value.values()
         ):
-            raise InputError(
-                f"{path}: 'tolerance' must be a table of numbers, as in {{ kpc = 0.01 }}."
-            )
+            raise InputError(f"{path}: {key!r} must be a table of numbers, as in {{ kpc = 0.01 }}.")
         return {name: float(limit) for name, limit in value.items()}
     if key in ("alpha", "threshold") and isinstance(value, (int, float)):
         return float(value)
@@ -93,8 +92,9 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         value = value if isinstance(value, list) else [value]
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"{path}: {key!r} must be text or a list of texts.")
-    expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool, "alpha": float,
-                "threshold": float}.get(key, list if key in _LISTS else str)  # fmt: skip
+    expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool,
+                "power": bool, "calibrate": bool, "alpha": float, "threshold": float,
+                }.get(key, list if key in _LISTS else str)  # fmt: skip
     if key in ("predictions", "statistic") and isinstance(value, list):
         value = ",".join(map(str, value))
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):

@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
     """Exit status of every command."""
 
     OK = 0
-    """Done; of an audit: no violation found."""
+    """Done; of an audit: no violation found, or equivalence within tolerance shown."""
     VIOLATION = 1
     """The audit found a violation."""
     BAD_INPUT = 2
@@ -32,5 +32,8 @@ class ExitCode(IntEnum):
     @classmethod
     def of(cls, verdict: Verdict, *, strict: bool = False) -> ExitCode:
         """The status that a verdict ends with; `strict` counts inconclusive as a violation."""
-        codes = {"violation": cls.VIOLATION, "no violation found": cls.OK}
+        codes = {
+            "violation": cls.VIOLATION, "no violation found": cls.OK,
+            "equivalent within tolerance": cls.OK,
+        }  # fmt: skip
         return codes.get(verdict.value, cls.VIOLATION if strict else cls.INCONCLUSIVE)

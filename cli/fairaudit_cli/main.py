@@ -19,6 +19,7 @@ __all__ = ["COMMANDS", "main"]
 # run(args) -> int; it is imported only when its command is called.
 COMMANDS = {
     "test": "test a model or its predictions for equalized odds: verdict, reports, exit status",
+    "plan": "how many rows an audit needs to find, or to rule out, a violation of a given size",
     "metrics": "measure how large the violation is, from a table with predictions",
     "report": "show a saved audit again, in other formats",
     "verify": "repeat a saved audit and compare every number",

@@ -23,6 +23,7 @@ __all__ = [
     "predictor_from",
     "print_json",
     "roles_from",
+    "sizes_in",
 ]
 
 
@@ -124,6 +125,17 @@ def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
     found = [name for part in parts for name in re.findall(_NAME, part)]
     return tuple(quoted.replace('""', '"') or plain.strip() for quoted, plain in found
                  if quoted or plain.strip())  # fmt: skip
+
+
+def sizes_in(text: str) -> dict[str, float]:
+    """``kpc=0.01,deo=0.1`` as a mapping."""
+    limits = {}
+    for part in names_in(text):
+        name, equals, number = part.partition("=")
+        if not equals:
+            raise argparse.ArgumentTypeError(f"must be measure=size, got {part!r}")
+        limits[name.strip()] = finite(number)
+    return limits
 
 
 def print_json(text: str) -> None:

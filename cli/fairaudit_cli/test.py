@@ -21,6 +21,7 @@ from fairaudit_cli.options import (
     predictor_from,
     print_json,
     roles_from,
+    sizes_in,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ __all__ = ["add_arguments", "deliver", "plan_from", "run", "tell_github"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Exit status: 0 no violation found, 1 violation, 2 bad input, 3 inconclusive. "
+        "Exit status: 0 no violation found or equivalence certified, 1 violation, 2 bad input, "
+        "3 inconclusive. "
         "Settings may stand in [tool.fairaudit] of pyproject.toml or in fairaudit.toml."
     )
     add_model_arguments(parser)
@@ -71,15 +73,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--tolerance",
-        type=_tolerance,
+        type=sizes_in,
         metavar="MEASURE=SIZE[,…]",
         help="a significant effect within these sizes is a note, as in kpc=0.01,deo=0.1",
+    )
+    parser.add_argument(
+        "--certify",
+        type=sizes_in,
+        metavar="MEASURE=SIZE[,…]",
+        help="show that deo, tpr_gap, fpr_gap, equalized_odds_difference or kpc is at most so "
+        "large; otherwise inconclusive",
+    )
+    parser.add_argument(
+        "--no-power",
+        dest="power",
+        action="store_false",
+        default=None,
+        help="do not compute the smallest violation that the audit could have found",
+    )
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        default=None,
+        help="run the test on placebos and planted violations of this table too; if it fails "
+        "there, the audit is inconclusive",
     )
     parser.add_argument(
         "--report",
         action="append",
         metavar="FILE",
-        help="write a report: .html, .md, .json, .xml (JUnit), .sarif, .txt; repeatable",
+        help="write a report: .html, .md, .json, .xml (JUnit), .sarif, .svg (badge), .txt; "
+        "repeatable",
     )
     parser.add_argument(
         "--suppress",
@@ -178,7 +202,7 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     drawn: dict[str, Any] = {"n": args.permutations, "seed": args.seed, "n_jobs": args.jobs}
     given: dict[str, Any] = {
         "alpha": args.alpha, "density": args.density, "adjust": args.adjust,
-        "tolerance": args.tolerance, "threshold": args.threshold,
+        "tolerance": args.tolerance, "certify": args.certify, "threshold": args.threshold,
     }  # fmt: skip
     if args.statistic is not None:
         chosen = names_in(args.statistic)
@@ -187,6 +211,8 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     return Plan(
         permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
         pairs=_pairs(args.pairs or (), names),
+        power=args.power is not False,
+        calibrate=bool(args.calibrate),
         **{name: value for name, value in given.items() if value is not None},
     )
 
@@ -204,16 +230,6 @@ def _pairs(texts: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
             raise InputError(f"--pairs {text!r} is no pair. Write two names, as in race+sex.")
         pairs.append((a.strip(), b.strip()))
     return tuple(dict.fromkeys(pairs))
-
-
-def _tolerance(text: str) -> dict[str, float]:
-    limits = {}
-    for part in names_in(text):
-        name, equals, number = part.partition("=")
-        if not equals:
-            raise argparse.ArgumentTypeError(f"must be measure=size, got {part!r}")
-        limits[name.strip()] = finite(number)
-    return limits
 
 
 def _command(argv: list[str]) -> str:

@@ -92,7 +92,8 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
-        threshold=options["threshold"],
+        certify=options.get("certify", {}), threshold=options["threshold"],
+        power=options.get("power", False), calibrate=options.get("calibrate", False),
         with_r=any(one.key in _ELSEWHERE for one in record.measures),
     )  # fmt: skip
     return Roles(**roles), plan, fewest

@@ -281,7 +281,7 @@ def repair(
     if out is not None:
         check_writable(out)
     drawn = Permutations(n=permutations) if isinstance(permutations, int) else permutations
-    plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), with_r=False)
+    plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), power=False, with_r=False)
     how = method_named(method)
     rule = _Rule.of(mu, kpc, loss, alpha, how)
     values = _values(how, mus, rule.value)

@@ -16,6 +16,7 @@ MOST = 10  # GitHub shows no more per step
 LEVELS = {
     Verdict.VIOLATION: "error",
     Verdict.NO_VIOLATION: "notice",
+    Verdict.EQUIVALENT: "notice",
     Verdict.INCONCLUSIVE: "warning",
 }
 

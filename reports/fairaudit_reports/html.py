@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports import html_parts as h
+from fairaudit_reports.calibration import calibration_part
+from fairaudit_reports.equivalence import gaps
 from fairaudit_reports.html_evidence import evidence, size, where
 from fairaudit_reports.html_groups import groups
 from fairaudit_reports.markup import Markup, join, tag
+from fairaudit_reports.power import power_section
 from fairaudit_reports.svg import icon, number
 
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ LIMIT = "A test can find evidence of a violation; it cannot show that there is n
 #: Levels of the two checks of a fitted density; `fairaudit.testing.diagnostics` sets them.
 COPY_CHECK_LEVEL, CALIBRATION_LEVEL = 0.01, 0.001
 
-_TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open"}
+_TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open",
+          "equivalent within tolerance": "shown"}  # fmt: skip
 
 
 def render(result: AuditResult) -> str:
@@ -32,7 +36,7 @@ def render(result: AuditResult) -> str:
     head = h.head(title, result.capsule.version)
     sections = (
         _audited(result), evidence(result), where(result), size(result), groups(result),
-        _belief(result), _notes(result), _repeat(result),
+        gaps(result), power_section(result), _belief(result), _notes(result), _repeat(result),
     )  # fmt: skip
     body = tag(
         "body",
@@ -53,7 +57,7 @@ def _brand(result: AuditResult) -> Markup:
 def _verdict(result: AuditResult) -> Markup:
     words = tag(
         "div",
-        h.paragraph("Verdict", class_="kicker"),
+        h.paragraph("Certified" if _certified(result) else "Verdict", class_="kicker"),
         tag("h1", str(result.verdict), id="verdict"),
     )
     because = h.paragraph(result.because, class_="because name")
@@ -62,6 +66,10 @@ def _verdict(result: AuditResult) -> Markup:
         _facts(result),
         _contents(),
     ])  # fmt: skip
+
+
+def _certified(result: AuditResult) -> bool:
+    return result.verdict.value == "equivalent within tolerance"
 
 
 def _facts(result: AuditResult) -> Markup:
@@ -199,6 +207,7 @@ def _belief(result: AuditResult) -> Markup:
             ("Rows that moved", moved),
             ("Different copies", f"{quality.distinct:,} among those looked at"),
         ]),
+        calibration_part(result.calibration, result.alpha),
         _scores(result),
     )  # fmt: skip
 
@@ -290,6 +299,6 @@ def _footer(result: AuditResult) -> Markup:
     day, time = h.when(result.capsule.created)
     return tag(
         "footer",
-        h.paragraph(LIMIT, class_="limit"),
+        None if _certified(result) else h.paragraph(LIMIT, class_="limit"),
         h.paragraph(f"fairaudit {result.capsule.version}, {day} {time}".rstrip()),
     )

@@ -37,6 +37,8 @@ SECTIONS = {
     "where": "Where",
     "size": "Size",
     "groups": "Groups",
+    "gaps": "Gaps, and what is shown",
+    "power": "What could have been found",
     "belief": "Can the p-value be believed?",
     "notes": "Notes",
     "repeat": "How to repeat it",

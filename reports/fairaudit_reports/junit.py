@@ -88,7 +88,7 @@ def _case(finding: Finding, result: AuditResult, strict: bool) -> Element:
 
 
 def _gate(result: AuditResult, strict: bool) -> tuple[str, str, str] | None:
-    if result.verdict is Verdict.NO_VIOLATION:
+    if result.verdict in (Verdict.NO_VIOLATION, Verdict.EQUIVALENT):
         return None
     failed = strict or result.verdict is Verdict.VIOLATION
     return "failure" if failed else "error", result.verdict.value, clean(result.because, 1600)
@@ -115,7 +115,7 @@ def _details(finding: Finding, result: AuditResult) -> str:
     if finding.p_adjusted is not None:
         lines.append(f"adjusted p: {p_text(finding.p_adjusted)} ({adjustment(result)})")
     lines.append(f"copies: {finding.copies:,}, {finding.copies_by}")
-    if finding.significant and result.verdict is Verdict.NO_VIOLATION:
+    if finding.significant and result.verdict in (Verdict.NO_VIOLATION, Verdict.EQUIVALENT):
         lines.append("significant, and within the tolerance")
     return "\n".join(clean(line) for line in lines)
 

@@ -26,6 +26,7 @@ __all__ = ["escape", "fenced", "render"]
 
 LIMIT = 60_000  # characters; a comment on GitHub may have 65,536
 MOST_FINDINGS = 60
+MOST_GAPS = 24
 ELSEWHERE = "the HTML and JSON reports list them all"
 
 
@@ -37,6 +38,8 @@ def render(result: AuditResult) -> str:
         _listed(table_facts(result)),
         _findings(result),
         _measures(result),
+        _certificates(result),
+        _power(result),
     ]
     after = [_copies(result), _notes(result), _repeat(result)]
     if result.cells is not None:
@@ -125,6 +128,31 @@ def _findings(result: AuditResult) -> str:
 def _measures(result: AuditResult) -> str:
     head, rows = measures_rows(result)
     return _section("### Measures", _table(head, _escaped(rows), (1,))) if rows else ""
+
+
+def _certificates(result: AuditResult) -> str:
+    from fairaudit_reports.equivalence import about_gaps, certificate_rows, gap_rows
+
+    parts = []
+    if result.certificates:
+        head, rows = certificate_rows(result)
+        parts += ["### Certificates", _table(head, _escaped(rows), (1, 2, 3))]
+    if result.gaps is not None and result.gaps.gaps:
+        head, rows, left = gap_rows(result.gaps, MOST_GAPS)
+        parts += ["<details>\n<summary>Gaps of the groups, with simultaneous intervals</summary>",
+                  _table([escape(name) for name in head], _escaped(rows)),
+                  escape(about_gaps(result.gaps, left)), "</details>"]  # fmt: skip
+    return _section(*parts) if parts else ""
+
+
+def _power(result: AuditResult) -> str:
+    from fairaudit_reports.power import about_power, power_rows
+
+    if result.power is None or not result.power.detectable:
+        return ""
+    head, rows = power_rows(result.power)
+    table = _table(head, _escaped(rows), range(1, len(head)))
+    return _section("### Could have been found", table, escape(about_power(result.power)))
 
 
 def _cells(table: CellTable, room: int) -> str:

@@ -41,7 +41,8 @@ LIMIT = (
     "The audit found what it says in these rows. Other people, later data or another outcome are "
     "other questions, and a test that finds nothing does not show that there is nothing."
 )
-TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open"}
+TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open",
+         "equivalent within tolerance": "shown"}  # fmt: skip
 _STYLE = """
 .pair { display: grid; gap: 1.25rem; margin: 0 0 1.5rem; }
 .pair > * { min-width: 0; }

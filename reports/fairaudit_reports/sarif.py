@@ -18,7 +18,8 @@ __all__ = ["render"]
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The exit status of the command, by verdict.
-EXIT = {Verdict.NO_VIOLATION: 0, Verdict.VIOLATION: 1, Verdict.INCONCLUSIVE: 3}
+EXIT = {Verdict.NO_VIOLATION: 0, Verdict.EQUIVALENT: 0, Verdict.VIOLATION: 1,
+        Verdict.INCONCLUSIVE: 3}  # fmt: skip
 
 _EXPLAINED = (
     "Equalized odds: among people with the same true outcome, the prediction must not depend on "
@@ -122,7 +123,7 @@ def _invocation(result: AuditResult) -> dict[str, Any]:
 
 
 def _results(result: AuditResult) -> list[dict[str, Any]]:
-    if result.verdict is Verdict.NO_VIOLATION:
+    if EXIT[result.verdict] == 0:
         return []
     because = clean(result.because, 1600)
     if result.verdict is Verdict.INCONCLUSIVE:

@@ -30,11 +30,13 @@ _ICONS = {
     "violation": "M15 3h18l12 12v18L33 45H15L3 33V15z",  # octagon
     "no violation found": "M24 3a21 21 0 1 0 0 42a21 21 0 1 0 0-42z",  # circle
     "inconclusive": "M24 2l22 22-22 22L2 24z",  # diamond
+    "equivalent within tolerance": "M7 5h34v22c0 9-7 14-17 18C14 41 7 36 7 27z",  # shield
 }
 _SIGNS = {
     "violation": "M24 13v14M24 34.5v.5",  # exclamation mark
     "no violation found": "M15 24h18",  # dash: nothing found, which is not a tick
     "inconclusive": "M18.5 19a5.5 5.5 0 1 1 8 5c-1.8 1-2.5 2-2.5 4M24 34.5v.5",  # question mark
+    "equivalent within tolerance": "M15 23l7 7 12-13",  # tick: shown
 }
 
 

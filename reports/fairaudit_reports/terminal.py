@@ -47,6 +47,7 @@ COLOURS = {
     Verdict.VIOLATION: "bold red",
     Verdict.NO_VIOLATION: "bold green",
     Verdict.INCONCLUSIVE: "bold yellow",
+    Verdict.EQUIVALENT: "bold green",
 }
 _UNIT = ("mean_error_difference",)  # in the unit of the outcome; all others are about 0 to 1
 _ADJUSTMENTS = {"holm": "Holm", "fdr_bh": "Benjamini and Hochberg"}
@@ -114,7 +115,8 @@ def clean(text: str, most: int = LONGEST) -> str:
 def headline(result: AuditResult) -> tuple[str, str]:
     """The verdict in capitals, and the rest of its sentence."""
     because = clean(result.because, 4 * LONGEST)
-    rest = re.sub(r"^(no violation( found)?|violation|inconclusive)\b", "", because, flags=re.I)
+    begins = r"^(no violation( found)?|violation|inconclusive|equivalent within tolerance)\b"
+    rest = re.sub(begins, "", because, flags=re.I)
     mark = result.verdict.value.upper()
     return (mark + ":", rest[1:].strip()) if rest.startswith(":") else (mark, rest.strip())
 
@@ -339,6 +341,10 @@ def copies_facts(result: AuditResult) -> list[tuple[str, str]]:
         low, high = joint.p_interval
         simulated = f"95 % interval by simulation {low:.3g} to {high:.3g}"
         facts.append(("p-value", f"{p_text(joint.p_value)} ({simulated})"))
+    if result.calibration is not None:
+        from fairaudit_reports.calibration import calibration_facts
+
+        facts += calibration_facts(result.calibration, result.alpha)
     return [(name, clean(fact)) for name, fact in facts]
 
 
@@ -366,11 +372,31 @@ def _content(result: AuditResult) -> list[Block]:
         counts = range(len(result.cells.attributes), len(head) - len(result.cells.columns))
         about = about_cells(result.cells, left, "see the HTML or JSON report")
         blocks.append(Block("Groups", rows, head, frozenset(counts), about))
+    blocks += _shown_and_gaps(result)
     blocks.append(Block("Copies", [list(fact) for fact in copies_facts(result)]))
     if result.notes:
         notes = tuple(clean(note, 2 * LONGEST) for note in result.notes)
         blocks.append(Block("Notes", lines=notes, bullets=True))
     blocks.append(Block("Repeat it", _repeat(result)))
+    return blocks
+
+
+def _shown_and_gaps(result: AuditResult) -> list[Block]:
+    from fairaudit_reports.equivalence import about_gaps, certificate_rows, gap_rows
+    from fairaudit_reports.power import about_power, power_rows
+
+    blocks = []
+    if result.certificates:
+        head, rows = certificate_rows(result)
+        blocks.append(Block("Certificates", rows, head, frozenset({1, 2, 3})))
+    if result.gaps is not None and result.gaps.gaps:
+        head, rows, left = gap_rows(result.gaps, MOST_CELLS)
+        blocks.append(Block("Gaps", rows, head, lines=(about_gaps(result.gaps, left),)))
+    if result.power is not None and result.power.detectable:
+        head, rows = power_rows(result.power)
+        right = frozenset(range(1, 6))
+        lines = (about_power(result.power),)
+        blocks.append(Block("Could have been found", rows, head, right, lines))
     return blocks
 
 

@@ -1,0 +1,1 @@
+"""How much an audit can find, and how many rows it takes: planted violations of known size."""

@@ -1,0 +1,73 @@
+"""Coverage, false certificates, planned rows and calibration, in full (`make validity`)."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+sys.path.insert(0, str(Path(__file__).parent))
+import equivalence
+import planning
+
+import fairaudit as fa
+
+LAWS = [pytest.param(law, id=f"{law.name}, {law.n} rows") for law in equivalence.LAWS]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_and_certificates_in_small(law):
+    """Bounds that .95 coverage and .05 false certificates pass with probability 1 − 1e-4."""
+    found = [equivalence.replicate(law, 5000 + seed) for seed in range(40)]
+    assert sum(one["covered"] for one in found) >= binom.ppf(1e-4, 40, 0.95)
+    for name in equivalence.MEASURES:
+        assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, 40, 0.05)
+
+
+def test_intervals_with_several_rows_of_a_person_in_small():
+    found = [equivalence.replicate_people(seed) for seed in range(60)]
+    assert sum(one["covered"] for one in found) >= binom.ppf(1e-4, 60, 0.95)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_and_certificates(law):
+    count = 2000
+    found = [equivalence.replicate(law, seed) for seed in range(count)]
+    coverage = np.mean([one["covered"] for one in found])
+    assert coverage >= 0.94 - 2 * np.sqrt(0.05 * 0.95 / count)
+    for name in equivalence.MEASURES:
+        assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, count, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize(("effect", "size", "statistic"), planning.CASES)
+def test_planned_rows_are_needed(effect, size, statistic):
+    planned, needed, power = planning.confirm(effect, size, statistic, 1000, jobs=2)
+    assert planned / needed == pytest.approx(1, abs=0.1)
+    assert power == pytest.approx(0.8, abs=0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("rows", [500, 2000])
+def test_what_an_audit_could_have_found_is_found(rows):
+    assert 0.68 <= planning.detectable(rows, 500)[1] <= 0.92
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_calibration_fails_by_chance_as_rarely_as_it_says():
+    failed = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        y, sex = rng.integers(0, 2, (2, 400))
+        result = fa.audit(
+            predictions=y + rng.normal(size=400), outcome=y, sensitive={"sex": sex},
+            calibrate=True, power=False, permutations=fa.Permutations(n=99, seed=seed),
+        )  # fmt: skip
+        failed += not result.calibration.passed
+    assert failed <= binom.ppf(1 - 1e-4, 300, 0.01)
