@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
+from fairaudit.kernels import Array
 from fairaudit.permute.base import Copies, FittedCopies
 from fairaudit.permute.icp import ICP
 from fairaudit.table import AuditTable
-from fairaudit.testing.diagnostics import CopyCheck
+from fairaudit.testing.evaluation import Evaluation, Question, evaluation_of
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.result import TestResult
-from fairaudit.testing.statistic import Bound, Statistic, statistic_named
+from fairaudit.testing.statistic import Statistic, statistic_named
 
 __all__ = [
     "Kept",
@@ -161,26 +160,6 @@ class Kept(Protocol):
     def put(self, numbers: range, values: list[Array]) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of the copies.
-
-    Attributes
-    ----------
-    table : AuditTable
-        The prediction, the outcome and the attributes that the statistic sees.
-    rows : int array, optional
-        The rows of the copies' table that `table` consists of; they must exchange attributes
-        among themselves only. Default: all.
-    tested : AuditTable, optional
-        The rows of `table` that are permuted, where a statistic keeps some for fitting.
-    """
-
-    table: AuditTable
-    rows: Index | None = None
-    tested: AuditTable | None = None
-
-
 def run_tests(
     questions: Sequence[Question],
     fitted: FittedCopies,
@@ -199,38 +178,15 @@ def run_tests(
             "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
             f"{len(statistics)} of them."
         )
-    asked = [_Asked(one, fitted, statistics, permutations.seed) for one in questions]
+    evaluation = evaluation_of(questions, fitted, statistics, permutations)
     start = time.process_time()
-    nulls = _null_values(asked, fitted, permutations, progress, kept)
-    shared = (time.process_time() - start) / len(asked)
+    nulls = _null_values(evaluation, permutations, progress, kept)
+    shared = (time.process_time() - start) / len(questions)
+    names = [s.name for s in statistics]
     return [
-        _result(one, null, [s.name for s in statistics], permutations, shared)
-        for one, null in zip(asked, nulls, strict=True)
+        _result(one, k, evaluation, fitted, nulls[k], names, permutations, shared)
+        for k, one in enumerate(questions)
     ]
-
-
-class _Asked:
-    """A question bound to its statistics and to its view of the copies."""
-
-    def __init__(
-        self, question: Question, fitted: FittedCopies, statistics: list[Statistic], seed: int
-    ) -> None:
-        start = time.process_time()
-        self.table = question.tested or question.table
-        view = fitted if question.rows is None else fitted.limited_to(question.rows)
-        within = fitted.sampler.within_outcome
-        self.bound = [s.bind(question.table, within_outcome=within, seed=seed) for s in statistics]
-        self.local = view.sampler.local
-        self.fitted = view
-        outcome = self.table.require_outcome()
-        self.check = CopyCheck(outcome, self.table.attributes, view, seed)
-        identity = np.arange(len(self.table))[None, :]
-        self.observed = np.array([one(identity)[0] for one in self.bound])
-        self.seconds = time.process_time() - start
-
-    def values(self, block: Index) -> Array:
-        rows = self.local(block)
-        return np.column_stack([one(rows) for one in self.bound])
 
 
 def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
@@ -246,29 +202,24 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
 
 
 def _null_values(
-    asked: list[_Asked], fitted: FittedCopies, permutations: Permutations,
+    evaluation: Evaluation, permutations: Permutations,
     progress: Callable[[int], None] | None, kept: Kept | None,
 ) -> list[Array]:  # fmt: skip
     """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
-    sampler = fitted.sampler
-    batch = permutations.batch_for(sampler.n)
-    stop = permutations.stop_after
+    batch, stop = evaluation.batch, permutations.stop_after
     ranges = [
         range(start, min(start + batch, permutations.n))
         for start in range(0, permutations.n, batch)
     ]
     if permutations.n_jobs != 1 and stop is None:
-        blocks = _in_parallel(asked, sampler.block, ranges, permutations.n_jobs, kept)
+        blocks = _in_parallel(evaluation, ranges, permutations.n_jobs, kept)
         return [np.vstack(parts) for parts in zip(*blocks, strict=True)]
     values: list[list[Array]] = []
     reached = 0
     for numbers in ranges:
         finished = None if kept is None else kept.get(numbers)
         if finished is None:
-            block = sampler.block(numbers)
-            for one in asked:
-                one.check.see(numbers, one.local(block))
-            finished = [one.values(block) for one in asked]
+            finished = evaluation.see(numbers)
             if kept is not None:
                 kept.put(numbers, finished)
         values.append(finished)
@@ -276,7 +227,7 @@ def _null_values(
             progress(len(numbers))
         if stop is not None:
             part = values[-1][0]
-            hits = reached + np.cumsum(_reaches(part[:, 0], asked[0].observed[0]))
+            hits = reached + np.cumsum(_reaches(part[:, 0], evaluation.observed[0][0]))
             if hits[-1] >= stop:
                 values[-1][0] = part[: int(np.argmax(hits >= stop)) + 1]
                 break
@@ -285,16 +236,15 @@ def _null_values(
 
 
 def _in_parallel(
-    asked: list[_Asked], block: Any, ranges: list[range], jobs: int, kept: Kept | None
+    evaluation: Evaluation, ranges: list[range], jobs: int, kept: Kept | None
 ) -> list[list[Array]]:
     """The values of all blocks, in order; those that are kept are not drawn again."""
     from joblib import Parallel, delayed
 
     finished = {numbers: None if kept is None else kept.get(numbers) for numbers in ranges}
     missing = [numbers for numbers, values in finished.items() if values is None]
-    work = [(one.bound, one.local) for one in asked]
     drawn = Parallel(n_jobs=jobs, return_as="generator")(
-        delayed(_evaluate)(work, block, numbers) for numbers in missing
+        delayed(evaluation.values)(numbers) for numbers in missing
     )
     for numbers, values in zip(missing, drawn, strict=True):
         finished[numbers] = values
@@ -303,20 +253,16 @@ def _in_parallel(
     return [values for values in finished.values() if values is not None]
 
 
-def _evaluate(work: list[tuple[list[Bound], Any]], block: Any, numbers: range) -> list[Array]:
-    rows: Index = block(numbers)
-    return [np.column_stack([one(local(rows)) for one in bound]) for bound, local in work]
-
-
 def _reaches(values: Array, observed: float) -> Any:
     """Copies at least as large as the data, up to rounding."""
     return values >= observed - 1e-12 * max(1.0, abs(observed))
 
 
 def _result(
-    asked: _Asked, null: Array, names: list[str], permutations: Permutations, shared: float
-) -> TestResult:
-    observed, table, fitted = asked.observed, asked.table, asked.fitted
+    question: Question, number: int, evaluation: Evaluation, fitted: FittedCopies, null: Array,
+    names: list[str], permutations: Permutations, shared: float,
+) -> TestResult:  # fmt: skip
+    observed, table = evaluation.observed[number], question.tested or question.table
     drawn = len(null)
     parts = {
         name: float((1 + _reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
@@ -330,7 +276,7 @@ def _result(
     exceed = int(_reaches(values, value).sum())
     stopped = permutations.stop_after is not None and drawn < permutations.n
     p = exceed / drawn if stopped else (1 + exceed) / (drawn + 1)
-    diagnostics = asked.check.diagnostics()
+    diagnostics = evaluation.diagnostics(number)
     reason = None if diagnostics.trustworthy else diagnostics.because
     if len(table) < FEWEST_ROWS:
         reason = f"{len(table)} rows are too few; at least {FEWEST_ROWS} are needed"
@@ -342,7 +288,7 @@ def _result(
         value, float(p), _interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
         name, len(table), fitted.density,
         fitted.scores, diagnostics, reason, permutations,
-        {"fit": asked.seconds, "copies and statistics": shared},
+        {"fit": evaluation.seconds(number), "copies and statistics": shared},
         parts if len(names) > 1 else {},
     )  # fmt: skip
 

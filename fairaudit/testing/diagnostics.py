@@ -15,7 +15,7 @@ from fairaudit.kernels import Array, Index, median_distance
 from fairaudit.permute.base import FittedCopies, gathered, stream
 from fairaudit.testing.permutations import Permutations
 
-__all__ = ["CopyCheck", "Diagnostics"]
+__all__ = ["CHECKED_COPIES", "CopyCheck", "Diagnostics", "exact_diagnostics"]
 
 #: A valid audit fails the copy check with this probability.
 CHECK_LEVEL = 0.01
@@ -109,24 +109,9 @@ class CopyCheck:
         if self.fitted and self.copies.pit is not None:
             pit = _pit_check(self.copies.pit)
         moved, distinct = float(np.mean(self.moved)), len(self.distinct) - 1
-        problem = None
-        if moved == 0:
-            problem = "no copy differs from the data: nothing can be exchanged given the outcome"
-        elif distinct < FEWEST_DISTINCT:
-            problem = f"only {distinct} different copies are possible"
-        elif check is not None and check <= CHECK_LEVEL:
-            problem = (
-                f"copies of (A, Y) can be told from the data (p = {check:.2g}): "
-                "the density of the outcome given the attributes does not fit"
-            )
-        elif pit is not None and pit <= PIT_LEVEL:
-            problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
-        fine = (
-            "copies cannot be told from the data"
-            if self.fitted
-            else "nothing was estimated: copies are exact"
-        )
-        return Diagnostics(check, pit, moved, distinct, problem is None, problem or fine)
+        if not self.fitted:
+            return exact_diagnostics(moved, distinct)
+        return _judged(moved, distinct, check, pit, "copies cannot be told from the data")
 
     def _check(self) -> float:
         """Exchangeability of the first row (the data) with the others (the copies)."""
@@ -140,6 +125,29 @@ class CopyCheck:
             for score in (np.abs(z).max(axis=1), (z**2).mean(axis=1))
         ]
         return float(min(1.0, 2 * min(ps)))
+
+
+def exact_diagnostics(moved: float, distinct: int) -> Diagnostics:
+    """Of copies for which nothing was estimated."""
+    return _judged(moved, distinct, None, None, "nothing was estimated: copies are exact")
+
+
+def _judged(
+    moved: float, distinct: int, check: float | None, pit: float | None, fine: str
+) -> Diagnostics:
+    problem = None
+    if moved == 0:
+        problem = "no copy differs from the data: nothing can be exchanged given the outcome"
+    elif distinct < FEWEST_DISTINCT:
+        problem = f"only {distinct} different copies are possible"
+    elif check is not None and check <= CHECK_LEVEL:
+        problem = (
+            f"copies of (A, Y) can be told from the data (p = {check:.2g}): "
+            "the density of the outcome given the attributes does not fit"
+        )
+    elif pit is not None and pit <= PIT_LEVEL:
+        problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
+    return Diagnostics(check, pit, moved, distinct, problem is None, problem or fine)
 
 
 def _pit_check(pit: Array) -> float:

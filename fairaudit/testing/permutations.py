@@ -31,11 +31,13 @@ class Permutations:
         Besag and Clifford (1991): stop at this many copies that reach the observed statistic;
         p is then exceedances / copies drawn, which is valid too. Saves work when p is large.
         Copies are then drawn one batch after the other, whatever `n_jobs`.
+    memory : int, optional
+        Bytes that copies and features may take, about; sets batch sizes and no result.
 
     Examples
     --------
     >>> Permutations(n=199, seed=7)
-    Permutations(n=199, steps=50, seed=7, batch=None, n_jobs=1, stop_after=None)
+    Permutations(n=199, steps=50, seed=7, batch=None, n_jobs=1, stop_after=None, memory=None)
     """
 
     n: int = 999
@@ -44,11 +46,14 @@ class Permutations:
     batch: int | None = None
     n_jobs: int = 1
     stop_after: int | None = None
+    memory: int | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("n", 1), ("steps", 1), ("seed", 0), ("batch", 1), ("stop_after", 1)):
+        for name, least in (
+            ("n", 1), ("steps", 1), ("seed", 0), ("batch", 1), ("stop_after", 1), ("memory", 1),
+        ):  # fmt: skip
             value = getattr(self, name)
-            if value is None and name in ("batch", "stop_after"):
+            if value is None and name in ("batch", "stop_after", "memory"):
                 continue
             if isinstance(value, bool) or int(value) != value or value < least:
                 raise InputError(
@@ -57,4 +62,5 @@ class Permutations:
                 )
 
     def batch_for(self, rows: int) -> int:
-        return self.batch or max(1, min(self.n, _BLOCK // rows))
+        block = _BLOCK if self.memory is None else min(_BLOCK, self.memory // 64)
+        return self.batch or max(1, min(self.n, block // rows))
