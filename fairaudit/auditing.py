@@ -251,7 +251,8 @@ def audit_table(
     sizes = measure(table, threshold=plan.threshold, with_r=plan.with_r)
     check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
     hear("measures", 1, 1)
-    findings, gate = find(table, plan, hear, checkpoint, name)
+    known = {one.attributes: one.value for one in sizes.values if one.key == "kpc"}
+    findings, gate = find(table, plan, hear, checkpoint, name, known)
     facts = TableFacts(
         len(table),
         len(table) if table.ids is None else len(table.ids.levels),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -75,9 +75,12 @@ class _Blocks:
 
 def find(
     table: AuditTable, plan: Plan, hear: Progress, checkpoint: Checkpoint | None = None,
-    name: str = "audit",
+    name: str = "audit", sizes: Mapping[tuple[str, ...], float | None] | None = None,
 ) -> tuple[tuple[Finding, ...], TestResult]:  # fmt: skip
-    """Every finding, the gate first, and the whole test behind the gate."""
+    """Every finding, the gate first, and the whole test behind the gate.
+
+    `sizes` are KPC of sets of attributes that have been measured already.
+    """
     statistics = [_cut(one, table, plan) for one in statistic_named(plan.statistic)]
     rounds = _rounds(table, plan)
     total = len(rounds) * plan.permutations.n
@@ -104,7 +107,7 @@ def find(
         results = run_tests(questions, fitted, statistics, plan.permutations, count, kept)
         gate = gate or results[0]
         for each, result in zip(asked, results, strict=True):
-            findings.append(_finding(each, result, spent))
+            findings.append(_finding(each, result, spent, sizes or {}))
             spent = 0.0
     assert gate is not None  # noqa: S101  for mypy: the first round asks the joint question
     return _judged(findings, plan), gate
@@ -212,15 +215,29 @@ def _ranges(table: AuditTable) -> list[tuple[str, Index]]:
     return [(label, rows) for label, rows in parts if len(rows)]
 
 
-def _finding(asked: _Asked, result: TestResult, fit_seconds: float) -> Finding:
+def _size(table: AuditTable) -> float | None:
     import fairaudit as fa
+    from fairaudit.metrics._kpc_cells import kpc_by_cells
 
+    by_cells = kpc_by_cells(table, [[column.name for column in table.attributes]])
+    if by_cells is not None and np.isfinite(by_cells[0]):
+        return by_cells[0]
+    try:
+        return float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
+    except InputError:
+        return None
+
+
+def _finding(
+    asked: _Asked,
+    result: TestResult,
+    fit_seconds: float,
+    sizes: Mapping[tuple[str, ...], float | None],
+) -> Finding:
     start = time.process_time()
     table = asked.question.table
-    try:
-        size = float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
-    except InputError:
-        size = None
+    known = asked.label is None and asked.attributes in sizes
+    size = sizes[asked.attributes] if known else _size(table)
     return Finding(
         family=asked.family,
         name=asked.name,

@@ -105,6 +105,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairaudit.auditing import audit_frame
     from fairaudit.files import check_writable, read_tables
+    from fairaudit.preparation import needed_columns
     from fairaudit.result import format_of, known_format
     from fairaudit_cli.progress import ProgressBar
 
@@ -115,10 +116,12 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         check_writable(args.resume)
     roles = roles_from(args)
-    frame, sources = read_tables(args.data)
+    predictor = predictor_from(args)
+    frame, sources = read_tables(
+        args.data, lambda columns: needed_columns(columns, roles, predictor)
+    )
     names = list(map(str, frame.columns))
     plan = plan_from(args, list(roles.sensitive), names)
-    predictor = predictor_from(args)
     with ProgressBar() as bar:
         result = audit_frame(
             frame, roles, plan, predictor=predictor, data=sources, progress=bar,

@@ -9,11 +9,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairaudit.cells import (
+    POOR,
+    CellFeatures,
+    CellKPC,
+    CellQuestion,
+    CellSpace,
+    add_sums,
+    worth_cells,
+)
 from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_candidates
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.table import AuditTable
-from fairaudit.testing.cells import CellFeatures, CellKPC, CellQuestion, CellSpace, add_sums
 from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, Diagnostics, exact_diagnostics
 from fairaudit.testing.neighbour_statistics import KPCStatistic, default_knn
 from fairaudit.testing.permutations import Permutations
@@ -21,8 +29,6 @@ from fairaudit.testing.statistic import Statistic
 
 __all__ = ["Evaluation", "Question", "evaluation_of"]
 
-_FEWEST_ROWS = 1 << 15  # below, the rows themselves are quick enough
-_ROWS_PER_CELL = 8
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
 
@@ -206,7 +212,8 @@ class CellEvaluation:
         if not isinstance(sampler, WithinOutcome) or not isinstance(statistic, KPCStatistic):
             return None
         fits = (
-            len(table) == sampler.n >= _FEWEST_ROWS
+            len(table) == sampler.n
+            and worth_cells(sampler.n, 1)
             and all(rows.shape[1] == 1 for rows in sampler.strata)
             and len(statistics) == 1
             and (statistic.ties, statistic.how) == ("average", "standard")
@@ -216,7 +223,7 @@ class CellEvaluation:
             return None
         table.require_varying_prediction()
         space, cells = CellSpace.of(table.require_outcome(), table.attributes)
-        if len(space) * _ROWS_PER_CELL > sampler.n:
+        if not worth_cells(sampler.n, len(space)):
             return None
         asked = [_cell_question(one, space, statistic) for one in questions]
         known = [one for one in asked if one is not None]
@@ -302,4 +309,4 @@ def _feature_maps(
     ]
     maps = CellFeatures(made(prediction), of_class)
     used = [maps.whole, *(one for one in of_class if one is not None)]
-    return maps if all(one.residual <= 1e-10 for one in used) else None
+    return maps if all(one.residual <= POOR for one in used) else None

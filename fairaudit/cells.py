@@ -18,9 +18,25 @@ from fairaudit.columns import Column
 from fairaudit.kernels import Array, FeatureMap, Index
 from fairaudit.neighbours import cell_graph
 
-__all__ = ["CellFeatures", "CellKPC", "CellQuestion", "CellSpace", "add_sums"]
+__all__ = [
+    "POOR",
+    "CellFeatures",
+    "CellKPC",
+    "CellQuestion",
+    "CellSpace",
+    "add_sums",
+    "worth_cells",
+]
 
+POOR = 1e-10  # features that leave out more of a kernel than this are not used
+_FEWEST_ROWS = 1 << 15  # below, the rows themselves are quick enough
+_ROWS_PER_CELL = 8
 _CHUNK = 1 << 16  # rows whose features are summed at once: they stay in the cache
+
+
+def worth_cells(rows: int, cells: int) -> bool:
+    """Whether rows are many and tied."""
+    return rows >= _FEWEST_ROWS and cells * _ROWS_PER_CELL <= rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

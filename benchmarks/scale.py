@@ -1,0 +1,155 @@
+"""Time and memory of an audit by rows: 10⁴ … 10⁷, one machine and Dask, and peers beside it.
+
+    python benchmarks/scale.py                          # 10⁴ … 10⁶, binary and continuous
+    python benchmarks/scale.py --rows 1e7 --copies 199 --only binary
+    python benchmarks/scale.py --only continuous --rows 1e6 --copies 99
+    python benchmarks/scale.py --only dask --rows 1e6
+    python benchmarks/scale.py --only peers             # 10⁵ and 10⁶
+
+binary      outcome of two classes; race (5), sex, integer age; scores in [0, 1]
+continuous  continuous outcome, one continuous attribute
+mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
+dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
+peers       fairlearn's MetricFrame with 100 bootstraps, and RCIT, where they are installed
+
+Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh process
+on one thread: CPU and the largest resident size are those of the whole process (and of its workers),
+imports and reading included.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+
+CHUNK = 1_000_000
+SENSITIVE = {"binary": "race,sex,age", "continuous": "a", "mixed": "race,sex,a"}
+
+
+def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng([n, seed])
+    a = rng.normal(size=n)
+    if kind == "continuous":
+        y = 0.8 * a + rng.normal(size=n)
+        return pd.DataFrame({"score": y + rng.normal(size=n), "y": y, "a": a, "unused": a})
+    y = rng.integers(0, 2, n)
+    frame = pd.DataFrame(
+        {
+            "score": 1 / (1 + np.exp(-rng.normal(size=n) - y)),
+            "y": y,
+            "race": rng.choice(["a", "b", "c", "d", "e"], n),
+            "sex": rng.choice(["f", "m"], n),
+            "unused": a,
+        }
+    )
+    return frame.assign(**({"age": rng.integers(18, 90, n)} if kind == "binary" else {"a": a}))
+
+
+def write(kind: str, rows: int, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    writer = None
+    for number, start in enumerate(range(0, rows, CHUNK)):
+        table = pa.Table.from_pandas(chunk(kind, min(CHUNK, rows - start), number))
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    writer.close()
+
+
+def peak_mb(process: str = "self") -> float:
+    with open(f"/proc/{process}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+
+
+def measured(arguments: list[str]) -> dict[str, float]:
+    """One `fairaudit test`, in this process; workers are children of it."""
+    import contextlib
+    import io
+    import resource
+
+    from fairaudit_cli.main import main
+
+    start, cpu = time.perf_counter(), time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        status = main(["test", *arguments, "--json"])
+    if status == 2:
+        raise SystemExit("fairaudit test failed")
+    record = json.loads(out.getvalue())
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {
+        "wall": time.perf_counter() - start,
+        "cpu": time.process_time() - cpu + children.ru_utime + children.ru_stime,
+        "peak": peak_mb(),
+        "worker": children.ru_maxrss / 1024,
+        "p": record["findings"][0]["p_value"],
+        "copies": record["findings"][0]["copies"],
+        "statistic": record["findings"][0]["value"],
+    }
+
+
+def fresh(*arguments: str) -> dict[str, float]:
+    command = [sys.executable, __file__, "--measure", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def table_of(folder: Path, kind: str, rows: int) -> Path:
+    path = folder / f"{kind}-{rows}.parquet"
+    if not path.exists():
+        write(kind, rows, path)
+    return path
+
+
+def command_of(path: Path, kind: str, copies: str) -> list[str]:
+    return ["--data", str(path), "--predictions", "score", "--outcome", "y",
+            "--sensitive", SENSITIVE[kind], "--permutations", copies]  # fmt: skip
+
+
+def lines(folder: Path, kinds: list[str], sizes: list[int], copies: str) -> None:
+    print("| table | rows | copies | CPU s | growth | wall s | peak MB | p |")
+    print("|---" * 8 + "|")
+    for kind in kinds:
+        before = None
+        for rows in sizes:
+            got = fresh(*command_of(table_of(folder, kind, rows), kind, copies))
+            growth = f"{got['cpu'] / before:.1f}-fold" if before else ""
+            before = got["cpu"]
+            print(f"| {kind} | {rows:,} | {got['copies']} | {got['cpu']:.1f} | {growth} | "
+                  f"{got['wall']:.0f} | {got['peak']:.0f} | {got['p']:.3f} |", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default="binary,continuous")
+    parser.add_argument("--rows", default="1e4,1e5,1e6")
+    parser.add_argument("--copies", help="default: 999, and 99 for a continuous outcome")
+    parser.add_argument("--folder", help="where tables are kept (default: a temporary one)")
+    parser.add_argument("--measure", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure:
+        print(json.dumps(measured(args.measure)))
+        return
+    sizes = [int(float(text)) for text in args.rows.split(",")]
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(args.folder or made)
+        folder.mkdir(exist_ok=True)
+        for kind in args.only.split(","):
+            lines(folder, [kind], sizes, args.copies or ("99" if kind == "continuous" else "999"))
+
+
+if __name__ == "__main__":
+    main()
