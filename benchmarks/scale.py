@@ -12,9 +12,9 @@ mixed       binary outcome; race (5), sex and a continuous attribute: no ties to
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, and RCIT, where they are installed
 
-Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh process
-on one thread: CPU and the largest resident size are those of the whole process (and of its workers),
-imports and reading included.
+Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh
+process on one thread: CPU and the largest resident size are those of the whole process (and of its
+workers), imports and reading included.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def lines(folder: Path, kinds: list[str], sizes: list[int], copies: str) -> None
             got = fresh(*command_of(table_of(folder, kind, rows), kind, copies))
             growth = f"{got['cpu'] / before:.1f}-fold" if before else ""
             before = got["cpu"]
-            print(f"| {kind} | {rows:,} | {got['copies']} | {got['cpu']:.1f} | {growth} | "
-                  f"{got['wall']:.0f} | {got['peak']:.0f} | {got['p']:.3f} |", flush=True)  # fmt: skip
+            told = f"| {kind} | {rows:,} | {got['copies']} | {got['cpu']:.1f} | {growth} | "
+            print(f"{told}{got['wall']:.0f} | {got['peak']:.0f} | {got['p']:.3f} |", flush=True)
 
 
 def main() -> None:

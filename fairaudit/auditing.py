@@ -85,10 +85,6 @@ class Plan:
             raise InputError(
                 f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
             )
-        if self.permutations.stop_after is not None:
-            raise InputError(
-                "An audit draws all copies: its questions share them. Leave out 'stop_after'."
-            )
         if any(hasattr(one, "tested_rows") for one in statistic_named(self.statistic)):
             raise InputError(
                 "The statistic 'hrt' tests a part of the rows and cannot be shared by the "
@@ -265,8 +261,9 @@ def audit_table(
         None if table.ids is None else table.ids.name,
     )
     verdict, because = decide(
-        findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance
-    )
+        findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance,
+        planned=plan.permutations.n,
+    )  # fmt: skip
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
         sizes.values, sizes.cells, _quality(gate),
@@ -354,6 +351,21 @@ def _quality(gate: TestResult) -> CopyQuality:
     )  # fmt: skip
 
 
+def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
+    """How many copies each question took, and why no more."""
+    stopped = [f"{one.name} ({one.copies})" for one in findings if one.copies < planned]
+    full = [one.name for one in findings if one.copies >= planned]
+    told = []
+    if stopped:
+        told.append(
+            f"drawing stopped when {stop} copies had reached the data, since p cannot be small "
+            f"then: {', '.join(stopped)}"
+        )
+    if full:
+        told.append(f"all {planned:,} were drawn: {', '.join(full)}")
+    return f"Copies as needed: {'; '.join(told)}."
+
+
 def _notes(
     verdict: Verdict,
     findings: tuple[Finding, ...],
@@ -361,8 +373,8 @@ def _notes(
     table: AuditTable,
     plan: Plan,
 ) -> tuple[str, ...]:
-    gate = findings[0]
-    notes = []
+    gate, drawn = findings[0], plan.permutations
+    notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
     single = [one for one in findings if one.family == "attribute"]
     alone = [one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
              for one in single]  # fmt: skip
@@ -378,9 +390,9 @@ def _notes(
             f"within: draw more than {gate.copies} copies (--permutations) to settle it."
         )
     asked = sum(one.p_value is not None for one in findings[1:])
-    if gate.significant and plan.adjust == "holm" and asked / (gate.copies + 1) > plan.alpha:
+    if gate.significant and plan.adjust == "holm" and asked / (drawn.n + 1) > plan.alpha:
         notes.append(
-            f"{gate.copies} copies are too few for a claim about any of the {asked} questions "
+            f"{drawn.n} copies are too few for a claim about any of the {asked} questions "
             f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (--permutations)."
         )
     if any(one.inconclusive for one in findings[1:]):

@@ -46,6 +46,8 @@ def capsule_of(
         "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
         "threshold": plan.threshold,
     }  # fmt: skip
+    if drawn.stop_after is not None:
+        options["stop_after"] = drawn.stop_after
     return Capsule(
         _now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
         packages, drawn.seed, drawn.n, drawn.steps, model, data, _fingerprint(table), options,

@@ -77,7 +77,7 @@ def _is_text(pa: Any, kind: Any) -> bool:
 
 
 def to_frame(shown: str, table: Any, form: str) -> pd.DataFrame:
-    """A table of Arrow as one of pandas; an index that pandas saved is a column if it has a name."""
+    """A table of Arrow as one of pandas; a named index that pandas saved is a column."""
     pa = arrow(form)
     try:
         frame: pd.DataFrame = table.to_pandas()

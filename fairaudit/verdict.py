@@ -19,19 +19,22 @@ def decide(
     *,
     alpha: float,
     tolerance: Mapping[str, float],
+    planned: int | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and the sentence that gives it to people.
 
     A violation is p ≤ alpha of the joint test; where tolerances are given, at least one of the
     measures they name must exceed its own, or the effect is called significant but tolerable. A
-    test that could not have rejected, or whose own checks failed, is inconclusive.
+    test that could not have rejected, or whose own checks failed, is inconclusive. `planned` are
+    the copies it could have had, where drawing may stop early.
     """
     names = as_words(joint.attributes)
     sizes = {name: _measured(name, measures)[0] for name in tolerance}
     reason = joint.inconclusive
-    if reason is None and 1 / (joint.copies + 1) > alpha:
+    copies = joint.copies if planned is None else planned
+    if reason is None and 1 / (copies + 1) > alpha:
         reason = (
-            f"{joint.copies} copies cannot give a p-value of {alpha:g} or less; "
+            f"{copies} copies cannot give a p-value of {alpha:g} or less; "
             f"draw at least {int(1 / alpha - 1e-9)}"
         )
     if reason is not None or joint.p_value is None:

@@ -15,12 +15,14 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
     add_table_arguments,
+    copies,
     count,
     finite,
     names_in,
     predictor_from,
     print_json,
     roles_from,
+    size,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +48,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser)
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
-        "--permutations", type=count, metavar="N", help="conditional copies (default: 999)"
+        "--permutations",
+        type=copies,
+        metavar="N",
+        help="conditional copies (default: 999); auto: each question stops when its p-value "
+        "cannot become small",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="what copies and features may take, as in 2GB; sets batch sizes and no result",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
     parser.add_argument(
@@ -177,7 +189,12 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     from fairaudit.columns import split_kinds
     from fairaudit.testing.permutations import Permutations
 
-    drawn: dict[str, Any] = {"n": args.permutations, "seed": args.seed, "n_jobs": args.jobs}
+    drawn: dict[str, Any] = {"seed": args.seed, "n_jobs": args.jobs, "memory": args.memory}
+    drawn = {name: value for name, value in drawn.items() if value is not None}
+    if args.permutations == "auto":
+        permutations = Permutations.auto(0.05 if args.alpha is None else args.alpha, **drawn)
+    else:
+        permutations = Permutations(n=args.permutations or 999, **drawn)
     given: dict[str, Any] = {
         "alpha": args.alpha, "density": args.density, "adjust": args.adjust,
         "tolerance": args.tolerance, "threshold": args.threshold,
@@ -187,7 +204,7 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
         given["statistic"] = chosen[0] if len(chosen) == 1 else list(chosen)
     names = [name if name in columns else split_kinds(name)[0] for name in sensitive]
     return Plan(
-        permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
+        permutations=permutations,
         pairs=_pairs(args.pairs or (), names),
         **{name: value for name, value in given.items() if value is not None},
     )

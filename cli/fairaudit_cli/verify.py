@@ -87,7 +87,8 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         k: tuple(v) if isinstance(v, list) else v for k, v in options.items() if k in names
     }
     capsule = record.capsule
-    drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs)
+    drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs,
+                         stop_after=options.get("stop_after"))  # fmt: skip
     plan = Plan(
         alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],

@@ -173,7 +173,7 @@ def run_tests(
     `progress` hears how many copies each block had; `kept` holds the blocks that an interrupted
     run has finished, and takes the others.
     """
-    if permutations.stop_after is not None and len(statistics) * len(questions) > 1:
+    if permutations.stop_after is not None and len(statistics) > 1:
         raise InputError(
             "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
             f"{len(statistics)} of them."
@@ -206,33 +206,58 @@ def _null_values(
     progress: Callable[[int], None] | None, kept: Kept | None,
 ) -> list[Array]:  # fmt: skip
     """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
-    batch, stop = evaluation.batch, permutations.stop_after
-    ranges = [
-        range(start, min(start + batch, permutations.n))
-        for start in range(0, permutations.n, batch)
-    ]
-    if permutations.n_jobs != 1 and stop is None:
+    if permutations.stop_after is not None:
+        return _until_reached(evaluation, permutations, permutations.stop_after, progress, kept)
+    ranges = _ranges(permutations.n, evaluation.batch)
+    if permutations.n_jobs != 1:
         blocks = _in_parallel(evaluation, ranges, permutations.n_jobs, kept)
         return [np.vstack(parts) for parts in zip(*blocks, strict=True)]
-    values: list[list[Array]] = []
-    reached = 0
+    everything = range(len(evaluation.observed))
+    values = []
     for numbers in ranges:
-        finished = None if kept is None else kept.get(numbers)
-        if finished is None:
-            finished = evaluation.see(numbers)
-            if kept is not None:
-                kept.put(numbers, finished)
-        values.append(finished)
+        values.append(_seen(evaluation, numbers, everything, kept))
         if progress is not None:
             progress(len(numbers))
-        if stop is not None:
-            part = values[-1][0]
-            hits = reached + np.cumsum(_reaches(part[:, 0], evaluation.observed[0][0]))
-            if hits[-1] >= stop:
-                values[-1][0] = part[: int(np.argmax(hits >= stop)) + 1]
-                break
-            reached = int(hits[-1])
     return [np.vstack(blocks) for blocks in zip(*values, strict=True)]
+
+
+def _ranges(count: int, batch: int) -> list[range]:
+    return [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+
+
+def _seen(
+    evaluation: Evaluation, numbers: range, asked: Sequence[int], kept: Kept | None
+) -> list[Array]:
+    finished = None if kept is None else kept.get(numbers)
+    if finished is None:
+        finished = evaluation.see(numbers, asked)
+        if kept is not None:
+            kept.put(numbers, finished)
+    return finished
+
+
+def _until_reached(
+    evaluation: Evaluation, permutations: Permutations, stop: int,
+    progress: Callable[[int], None] | None, kept: Kept | None,
+) -> list[Array]:  # fmt: skip
+    """Every question until `stop` copies have reached its data; the others go on."""
+    observed = evaluation.observed
+    values: list[list[Array]] = [[] for _ in observed]
+    reached = [0] * len(observed)
+    open_ones = list(range(len(observed)))
+    for numbers in _ranges(permutations.n, min(stop, evaluation.batch)):
+        parts = _seen(evaluation, numbers, open_ones, kept)
+        for k, part in zip(open_ones, parts, strict=True):
+            hits = reached[k] + np.cumsum(_reaches(part[:, 0], observed[k][0]))
+            reached[k] = int(hits[-1])
+            last = int(np.argmax(hits >= stop)) + 1 if reached[k] >= stop else len(part)
+            values[k].append(part[:last])
+        open_ones = [k for k in open_ones if reached[k] < stop]
+        if progress is not None:
+            progress(len(numbers))
+        if not open_ones:
+            break
+    return [np.vstack(parts) for parts in values]
 
 
 def _in_parallel(

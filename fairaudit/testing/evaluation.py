@@ -71,8 +71,8 @@ class Evaluation(Protocol):
         """Per question the statistics of these copies, one row per copy."""
         ...
 
-    def see(self, numbers: range) -> list[Array]:
-        """The same; the copies are looked at by the diagnostics too."""
+    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+        """The same for some questions; the copies are looked at by the diagnostics too."""
         ...
 
     def diagnostics(self, question: int) -> Diagnostics: ...
@@ -113,11 +113,12 @@ class RowEvaluation:
         block = self.block(numbers)
         return [one.values(block) for one in self.asked]
 
-    def see(self, numbers: range) -> list[Array]:
+    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
         block = self.block(numbers)
-        for one in self.asked:
+        chosen = [self.asked[k] for k in asked]
+        for one in chosen:
             one.check.see(numbers, one.local(block))
-        return [one.values(block) for one in self.asked]
+        return [one.values(block) for one in chosen]
 
     def diagnostics(self, question: int) -> Diagnostics:
         return self.asked[question].check.diagnostics()
@@ -243,7 +244,9 @@ class CellEvaluation:
                 drawn[place] = rng.permutation(cells)
         return self._answers(self._sums(copies))
 
-    see = values
+    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+        values = self.values(numbers)
+        return [values[k] for k in asked]
 
     def _sums(self, copies: list[Any]) -> Array:
         """copies × cells × features"""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from fairaudit.errors import InputError
 
 __all__ = ["Permutations"]
 
 _BLOCK = 1 << 18  # numbers of copies × rows that are held at once
+_REACHED = 20  # copies that reach the data after which `auto` stops
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class Permutations:
     stop_after : int, optional
         Besag and Clifford (1991): stop at this many copies that reach the observed statistic;
         p is then exceedances / copies drawn, which is valid too. Saves work when p is large.
-        Copies are then drawn one batch after the other, whatever `n_jobs`.
+        Each question of an audit stops by itself. Copies are then drawn one batch after the
+        other, whatever `n_jobs`. `Permutations.auto` chooses it.
     memory : int, optional
         Bytes that copies and features may take, about; sets batch sizes and no result.
 
@@ -60,6 +64,19 @@ class Permutations:
                     f"The '{name}' of Permutations must be an integer of at least {least}. "
                     f"Got {value!r} instead."
                 )
+
+    @classmethod
+    def auto(cls, alpha: float = 0.05, **others: Any) -> Permutations:
+        """As many copies as p-values near `alpha` need: at most 999 or 20/alpha, early stopping.
+
+        Examples
+        --------
+        >>> drawn = Permutations.auto(0.01, seed=7)
+        >>> drawn.n, drawn.stop_after, drawn.seed
+        (1999, 20, 7)
+        """
+        most = max(999, math.ceil(_REACHED / alpha - 1e-9) - 1)
+        return cls(n=most, stop_after=_REACHED, **others)
 
     def batch_for(self, rows: int) -> int:
         block = _BLOCK if self.memory is None else min(_BLOCK, self.memory // 64)
