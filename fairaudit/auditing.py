@@ -117,6 +117,9 @@ def audit(
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
     progress: Progress | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    shards: int | None = None,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
 
@@ -148,6 +151,14 @@ def audit(
         Pairs of attributes to test too.
     progress : callable, optional
         Called with (what, done, total).
+    engine : {"local", "dask"}, optional
+        Test in shards, in this process or by Dask. `X` is then a frame or a table of Dask (which
+        may also stand in the place of the model), and outcome, sensitive, predictions and ids are
+        names of its columns.
+    scheduler : str, optional
+        Address of a running Dask; by default its active client, or workers on this machine.
+    shards : int, optional
+        How many; by default as the number of rows asks for.
 
     Returns
     -------
@@ -163,6 +174,19 @@ def audit(
     violation 0.001
     """
     target = y if outcome is None else outcome
+    if engine is not None or shards is not None:
+        if X is None and hasattr(model, "columns"):
+            model, X = None, model
+        roles = _named_roles(X, target, sensitive, predictions, ids, weights, kinds, on, threshold)
+        plan = _plan(roles.sensitive, alpha, statistic, density, permutations, seed, adjust, pairs,
+                     tolerance, threshold)  # fmt: skip
+        from fairaudit.models import predictor_of
+        from fairaudit.shards.entry import audit_table_in_shards
+
+        return audit_table_in_shards(
+            X, roles, plan, engine=engine or "local", scheduler=scheduler, shards=shards,
+            predictor=None if model is None else predictor_of(model), progress=progress,
+        )  # fmt: skip
     if target is None:
         raise InputError("The outcome is missing. Pass it as y= or outcome=.")
     if (model is None) == (predictions is None):
@@ -183,15 +207,49 @@ def audit(
         from fairaudit.preparation import as_labels
 
         table = as_labels(table, threshold)
-    drawn = permutations or Permutations()
-    plan = Plan(
-        alpha=alpha, statistic=statistic, density=density, adjust=adjust,
-        permutations=drawn if seed is None else replace(drawn, seed=seed),
-        pairs=_pairs(pairs, [column.name for column in table.attributes]),
-        tolerance=dict(tolerance or {}), threshold=threshold,
-    )  # fmt: skip
+    plan = _plan([column.name for column in table.attributes], alpha, statistic, density,
+                 permutations, seed, adjust, pairs, tolerance, threshold)  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
+
+
+def _plan(
+    names: Sequence[str], alpha: float, statistic: Any, density: Any,
+    permutations: Permutations | None, seed: int | None, adjust: str, pairs: Any,
+    tolerance: Mapping[str, float] | None, threshold: float | None,
+) -> Plan:  # fmt: skip
+    drawn = permutations or Permutations()
+    return Plan(
+        alpha=alpha, statistic=statistic, density=density, adjust=adjust,
+        permutations=drawn if seed is None else replace(drawn, seed=seed),
+        pairs=_pairs(pairs, list(names)), tolerance=dict(tolerance or {}), threshold=threshold,
+    )  # fmt: skip
+
+
+def _named_roles(
+    X: Any, outcome: Any, sensitive: Any, predictions: Any, ids: Any, weights: Any,
+    kinds: Mapping[str, str] | None, on: str, threshold: float | None,
+) -> Roles:  # fmt: skip
+    """The roles of columns of `X`, given by their names."""
+
+    def names(what: str, value: Any) -> tuple[str, ...]:
+        if isinstance(value, str):
+            return tuple(name.strip() for name in value.split(",") if name.strip())
+        if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+            return tuple(value)
+        raise InputError(f"In shards {what!r} must be names of columns of X. Got {value!r}.")
+
+    if not hasattr(X, "columns"):
+        raise InputError("Shards need X, a frame or a table of Dask.")
+    for what, value in (("outcome", outcome), ("ids", ids), ("weights", weights)):
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"In shards {what!r} must be the name of a column of X.")
+    chosen = tuple(
+        f"{name}:{kinds[name]}" if kinds and name in kinds else name
+        for name in names("sensitive", sensitive)
+    )
+    predicted = () if predictions is None else names("predictions", predictions)
+    return Roles(chosen, outcome, predicted, weights, ids, on=on, threshold=threshold)
 
 
 def audit_frame(

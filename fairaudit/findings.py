@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from fairaudit.auditing import Plan
     from fairaudit.checkpoint import Checkpoint
 
-__all__ = ["Progress", "adjusted", "find"]
+__all__ = [
+    "Progress",
+    "adjusted",
+    "differs",
+    "find",
+    "judged",
+    "range_cuts",
+    "rounds_of",
+    "size_of",
+    "with_threshold",
+]
 
 RANGES = 3  # of a continuous outcome
 
@@ -81,8 +91,8 @@ def find(
 
     `sizes` are KPC of sets of attributes that have been measured already.
     """
-    statistics = [_cut(one, table, plan) for one in statistic_named(plan.statistic)]
-    rounds = _rounds(table, plan)
+    statistics = [with_threshold(one, table, plan) for one in statistic_named(plan.statistic)]
+    rounds = rounds_of(table, plan)
     total = len(rounds) * plan.permutations.n
     findings: list[Finding] = []
     gate: TestResult | None = None
@@ -96,7 +106,7 @@ def find(
             done += copies
             hear(what, done, total)
 
-        asked = [each for each in one.asked if each.family == "joint" or _differs(each)]
+        asked = [each for each in one.asked if each.family == "joint" or differs(each)]
         if not asked:  # in no range of the outcome is there anything to compare
             continue
         start = time.process_time()
@@ -110,10 +120,10 @@ def find(
             findings.append(_finding(each, result, spent, sizes or {}))
             spent = 0.0
     assert gate is not None  # noqa: S101  for mypy: the first round asks the joint question
-    return _judged(findings, plan), gate
+    return judged(findings, plan), gate
 
 
-def _cut(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
+def with_threshold(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
     """A statistic of labels takes the threshold that the rates take."""
     missing = getattr(statistic, "threshold", 0.0) is None
     if not missing or table.prediction.form == "labels":
@@ -122,8 +132,8 @@ def _cut(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
     return replace(statistic, threshold=cut)  # type: ignore[type-var]
 
 
-def _rounds(table: AuditTable, plan: Plan) -> list[_Round]:
-    """What is asked, and of which copies."""
+def rounds_of(table: AuditTable, plan: Plan, cuts: Array | None = None) -> list[_Round]:
+    """What is asked, and of which copies; `cuts` divide a continuous outcome into ranges."""
     outcome, names = table.require_outcome(), tuple(c.name for c in table.attributes)
     asked = [_Asked("joint", names, None, Question(table))]
     if len(names) > 1:
@@ -141,7 +151,7 @@ def _rounds(table: AuditTable, plan: Plan) -> list[_Round]:
     # a fitted density answers for the attributes that it was fitted on
     rounds = [_Round([one]) for one in asked]
     if not outcome.kind.is_categorical and table.ids is None:
-        parts = _ranges(table)
+        parts = _ranges(table, range_cuts(table) if cuts is None else cuts)
         strata = np.empty(len(table), dtype=np.intp)
         for number, (_, rows) in enumerate(parts):
             strata[rows] = number
@@ -162,7 +172,7 @@ def _of_parts(
     ]
 
 
-def _differs(asked: _Asked) -> bool:
+def differs(asked: _Asked) -> bool:
     """Some attribute and the prediction vary in these rows."""
     table = asked.question.table
     varies = any(len(column.levels) > 1 for column in table.attributes)
@@ -199,11 +209,16 @@ def _classes(table: AuditTable) -> list[tuple[str, Index]]:
     ]
 
 
-def _ranges(table: AuditTable) -> list[tuple[str, Index]]:
-    """Rows in the lower, middle and upper third of the outcome."""
+def range_cuts(table: AuditTable) -> Array:
+    """Where the lower, middle and upper third of the outcome meet."""
+    values = np.asarray(table.require_outcome().numeric)
+    return np.unique(np.quantile(values, np.arange(1, RANGES) / RANGES))
+
+
+def _ranges(table: AuditTable, cuts: Array) -> list[tuple[str, Index]]:
+    """Rows in the ranges of the outcome."""
     outcome = table.require_outcome()
     values = np.asarray(outcome.numeric)
-    cuts = np.unique(np.quantile(values, np.arange(1, RANGES) / RANGES))
     place = np.searchsorted(cuts, values, side="left")
     edges = [f"{cut:.4g}" for cut in cuts]
     labels = [
@@ -215,7 +230,7 @@ def _ranges(table: AuditTable) -> list[tuple[str, Index]]:
     return [(label, rows) for label, rows in parts if len(rows)]
 
 
-def _size(table: AuditTable) -> float | None:
+def size_of(table: AuditTable) -> float | None:
     import fairaudit as fa
     from fairaudit.metrics._kpc_cells import kpc_by_cells
 
@@ -237,7 +252,7 @@ def _finding(
     start = time.process_time()
     table = asked.question.table
     known = asked.label is None and asked.attributes in sizes
-    size = sizes[asked.attributes] if known else _size(table)
+    size = sizes[asked.attributes] if known else size_of(table)
     return Finding(
         family=asked.family,
         name=asked.name,
@@ -258,7 +273,7 @@ def _finding(
     )
 
 
-def _judged(findings: list[Finding], plan: Plan) -> tuple[Finding, ...]:
+def judged(findings: list[Finding], plan: Plan) -> tuple[Finding, ...]:
     """Adjust the p-values behind the gate, and say which are significant."""
     gate, *behind = findings
     passed = gate.inconclusive is None and gate.p_value is not None and gate.p_value <= plan.alpha

@@ -27,6 +27,8 @@ from fairaudit_cli.options import (
 
 if TYPE_CHECKING:
     from fairaudit.auditing import Plan
+    from fairaudit.models import Predictor
+    from fairaudit.preparation import Roles
     from fairaudit.result import AuditResult
 
 __all__ = ["add_arguments", "deliver", "plan_from", "run"]
@@ -111,6 +113,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="keep finished copies in FILE; after an interruption the same command goes on there",
     )
+    parser.add_argument(
+        "--engine",
+        choices=("local", "dask"),
+        help="read Parquet in partitions and test in shards: here, or by Dask",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a running Dask, as in tcp://host:8786 (default: --jobs workers on this machine)",
+    )
+    parser.add_argument(
+        "--shards", type=count, metavar="N", help="test in N shards (default: by size)"
+    )
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
 
@@ -129,6 +144,10 @@ def run(args: argparse.Namespace) -> int:
         check_writable(args.resume)
     roles = roles_from(args)
     predictor = predictor_from(args)
+    if args.engine is not None or args.shards is not None or args.scheduler is not None:
+        result = _in_shards(args, roles, predictor)
+        result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
+        return deliver(result, args)
     frame, sources = read_tables(
         args.data, lambda columns: needed_columns(columns, roles, predictor)
     )
@@ -141,6 +160,23 @@ def run(args: argparse.Namespace) -> int:
         )  # fmt: skip
     result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
     return deliver(result, args)
+
+
+def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) -> AuditResult:
+    from fairaudit.shards.entry import audit_files
+    from fairaudit_cli.progress import ProgressBar
+
+    for option in ("isolate", "resume"):
+        if getattr(args, option) is not None:
+            raise InputError(f"--{option} does not go with shards. Leave it out.")
+    plan = plan_from(args, list(roles.sensitive), [])
+    engine = args.engine or ("local" if args.scheduler is None else "dask")
+    with ProgressBar() as bar:
+        return audit_files(
+            args.data, roles, plan, engine=engine, scheduler=args.scheduler, shards=args.shards,
+            predictor=predictor, trust=tuple(args.trust or ()), command=_command(args.argv),
+            progress=bar,
+        )  # fmt: skip
 
 
 def deliver(result: AuditResult, args: argparse.Namespace) -> int:

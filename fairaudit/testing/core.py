@@ -24,8 +24,11 @@ __all__ = [
     "Question",
     "conditional_independence_test",
     "equalized_odds_test",
+    "p_interval",
+    "reaches",
     "run_test",
     "run_tests",
+    "smallest_p",
 ]
 
 FEWEST_ROWS = 20
@@ -248,7 +251,7 @@ def _until_reached(
     for numbers in _ranges(permutations.n, min(stop, evaluation.batch)):
         parts = _seen(evaluation, numbers, open_ones, kept)
         for k, part in zip(open_ones, parts, strict=True):
-            hits = reached[k] + np.cumsum(_reaches(part[:, 0], observed[k][0]))
+            hits = reached[k] + np.cumsum(reaches(part[:, 0], observed[k][0]))
             reached[k] = int(hits[-1])
             last = int(np.argmax(hits >= stop)) + 1 if reached[k] >= stop else len(part)
             values[k].append(part[:last])
@@ -278,7 +281,7 @@ def _in_parallel(
     return [values for values in finished.values() if values is not None]
 
 
-def _reaches(values: Array, observed: float) -> Any:
+def reaches(values: Array, observed: float) -> Any:
     """Copies at least as large as the data, up to rounding."""
     return values >= observed - 1e-12 * max(1.0, abs(observed))
 
@@ -290,15 +293,15 @@ def _result(
     observed, table = evaluation.observed[number], question.tested or question.table
     drawn = len(null)
     parts = {
-        name: float((1 + _reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
+        name: float((1 + reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
         for k, name in enumerate(names)
     }
     if len(names) > 1:
-        value, values = _smallest_p(observed, null)
+        value, values = smallest_p(observed, null)
         name = f"-log10 of the smallest p of {', '.join(names)}"
     else:
         value, values, name = float(observed[0]), null[:, 0], names[0]
-    exceed = int(_reaches(values, value).sum())
+    exceed = int(reaches(values, value).sum())
     stopped = permutations.stop_after is not None and drawn < permutations.n
     p = exceed / drawn if stopped else (1 + exceed) / (drawn + 1)
     diagnostics = evaluation.diagnostics(number)
@@ -310,7 +313,7 @@ def _result(
     if reason is not None and (diagnostics.moved == 0 or len(table) < FEWEST_ROWS):
         p = float("nan")
     return TestResult(
-        value, float(p), _interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
+        value, float(p), p_interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
         name, len(table), fitted.density,
         fitted.scores, diagnostics, reason, permutations,
         {"fit": evaluation.seconds(number), "copies and statistics": shared},
@@ -318,7 +321,7 @@ def _result(
     )  # fmt: skip
 
 
-def _smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
+def smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
     """−log10 of the smallest p-value over the statistics, for the data and every copy alike."""
     from scipy.stats import rankdata
 
@@ -328,7 +331,7 @@ def _smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
     return float(smallest[0]), smallest[1:]
 
 
-def _interval(exceed: int, drawn: int) -> tuple[float, float]:
+def p_interval(exceed: int, drawn: int) -> tuple[float, float]:
     from scipy.stats import beta
 
     low = 0.0 if exceed == 0 else float(beta.ppf(0.025, exceed, drawn - exceed + 1))

@@ -77,6 +77,10 @@ class Evaluation(Protocol):
 
     def diagnostics(self, question: int) -> Diagnostics: ...
 
+    def looked(self, question: int) -> tuple[float, Array | None]:
+        """Share of rows moved by the copies seen, and what the check of copies compares."""
+        ...
+
     def seconds(self, question: int) -> float:
         """CPU that binding the question took."""
         ...
@@ -122,6 +126,10 @@ class RowEvaluation:
 
     def diagnostics(self, question: int) -> Diagnostics:
         return self.asked[question].check.diagnostics()
+
+    def looked(self, question: int) -> tuple[float, Array | None]:
+        check = self.asked[question].check
+        return float(np.mean(check.moved)), np.array(check.products) if check.products else None
 
     def seconds(self, question: int) -> float:
         return self.asked[question].seconds
@@ -270,6 +278,9 @@ class CellEvaluation:
         # so many copies are possible that no two of those drawn are alike
         moved = self.asked[question].question.moved()
         return exact_diagnostics(moved, CHECKED_COPIES)
+
+    def looked(self, question: int) -> tuple[float, Array | None]:
+        return self.asked[question].question.moved(), None
 
     def seconds(self, question: int) -> float:
         return self.spent
