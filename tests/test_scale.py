@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from fairaudit_cli.main import main
 
 import fairaudit as fa
 from fairaudit import cells
 from fairaudit.testing.permutations import Permutations
+from fairaudit_cli.main import main
 
 
 def people(n, seed=0, classes=2, effect=0.0):
@@ -45,7 +45,7 @@ def test_cells_give_the_numbers_of_rows(form, by_cells_from):
                 sensitive=frame,
                 pairs=[("race", "sex")],
                 permutations=fa.Permutations(n=39, seed=3),
-            )  # fmt: skip
+            )
         )
     by_cells, by_rows = results
     for one, other in zip(by_cells.findings, by_rows.findings, strict=True):

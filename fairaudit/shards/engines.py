@@ -23,7 +23,7 @@ class Engine(Protocol):
     """Runs functions on the pieces of a table; pieces are values or futures of them."""
 
     def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
-        """function(items[0][k], items[1][k], …) for every k."""
+        """function(items[0][k], items[1][k], …) for every k; errors name the step and the item."""
         ...
 
     def gather(self, pieces: Sequence[Any]) -> list[Any]:
@@ -92,9 +92,7 @@ class DaskEngine:
         run = uuid4().hex[:8]
         with self._explained(step):
             return [
-                self.client.submit(
-                    function, *arguments, key=f"fairaudit {step} {k} {run}", pure=False
-                )
+                self.client.submit(function, *arguments, key=f"{_key(step, k, arguments[0])} {run}")
                 for k, arguments in enumerate(zip(*items, strict=True))
             ]
 
@@ -132,9 +130,8 @@ class DaskEngine:
             raise
         except KilledWorker as error:
             raise InputError(
-                f"The workers that had the piece '{_piece(error.task)}' were lost, again and "
-                f"again: they probably ran out of memory. Give workers more memory, or use more "
-                "shards (--shards)."
+                f"Workers were lost again and again at {_piece(error.task)}: they probably ran "
+                "out of memory. Give workers more memory, or use more shards (--shards)."
             ) from None
         except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
             raise InputError(
@@ -143,10 +140,15 @@ class DaskEngine:
             ) from None
 
 
+def _key(step: str, number: int, item: Any) -> str:
+    name = getattr(item, "name", None)
+    return f"fairaudit: {step} {number}{f', {name}' if isinstance(name, str) else ''}"
+
+
 def _piece(key: Any) -> str:
-    """``partition 3`` from the key of a task."""
+    """``partition 3, 'part-3.parquet', row groups 0 to 1`` from the key of a task."""
     text = str(key)
-    return " ".join(text.split(" ")[1:3]) if text.startswith("fairaudit ") else text
+    return text[len("fairaudit: ") :].rpartition(" ")[0] if text.startswith("fairaudit: ") else text
 
 
 def _empty(frame: pd.DataFrame) -> pd.DataFrame:
@@ -176,7 +178,7 @@ def dask_engine(scheduler: str | None, workers: int, memory: int | None) -> Iter
     distributed = _dask()
     if scheduler is not None:
         try:
-            client = distributed.Client(scheduler, timeout="20s")
+            client = distributed.Client(scheduler, timeout="10s")
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
                 f"There is no scheduler of Dask at {scheduler!r} ({type(error).__name__}). "
@@ -196,8 +198,10 @@ def dask_engine(scheduler: str | None, workers: int, memory: int | None) -> Iter
 
 def dask_cluster(workers: int, memory: int | None = None) -> Any:
     """Workers on this machine, one thread each."""
+    import logging
+
     limit: Any = "auto" if memory is None else memory // workers
     return _dask().LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
-        memory_limit=limit,
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+        memory_limit=limit, silence_logs=logging.CRITICAL,
     )  # fmt: skip

@@ -196,7 +196,8 @@ class CellEvaluation:
         if width * sampler.n <= memory // 2:
             self.kept = [maps(u, code) for code, u in enumerate(self.prediction)]
         per_copy = small.itemsize * sampler.n + width * len(space)
-        self.batch = permutations.batch or max(1, min(64, memory // 8 // per_copy))
+        left = memory // (2 if self.kept is None else 8)
+        self.batch = permutations.batch or max(1, min(64, left // per_copy))
         sums = self._sums([one[None, :] for one in self.cells])[0]
         self.asked = []
         for one in asked:
