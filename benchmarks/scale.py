@@ -4,13 +4,14 @@
     python benchmarks/scale.py --rows 1e7 --copies 199 --only binary
     python benchmarks/scale.py --only continuous --rows 1e6 --copies 99
     python benchmarks/scale.py --only dask --rows 1e6
-    python benchmarks/scale.py --only peers             # 10⁵ and 10⁶
+    python benchmarks/scale.py --only peers --rows 1e5,1e6
 
 binary      outcome of two classes; race (5), sex, integer age; scores in [0, 1]
 continuous  continuous outcome, one continuous attribute
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, and RCIT, where they are installed
+estimate    10⁹ rows on 32 workers, from the CPU that a row costs (--per-row) in the lines of dask
 
 Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh
 process on one thread: CPU and the largest resident size are those of the whole process (and of its
@@ -132,22 +133,127 @@ def lines(folder: Path, kinds: list[str], sizes: list[int], copies: str) -> None
             print(f"{told}{got['wall']:.0f} | {got['peak']:.0f} | {got['p']:.3f} |", flush=True)
 
 
+def through_dask(folder: Path, sizes: list[int], copies: str) -> None:
+    """The same shards in this process and on workers; the numbers must not differ."""
+    print("| rows | shards | engine | CPU s | wall s | peak MB, a worker | p |")
+    print("|---" * 7 + "|")
+    for rows in sizes:
+        command = command_of(table_of(folder, "binary", rows), "binary", copies)
+        shards = str(max(4, rows // 250_000))
+        seen = []
+        for name, more in (
+            ("local", ()),
+            ("dask, 1 worker", ("--engine", "dask")),
+            ("dask, 2 workers", ("--engine", "dask", "--jobs", "2")),
+        ):
+            got = fresh(*command, "--shards", shards, *more)
+            seen.append((got["p"], got["statistic"]))
+            peak = got["peak"] if name == "local" else got["worker"]
+            told = f"| {rows:,} | {shards} | {name} | {got['cpu']:.1f} | {got['wall']:.0f} | "
+            print(f"{told}{peak:.0f} | {got['p']:.3f} |", flush=True)
+        assert len(set(seen)) == 1, seen
+
+
+def estimate(cpu_per_row: float, copies: int, workers: int = 32, rows: float = 1e9) -> None:
+    """What `rows` would take on `workers`, from the CPU that a row costs on one."""
+    cells, width = 1_440, 60
+    shards = rows / 2**20
+    sums = 8 * cells * width * (copies + 1)
+    shuffled = rows * (8 + 8 + 8 + 4 * 4)  # key, row number, score, and codes
+    print(
+        f"{rows:.0e} rows, {copies} copies, {workers} workers: "
+        f"{rows * cpu_per_row / workers / 3600:.1f} h of computing on each"
+    )
+    print(
+        f"shuffled once: {shuffled / 1e9:.0f} GB; sums: {sums / 1e6:.0f} MB per shard, "
+        f"{shards:.0f} shards, {sums * shards / 1e9:.0f} GB in all, in rounds of 64 MB"
+    )
+
+
+def fairlearn_bootstrap(frame: pd.DataFrame) -> None:
+    from fairlearn.metrics import MetricFrame, false_positive_rate, true_positive_rate
+
+    labels = (frame["score"] >= 0.5).astype(int)
+    ages = pd.cut(frame["age"], 5).astype(str)
+    MetricFrame(
+        metrics={"tpr": true_positive_rate, "fpr": false_positive_rate},
+        y_true=frame["y"],
+        y_pred=labels,
+        sensitive_features=frame[["race", "sex"]].assign(age=ages),
+        n_boot=100,
+        ci_quantiles=[0.025, 0.975],
+        random_state=0,
+    ).by_group_ci
+
+
+def rcit(frame: pd.DataFrame) -> None:
+    """RCIT of causal-learn: the score and age given the outcome, both one column."""
+    from causallearn.utils.RCIT.RCIT import RCIT
+
+    columns = [frame[[name]].to_numpy(dtype=float) for name in ("score", "age", "y")]
+    RCIT().compute_pvalue(*columns)
+
+
+PEERS = {"fairlearn": fairlearn_bootstrap, "rcit": rcit}
+
+
+def measured_peer(name: str, path: str) -> dict[str, float]:
+    frame = pd.read_parquet(path)
+    PEERS[name](frame[:2_000])  # imports
+    start = time.process_time()
+    PEERS[name](frame)
+    return {"cpu": time.process_time() - start, "peak": peak_mb()}
+
+
+def peers(folder: Path, sizes: list[int]) -> None:
+    from importlib.util import find_spec
+
+    print("| rows | what | CPU s | peak MB |")
+    print("|---" * 4 + "|")
+    for rows in sizes:
+        path = table_of(folder, "binary", rows)
+        for copies in ("99", "999"):
+            got = fresh(*command_of(path, "binary", copies))
+            told = f"fairaudit test, {copies} copies, 6 questions"
+            print(f"| {rows:,} | {told} | {got['cpu']:.1f} | {got['peak']:.0f} |", flush=True)
+        for name, module, told in (
+            ("fairlearn", "fairlearn", "fairlearn MetricFrame, 100 bootstraps, age in 5 bins"),
+            ("rcit", "causallearn", "causal-learn RCIT, age alone"),
+        ):
+            if find_spec(module) is None:
+                print(f"| {rows:,} | {told} | not installed | |", flush=True)
+                continue
+            got = fresh("peer", name, str(path))
+            print(f"| {rows:,} | {told} | {got['cpu']:.1f} | {got['peak']:.0f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="binary,continuous")
     parser.add_argument("--rows", default="1e4,1e5,1e6")
     parser.add_argument("--copies", help="default: 999, and 99 for a continuous outcome")
+    parser.add_argument("--per-row", type=float, default=1e-4, help="CPU s, for the estimate")
     parser.add_argument("--folder", help="where tables are kept (default: a temporary one)")
     parser.add_argument("--measure", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.measure:
-        print(json.dumps(measured(args.measure)))
+        peer = args.measure[0] == "peer"
+        print(json.dumps(measured_peer(*args.measure[1:]) if peer else measured(args.measure)))
         return
     sizes = [int(float(text)) for text in args.rows.split(",")]
     with tempfile.TemporaryDirectory() as made:
         folder = Path(args.folder or made)
         folder.mkdir(exist_ok=True)
         for kind in args.only.split(","):
+            if kind == "dask":
+                through_dask(folder, sizes, args.copies or "199")
+                continue
+            if kind == "peers":
+                peers(folder, sizes)
+                continue
+            if kind == "estimate":
+                estimate(args.per_row, int(args.copies or 199))
+                continue
             lines(folder, [kind], sizes, args.copies or ("99" if kind == "continuous" else "999"))
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fairaudit.preparation import Roles
     from fairaudit.result import AuditResult
 
-__all__ = ["ENGINES", "audit_files", "audit_table_in_shards"]
+__all__ = ["ENGINES", "audit_files", "audit_table_in_shards", "sources_of"]
 
 ENGINES = ("local", "dask")
 
@@ -42,7 +42,7 @@ def audit_files(
 ) -> AuditResult:
     """Audit Parquet files in shards, in this process or through Dask."""
     partitions, columns = partitions_of(paths)
-    data = tuple(_source(name) for name in file_names(paths))
+    data = sources_of(paths)
     model = None
     if predictor is not None:
         model = ModelFile(_absolute(str(predictor.source)), trust, predictor.sha256)
@@ -111,6 +111,11 @@ def _absolute(source: str) -> str:
     import os
 
     return os.path.abspath(source) if os.path.exists(source) else source
+
+
+def sources_of(paths: Sequence[str]) -> tuple[Source, ...]:
+    """The files with their hashes."""
+    return tuple(_source(name) for name in file_names(paths))
 
 
 def _source(name: str) -> Source:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Facts", "Schema", "SchemaColumn", "coded", "facts_of", "schema_of"]
 
+_NUMBERS = ("boolean", "integer", "floating", "mixed-integer-float", "decimal")
 MOST_LEVELS = 2_000  # of a column whose levels are listed
 
 
@@ -77,7 +78,7 @@ def _seen(values: pd.Series, name: str, where: str) -> Seen:
     if isinstance(known.dtype, pd.CategoricalDtype):
         known = known.astype(object)
     text = not (pd.api.types.is_numeric_dtype(known) or pd.api.types.is_bool_dtype(known))
-    if text and len(known) and pd.api.types.infer_dtype(known, skipna=False) == "decimal":
+    if text and pd.api.types.infer_dtype(known, skipna=False) in _NUMBERS:
         known, text = known.astype(float), False
     distinct = known.unique()
     if text:
