@@ -4,13 +4,14 @@
     python benchmarks/scale.py --rows 1e7 --copies 199 --only binary
     python benchmarks/scale.py --only continuous --rows 1e6 --copies 99
     python benchmarks/scale.py --only dask --rows 1e6
-    python benchmarks/scale.py --only peers --rows 1e5,1e6
+    PEERS_PYTHON=<python> python benchmarks/scale.py --only peers --rows 1e5,1e6
 
 binary      outcome of two classes; race (5), sex, integer age; scores in [0, 1]
 continuous  continuous outcome, one continuous attribute
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
-peers       fairlearn's MetricFrame with 100 bootstraps, and RCIT, where they are installed
+peers       fairlearn's MetricFrame with 100 bootstraps, fairpipe's permutation test, RCIT of
+            causal-learn, where PEERS_PYTHON (default: this Python) has them
 estimate    10⁹ rows on 32 workers, from the CPU that a row costs (--per-row) in the lines of dask
 
 Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh
@@ -102,9 +103,9 @@ def measured(arguments: list[str]) -> dict[str, float]:
     }
 
 
-def fresh(*arguments: str) -> dict[str, float]:
-    command = [sys.executable, __file__, "--measure", *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+def fresh(*arguments: str, python: str = sys.executable) -> dict[str, float]:
+    command = [python, __file__, "--measure", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -175,7 +176,7 @@ def fairlearn_bootstrap(frame: pd.DataFrame) -> None:
 
     labels = (frame["score"] >= 0.5).astype(int)
     ages = pd.cut(frame["age"], 5).astype(str)
-    MetricFrame(
+    table = MetricFrame(
         metrics={"tpr": true_positive_rate, "fpr": false_positive_rate},
         y_true=frame["y"],
         y_pred=labels,
@@ -183,7 +184,8 @@ def fairlearn_bootstrap(frame: pd.DataFrame) -> None:
         n_boot=100,
         ci_quantiles=[0.025, 0.975],
         random_state=0,
-    ).by_group_ci
+    )
+    assert len(table.by_group_ci) == 2
 
 
 def rcit(frame: pd.DataFrame) -> None:
@@ -194,20 +196,42 @@ def rcit(frame: pd.DataFrame) -> None:
     RCIT().compute_pvalue(*columns)
 
 
-PEERS = {"fairlearn": fairlearn_bootstrap, "rcit": rcit}
+def fairpipe(frame: pd.DataFrame) -> None:
+    """Its permutation test of the largest gap, within outcomes."""
+    from fairness_pipeline_dev_toolkit.metrics import FairnessAnalyzer
+
+    attributes = frame[["race", "sex"]].assign(age=pd.cut(frame["age"], 5).astype(str))
+    found = FairnessAnalyzer(backend="native").equalized_odds_difference(
+        frame["y"],
+        (frame["score"] >= 0.5).astype(int),
+        None,
+        intersectional=True,
+        attrs_df=attributes,
+        columns=list(attributes.columns),
+        n_permutations=99,
+    )
+    assert found.p_value is not None
+
+
+#: name → what it is, its module, its function
+PEERS = {
+    "fairlearn": ("fairlearn MetricFrame, 100 bootstraps, age in 5 bins", fairlearn_bootstrap),
+    "fairpipe": ("fairpipe, 99 permutations, age in 5 bins", fairpipe),
+    "rcit": ("causal-learn RCIT, age alone", rcit),
+}
 
 
 def measured_peer(name: str, path: str) -> dict[str, float]:
     frame = pd.read_parquet(path)
-    PEERS[name](frame[:2_000])  # imports
+    run = PEERS[name][1]
+    run(frame[:20_000])  # imports
     start = time.process_time()
-    PEERS[name](frame)
+    run(frame)
     return {"cpu": time.process_time() - start, "peak": peak_mb()}
 
 
 def peers(folder: Path, sizes: list[int]) -> None:
-    from importlib.util import find_spec
-
+    python = os.environ.get("PEERS_PYTHON", sys.executable)
     print("| rows | what | CPU s | peak MB |")
     print("|---" * 4 + "|")
     for rows in sizes:
@@ -216,14 +240,13 @@ def peers(folder: Path, sizes: list[int]) -> None:
             got = fresh(*command_of(path, "binary", copies))
             told = f"fairaudit test, {copies} copies, 6 questions"
             print(f"| {rows:,} | {told} | {got['cpu']:.1f} | {got['peak']:.0f} |", flush=True)
-        for name, module, told in (
-            ("fairlearn", "fairlearn", "fairlearn MetricFrame, 100 bootstraps, age in 5 bins"),
-            ("rcit", "causallearn", "causal-learn RCIT, age alone"),
-        ):
-            if find_spec(module) is None:
-                print(f"| {rows:,} | {told} | not installed | |", flush=True)
+        for name, (told, _) in PEERS.items():
+            try:
+                got = fresh("peer", name, str(path), python=python)
+            except subprocess.CalledProcessError as error:
+                why = error.stderr.strip().splitlines()[-1]
+                print(f"| {rows:,} | {told} | {why} | |", flush=True)
                 continue
-            got = fresh("peer", name, str(path))
             print(f"| {rows:,} | {told} | {got['cpu']:.1f} | {got['peak']:.0f} |", flush=True)
 
 
