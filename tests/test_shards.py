@@ -148,6 +148,18 @@ def test_the_layout_of_the_files_changes_nothing(tmp_path, sensitive):
         assert other.capsule.table_sha256 == results[0].capsule.table_sha256
 
 
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 17, 64, 65, 100, 513])
+def test_sums_have_one_order(count):
+    """Of eight neighbours, then of eight such sums; floating-point sums depend on it."""
+    from fairaudit.shards.engines import LocalEngine
+
+    numbers = [np.array([0.1 * k + 1e9 * (k % 3)]) for k in range(count)]
+    left = numbers
+    while len(left) > 1:
+        left = [sum(left[k + 1 : k + 8], left[k]) for k in range(0, len(left), 8)]
+    assert LocalEngine().sum("step", lambda number: number.copy(), numbers) == left[0]
+
+
 def test_people_stay_in_one_shard():
     frame = frame_of(4_000)
     frame["person"] = np.arange(4_000) // 2

@@ -17,7 +17,7 @@ from fairaudit.kernels import Array
 from fairaudit.result import Finding, MeasuredValue, Source
 from fairaudit.shards.by_cells import CellJob, answers, digest_of, features_of, partial_sums
 from fairaudit.shards.by_rows import ShardAnswer, prefit, shard_answers
-from fairaudit.shards.engines import Engine, added
+from fairaudit.shards.engines import Engine
 from fairaudit.shards.schema import Schema, after_drop, coded, facts_of, schema_of
 from fairaudit.shards.sources import FramePartition, ModelFile, Partition, narrow, resolved
 from fairaudit.shards.survey import Survey, joined, joint_shape, space_of, survey
@@ -181,8 +181,8 @@ def _run_cells(
     observed: Array | None = None
     for start in range(-1, total, batch):  # copy -1 is the data
         copies = range(start, min(start + batch, total))
-        sums = added(engine, engine.map(f"copies from {start + 1} of shard", partial_sums, pieces,
-                                        [job] * count, range(count), [copies] * count))  # fmt: skip
+        sums = engine.sum(f"copies from {start + 1} of shard", partial_sums, pieces,
+                          [job] * count, range(count), [copies] * count)  # fmt: skip
         observed = sums[0] if observed is None else observed
         blocks.append(answers(sums, observed, questions, job))
     values = np.vstack(blocks)

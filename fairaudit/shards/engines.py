@@ -13,7 +13,7 @@ from fairaudit.shards.sources import KEY
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DaskEngine", "Engine", "LocalEngine", "added", "dask_cluster", "dask_engine"]
+__all__ = ["DaskEngine", "Engine", "LocalEngine", "dask_cluster", "dask_engine"]
 
 _SHARD = "\0shard"
 _TOGETHER = 8  # arrays that are added in one step
@@ -30,18 +30,13 @@ class Engine(Protocol):
         """The values of pieces."""
         ...
 
+    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
+        """The sum of what `map` would give: of eight neighbours, of eight such sums, …"""
+        ...
+
     def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
         """One frame per shard, without the rows that a sample of this share holds."""
         ...
-
-
-def added(engine: Engine, pieces: Sequence[Any]) -> Any:
-    """The sum of arrays, in an order that does not depend on the engine."""
-    left = list(pieces)
-    while len(left) > 1:
-        groups = [left[k : k + _TOGETHER] for k in range(0, len(left), _TOGETHER)]
-        left = engine.map("sum", _sum, groups)
-    return engine.gather(left)[0]
 
 
 def _sum(arrays: Sequence[Any]) -> Any:
@@ -60,6 +55,14 @@ def _numbered(frame: pd.DataFrame, shards: int, left_out: float) -> pd.DataFrame
     return frame.assign(**{_SHARD: shard_of(keys, shards)})
 
 
+def _carry(levels: list[list[Any]], k: int) -> None:
+    """Add up a level; the sum waits in the next one."""
+    if k + 1 == len(levels):
+        levels.append([])
+    levels[k + 1].append(_sum(levels[k]))
+    levels[k].clear()
+
+
 class LocalEngine:
     """One piece after the other, in this process."""
 
@@ -68,6 +71,18 @@ class LocalEngine:
 
     def gather(self, pieces: Sequence[Any]) -> list[Any]:
         return list(pieces)
+
+    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
+        levels: list[list[Any]] = [[]]  # sums that wait for neighbours
+        for arguments in zip(*items, strict=True):
+            levels[0].append(function(*arguments))
+            for k, level in enumerate(levels):
+                if len(level) == _TOGETHER:
+                    _carry(levels, k)
+        for k, level in enumerate(levels):
+            if level and (len(level) > 1 or k + 1 < len(levels)):
+                _carry(levels, k)
+        return levels[-1][0]
 
     def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
         import numpy as np
@@ -99,6 +114,13 @@ class DaskEngine:
     def gather(self, pieces: Sequence[Any]) -> list[Any]:
         with self._explained("gathering"):
             return list(self.client.gather(list(pieces)))
+
+    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
+        left = self.map(step, function, *items)
+        while len(left) > 1:  # what has been added is forgotten by the cluster
+            groups = [left[k : k + _TOGETHER] for k in range(0, len(left), _TOGETHER)]
+            left = self.map(f"sum of {step}", _sum, groups)
+        return self.gather(left)[0]
 
     def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
         import dask

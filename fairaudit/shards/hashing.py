@@ -32,7 +32,7 @@ def shard_of(keys: Keys, shards: int) -> NDArray[np.int64]:
     Examples
     --------
     >>> shard_of(np.arange(8, dtype=np.uint64), 3)
-    array([1, 0, 1, 0, 1, 0, 1, 0])
+    array([1, 2, 1, 0, 1, 2, 2, 0])
     """
     return (_mixed(keys, _SHARD) % np.uint64(shards)).astype(np.int64)
 
