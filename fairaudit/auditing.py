@@ -36,7 +36,7 @@ from fairaudit.verdict import as_words, check_tolerance, decide
 if TYPE_CHECKING:
     from fairaudit.models import Predictor
 
-__all__ = ["Plan", "audit", "audit_frame", "audit_table"]
+__all__ = ["Plan", "audit", "audit_frame", "audit_table", "finding_notes"]
 
 ADJUSTMENTS = ("holm", "fdr_bh")
 
@@ -174,9 +174,11 @@ def audit(
     violation 0.001
     """
     target = y if outcome is None else outcome
+    if X is None and hasattr(model, "columns"):
+        model, X = None, model  # a table in the place of the model
+    if engine is None and hasattr(X, "to_delayed"):
+        raise InputError("A table of Dask is audited in shards. Pass engine='dask'.")
     if engine is not None or shards is not None:
-        if X is None and hasattr(model, "columns"):
-            model, X = None, model
         roles = _named_roles(X, target, sensitive, predictions, ids, weights, kinds, on, threshold)
         plan = _plan(roles.sensitive, alpha, statistic, density, permutations, seed, adjust, pairs,
                      tolerance, threshold)  # fmt: skip
@@ -424,13 +426,8 @@ def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
     return f"Copies as needed: {'; '.join(told)}."
 
 
-def _notes(
-    verdict: Verdict,
-    findings: tuple[Finding, ...],
-    sizes: Measurements,
-    table: AuditTable,
-    plan: Plan,
-) -> tuple[str, ...]:
+def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
+    """What a reader must know about the p-values."""
     gate, drawn = findings[0], plan.permutations
     notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
     single = [one for one in findings if one.family == "attribute"]
@@ -457,6 +454,17 @@ def _notes(
         names = "; ".join(f"{one.name}: {one.inconclusive}" for one in findings[1:]
                           if one.inconclusive)  # fmt: skip
         notes.append(f"Not settled behind the gate: {names}.")
+    return notes
+
+
+def _notes(
+    verdict: Verdict,
+    findings: tuple[Finding, ...],
+    sizes: Measurements,
+    table: AuditTable,
+    plan: Plan,
+) -> tuple[str, ...]:
+    notes = finding_notes(verdict, findings, plan)
     if table.weights is not None:
         notes.append("Weights enter rates, DEO and odds; the tests and KPC count every row once.")
     if table.ids is not None and len(table.ids.levels) < len(table):

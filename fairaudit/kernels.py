@@ -199,7 +199,7 @@ class FeatureMap:
 
 
 def landmark_candidates(u: Array, most: int = 4096) -> Array:
-    """Points that cover the rows of `u`, whatever their order: a few thousand."""
+    """A few thousand points that cover the rows of `u`."""
     if u.shape[1] == 1:
         ordered = np.sort(u[:, 0])
         ranks = np.linspace(0, len(ordered) - 1, most // 2).astype(np.intp)

@@ -94,6 +94,8 @@ def test_a_table_of_dask_is_audited_as_the_files_are(files, client):
     assert numbers(fa.audit(X=frame_of(), **options)) == numbers(spread)
     with pytest.raises(InputError, match="needs engine='dask'"):
         fa.audit(table, engine="local", **options)
+    with pytest.raises(InputError, match="Pass engine='dask'"):
+        fa.audit(table, predictions="score", outcome="y", sensitive="sex")
 
 
 def test_a_continuous_outcome_in_shards(files, client):

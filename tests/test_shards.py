@@ -168,6 +168,8 @@ def test_people_stay_in_one_shard():
     ].to_numpy()  # fmt: skip
     result = fa.audit(X=frame, shards=2, ids="person", permutations=PLAN.permutations, **NAMES)
     assert result.joint.rows == 4_000
+    assert result.table.people == 2_000
+    assert result.cells is None
     assert any("permuted as a whole" in note for note in result.notes)
 
 

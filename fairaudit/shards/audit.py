@@ -119,10 +119,11 @@ def audit_shards(
     run = _run_cells if by_cells else _run_rows
     asked, scores = run(engine, pieces, schema, seen, plan)
     hear("copies", 4, 4)
-    digest = hashlib.sha256("".join(digests).encode()).hexdigest()
+    digest = hashlib.sha256("".join(one for one, _ in digests).encode()).hexdigest()
+    people = sum(count for _, count in digests) if ids else seen.rows
     return _result(
         asked, scores, by_cells, schema, seen, cut, plan, roles, number, digest, predictor, data,
-        command, start, ids,
+        command, start, people,
     )  # fmt: skip
 
 
@@ -289,8 +290,9 @@ def _result(
     asked: list[Answer], scores: dict[str, float], by_cells: bool, schema: Schema, seen: Survey,
     cut: float | None, plan: Plan, roles: Roles, shards: int, digest: str,
     predictor: Predictor | None, data: tuple[Source, ...], command: str | None, start: float,
-    ids: bool,
+    people: int,
 ) -> AuditResult:  # fmt: skip
+    from fairaudit.auditing import finding_notes
     from fairaudit.capsule import capsule_from
     from fairaudit.findings import judged
     from fairaudit.measurements import CAUTION
@@ -305,11 +307,11 @@ def _result(
         MeasuredValue("kpc", "KPC", one.size, one.attributes)
         for one in asked if one.family in ("joint", "attribute")
     ]  # fmt: skip
-    rates, cells = rates_of(seen.rates, schema, cut)
+    rates, cells = ([], None) if roles.ids else rates_of(seen.rates, schema, cut)
     measures += rates
     check_tolerance(plan.tolerance, measures, [one.name for one in schema.attributes])
     facts = TableFacts(
-        seen.rows, seen.rows, schema.describe_prediction(), schema.outcome.facts(),
+        seen.rows, people, schema.describe_prediction(), schema.outcome.facts(),
         tuple(one.facts() for one in schema.attributes),
         () if predictor is None else tuple(predictor.features or ()), schema.excluded, None,
         roles.ids,
@@ -327,9 +329,13 @@ def _result(
     capsule = capsule_from(digest, plan, roles, source, data, command)
     capsule = replace(capsule, options={**capsule.options, "shards": shards})
     several = f"{shards} shards" if shards > 1 else "1 shard"
-    notes = [f"Rows exchanged attributes within {several}, dealt by a hash."]
-    if ids:
-        notes.append("People with several rows stayed in one shard and were permuted as a whole.")
+    notes = finding_notes(verdict, findings, plan)
+    notes += [f"Rows exchanged attributes within {several}, dealt by a hash."]
+    if roles.ids is not None:
+        notes.append(
+            "People with several rows stayed in one shard and were permuted as a whole. Rates of "
+            "groups are not counted by people in shards and left out."
+        )
     if not by_cells and shards > 1:
         notes.append("Statistics and KPC are means over the shards, weighted by rows.")
     return AuditResult(

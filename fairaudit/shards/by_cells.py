@@ -13,7 +13,7 @@ from fairaudit.cells import CellFeatures, CellKPC, CellQuestion, CellSpace, add_
 from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_candidates
 from fairaudit.permute.base import stream
 from fairaudit.shards.schema import Schema
-from fairaudit.shards.sources import ROW, named
+from fairaudit.shards.sources import PERSON, ROW, named
 from fairaudit.shards.survey import joint_shape
 
 if TYPE_CHECKING:
@@ -88,11 +88,12 @@ def answers(sums: Array, observed: Array, questions: Sequence[CellQuestion], job
     return result
 
 
-def digest_of(frame: pd.DataFrame, shard: int) -> str:
-    """SHA-256 of a shard's rows."""
+def digest_of(frame: pd.DataFrame, shard: int) -> tuple[str, int]:
+    """SHA-256 of a shard's rows, and how many people they are."""
     with named(f"Shard {shard}"):
         frame = frame.sort_values(ROW, kind="stable")
         digest = hashlib.sha256()
         for name in sorted(frame.columns):
             digest.update(name.encode() + np.ascontiguousarray(frame[name].to_numpy()).tobytes())
-        return digest.hexdigest()
+        people = frame[PERSON].nunique() if PERSON in frame else len(frame)
+        return digest.hexdigest(), int(people)

@@ -42,11 +42,13 @@ def audit_files(
 ) -> AuditResult:
     """Audit Parquet files in shards, in this process or through Dask."""
     partitions, columns = partitions_of(paths)
-    data = sources_of(paths)
     model = None
     if predictor is not None:
         model = ModelFile(_absolute(str(predictor.source)), trust, predictor.sha256)
     with _engine(engine, scheduler, plan) as running:
+        names = file_names(paths)
+        places = [_absolute(name) for name in names]
+        data = tuple(running.gather(running.map("hash of file", _source, names, places)))
         result = audit_shards(
             partitions, columns, roles, plan, running, shards=shards, predictor=predictor,
             model=model, data=data, command=command, progress=progress,
@@ -115,12 +117,12 @@ def _absolute(source: str) -> str:
 
 def sources_of(paths: Sequence[str]) -> tuple[Source, ...]:
     """The files with their hashes."""
-    return tuple(_source(name) for name in file_names(paths))
+    return tuple(_source(name, name) for name in file_names(paths))
 
 
-def _source(name: str) -> Source:
+def _source(name: str, place: str) -> Source:
     try:
-        with open(name, "rb") as file:
+        with open(place, "rb") as file:
             return Source(name, "table", sha256_of(file))
     except OSError as error:
         raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
