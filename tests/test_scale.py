@@ -184,3 +184,22 @@ def test_a_wrong_size_is_refused(parquet, text, capsys):
     with pytest.raises(SystemExit):
         main([*_options(parquet), "--memory", text])
     assert "must be a size such as 2GB" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
+    from fairaudit.auditing import Plan, audit_table
+    from fairaudit.checkpoint import Checkpoint
+    from fairaudit.preparation import Prepared
+    from fairaudit.table import AuditTable
+
+    score, y, frame = people(600)
+    prepared = Prepared(AuditTable.of(score, frame, y), (), (), {})
+    plan = Plan(permutations=Permutations.auto(0.05), with_r=False)
+    path = tmp_path / "run.jsonl"
+    whole = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))
+    lines = path.read_text().splitlines(keepends=True)
+    assert len(lines) > 3
+    path.write_text("".join(lines[:3]))  # the first blocks are done
+    again = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))
+    assert again.null == whole.null
+    assert [one.p_value for one in again.findings] == [one.p_value for one in whole.findings]
