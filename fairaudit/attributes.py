@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ MAX_LEVELS = 500
 _MOST_FOR_PRODUCTS = 8
 
 
-def encode(columns: Sequence[Column], how: str = "standard") -> NDArray[np.float64]:
+def encode(
+    columns: Sequence[Column], how: str = "standard", rows: NDArray[np.intp] | None = None
+) -> NDArray[np.float64]:
     """The columns as an n × d array whose Euclidean distances make sense.
 
     Parameters
@@ -26,6 +29,8 @@ def encode(columns: Sequence[Column], how: str = "standard") -> NDArray[np.float
     how : {"standard", "raw"}
         ``"standard"``: numbers are standardized; two different levels of a categorical column
         are one unit apart. ``"raw"``: the numbers as they are, as R would see the columns.
+    rows : int array, optional
+        Only these rows, on the scale of all.
 
     Examples
     --------
@@ -34,9 +39,9 @@ def encode(columns: Sequence[Column], how: str = "standard") -> NDArray[np.float
     array([0., 1., 0.])
     """
     if how == "raw":
-        return np.column_stack([_raw(column) for column in columns])
+        return np.column_stack([_raw(column)[_all(rows)] for column in columns])
     if how == "standard":
-        return np.column_stack([_standard(column) for column in columns])
+        return np.column_stack([_standard(column, _all(rows)) for column in columns])
     raise InputError(f"The 'encode' parameter must be 'standard' or 'raw'. Got {how!r} instead.")
 
 
@@ -57,22 +62,26 @@ def _raw(column: Column) -> NDArray[np.float64]:
     return column.numeric
 
 
-def _standard(column: Column) -> NDArray[np.float64]:
+def _all(rows: NDArray[np.intp] | None) -> Any:
+    return slice(None) if rows is None else rows
+
+
+def _standard(column: Column, rows: Any) -> NDArray[np.float64]:
     if not column.kind.is_categorical and column.numeric is not None:
         scale = float(np.abs(column.numeric).max()) or 1.0  # survives values near 1e300
         values = column.numeric / scale
         spread = float(values.std())
-        return (values - values.mean()) / (spread if spread > 0 else 1.0)
-    levels = len(column.levels)
+        return (values[rows] - values.mean()) / (spread if spread > 0 else 1.0)
+    levels, codes = len(column.levels), column.codes[rows]
     if levels <= 2:
-        return column.codes.astype(np.float64)
+        return codes.astype(np.float64)
     if levels > MAX_LEVELS:
         raise InputError(
             f"Column {column.name!r} has {levels} levels; at most {MAX_LEVELS} can be compared as "
             "categories. Group them, leave the column out, or declare numbers continuous."
         )
-    onehot = np.zeros((len(column), levels))
-    onehot[np.arange(len(column)), column.codes] = np.sqrt(0.5)
+    onehot = np.zeros((len(codes), levels))
+    onehot[np.arange(len(codes)), codes] = np.sqrt(0.5)
     return onehot
 
 

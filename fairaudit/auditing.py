@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fairaudit.equivalence.result import Certificate, GapTable
     from fairaudit.models import Predictor
 
-__all__ = ["Plan", "audit", "audit_frame", "audit_table"]
+__all__ = ["Plan", "audit", "audit_frame", "audit_table", "finding_notes"]
 
 ADJUSTMENTS = ("holm", "fdr_bh")
 
@@ -67,7 +67,8 @@ class Plan:
     threshold : float or None
         Turns scores into labels for the rates.
     power : bool
-        State the smallest violation that the audit could have found.
+        State the smallest violation that the audit could have found; not beyond 100,000 rows, and
+        not with early stopping.
     calibrate : bool
         Run the test on placebos and planted violations too; a failure is inconclusive.
     with_r : bool
@@ -95,10 +96,6 @@ class Plan:
             raise InputError(
                 f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
             )
-        if self.permutations.stop_after is not None:
-            raise InputError(
-                "An audit draws all copies: its questions share them. Leave out 'stop_after'."
-            )
         if any(hasattr(one, "tested_rows") for one in statistic_named(self.statistic)):
             raise InputError(
                 "The statistic 'hrt' tests a part of the rows and cannot be shared by the "
@@ -107,6 +104,10 @@ class Plan:
         for name, limit in self.tolerance.items():
             if not limit >= 0:
                 raise InputError(f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.")
+        if self.calibrate and self.permutations.stop_after is not None:
+            raise InputError(
+                "Calibration needs all copies: say how many (--permutations N), and not 'auto'."
+            )
         if self.certify:
             from fairaudit.equivalence.certify import check_limits
 
@@ -138,6 +139,9 @@ def audit(
     power: bool = True,
     calibrate: bool = False,
     progress: Progress | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    shards: int | None = None,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
 
@@ -169,6 +173,14 @@ def audit(
         Pairs of attributes to test too.
     progress : callable, optional
         Called with (what, done, total).
+    engine : {"local", "dask"}, optional
+        Test in shards, in this process or by Dask. `X` is then a frame or a table of Dask (which
+        may also stand in the place of the model), and outcome, sensitive, predictions and ids are
+        names of its columns.
+    scheduler : str, optional
+        Address of a running Dask; by default its active client, or workers on this machine.
+    shards : int, optional
+        How many; by default as the number of rows asks for.
 
     Returns
     -------
@@ -184,6 +196,21 @@ def audit(
     violation 0.001
     """
     target = y if outcome is None else outcome
+    if X is None and hasattr(model, "columns"):
+        model, X = None, model  # a table in the place of the model
+    if engine is None and hasattr(X, "to_delayed"):
+        raise InputError("A table of Dask is audited in shards. Pass engine='dask'.")
+    if engine is not None or shards is not None:
+        roles = _named_roles(X, target, sensitive, predictions, ids, weights, kinds, on, threshold)
+        plan = _plan(roles.sensitive, alpha, statistic, density, permutations, seed, adjust, pairs,
+                     tolerance, threshold, certify, power=power, calibrate=calibrate)  # fmt: skip
+        from fairaudit.models import predictor_of
+        from fairaudit.shards.entry import audit_table_in_shards
+
+        return audit_table_in_shards(
+            X, roles, plan, engine=engine or "local", scheduler=scheduler, shards=shards,
+            predictor=None if model is None else predictor_of(model), progress=progress,
+        )  # fmt: skip
     if target is None:
         raise InputError("The outcome is missing. Pass it as y= or outcome=.")
     if (model is None) == (predictions is None):
@@ -204,16 +231,52 @@ def audit(
         from fairaudit.preparation import as_labels
 
         table = as_labels(table, threshold)
-    drawn = permutations or Permutations()
-    plan = Plan(
-        alpha=alpha, statistic=statistic, density=density, adjust=adjust,
-        permutations=drawn if seed is None else replace(drawn, seed=seed),
-        pairs=_pairs(pairs, [column.name for column in table.attributes]),
-        tolerance=dict(tolerance or {}), certify=dict(certify or {}), threshold=threshold,
-        power=power, calibrate=calibrate,
-    )  # fmt: skip
+    plan = _plan([column.name for column in table.attributes], alpha, statistic, density,
+                 permutations, seed, adjust, pairs, tolerance, threshold, certify,
+                 power=power, calibrate=calibrate)  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
+
+
+def _plan(
+    names: Sequence[str], alpha: float, statistic: Any, density: Any,
+    permutations: Permutations | None, seed: int | None, adjust: str, pairs: Any,
+    tolerance: Mapping[str, float] | None, threshold: float | None,
+    certify: Mapping[str, float] | None, **checks: bool,
+) -> Plan:  # fmt: skip
+    drawn = permutations or Permutations()
+    return Plan(
+        alpha=alpha, statistic=statistic, density=density, adjust=adjust,
+        permutations=drawn if seed is None else replace(drawn, seed=seed),
+        pairs=_pairs(pairs, list(names)), tolerance=dict(tolerance or {}),
+        certify=dict(certify or {}), threshold=threshold, **checks,
+    )  # fmt: skip
+
+
+def _named_roles(
+    X: Any, outcome: Any, sensitive: Any, predictions: Any, ids: Any, weights: Any,
+    kinds: Mapping[str, str] | None, on: str, threshold: float | None,
+) -> Roles:  # fmt: skip
+    """The roles of columns of `X`, given by their names."""
+
+    def names(what: str, value: Any) -> tuple[str, ...]:
+        if isinstance(value, str):
+            return tuple(name.strip() for name in value.split(",") if name.strip())
+        if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
+            return tuple(value)
+        raise InputError(f"In shards {what!r} must be names of columns of X. Got {value!r}.")
+
+    if not hasattr(X, "columns"):
+        raise InputError("Shards need X, a frame or a table of Dask.")
+    for what, value in (("outcome", outcome), ("ids", ids), ("weights", weights)):
+        if value is not None and not isinstance(value, str):
+            raise InputError(f"In shards {what!r} must be the name of a column of X.")
+    chosen = tuple(
+        f"{name}:{kinds[name]}" if kinds and name in kinds else name
+        for name in names("sensitive", sensitive)
+    )
+    predicted = () if predictions is None else names("predictions", predictions)
+    return Roles(chosen, outcome, predicted, weights, ids, on=on, threshold=threshold)
 
 
 def audit_frame(
@@ -270,7 +333,8 @@ def audit_table(
     check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
     gaps, certificates = _equivalence(table, sizes, plan)
     hear("measures", 1, 1)
-    findings, gate, checks = find(table, plan, hear, checkpoint, name)
+    known = {one.attributes: one.value for one in sizes.values if one.key == "kpc"}
+    findings, gate, checks = find(table, plan, hear, checkpoint, name, known)
     facts = TableFacts(
         len(table),
         len(table) if table.ids is None else len(table.ids.levels),
@@ -285,6 +349,7 @@ def audit_table(
     verdict, because = decide(
         findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance,
         certificates=certificates, calibration=checks.calibration,
+        planned=plan.permutations.n,
     )  # fmt: skip
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
@@ -396,15 +461,25 @@ def _quality(gate: TestResult) -> CopyQuality:
     )  # fmt: skip
 
 
-def _notes(
-    verdict: Verdict,
-    findings: tuple[Finding, ...],
-    sizes: Measurements,
-    table: AuditTable,
-    plan: Plan,
-) -> tuple[str, ...]:
-    gate = findings[0]
-    notes = []
+def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
+    """How many copies each question took, and why no more."""
+    stopped = [f"{one.name} ({one.copies})" for one in findings if one.copies < planned]
+    full = [one.name for one in findings if one.copies >= planned]
+    told = []
+    if stopped:
+        told.append(
+            f"drawing stopped when {stop} copies had reached the data, since p cannot be small "
+            f"then: {', '.join(stopped)}"
+        )
+    if full:
+        told.append(f"all {planned:,} were drawn: {', '.join(full)}")
+    return f"Copies as needed: {'; '.join(told)}."
+
+
+def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
+    """What a reader must know about the p-values."""
+    gate, drawn = findings[0], plan.permutations
+    notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
     single = [one for one in findings if one.family == "attribute"]
     alone = [one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
              for one in single]  # fmt: skip
@@ -420,15 +495,26 @@ def _notes(
             f"within: draw more than {gate.copies} copies (--permutations) to settle it."
         )
     asked = sum(one.p_value is not None for one in findings[1:])
-    if gate.significant and plan.adjust == "holm" and asked / (gate.copies + 1) > plan.alpha:
+    if gate.significant and plan.adjust == "holm" and asked / (drawn.n + 1) > plan.alpha:
         notes.append(
-            f"{gate.copies} copies are too few for a claim about any of the {asked} questions "
+            f"{drawn.n} copies are too few for a claim about any of the {asked} questions "
             f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (--permutations)."
         )
     if any(one.inconclusive for one in findings[1:]):
         names = "; ".join(f"{one.name}: {one.inconclusive}" for one in findings[1:]
                           if one.inconclusive)  # fmt: skip
         notes.append(f"Not settled behind the gate: {names}.")
+    return notes
+
+
+def _notes(
+    verdict: Verdict,
+    findings: tuple[Finding, ...],
+    sizes: Measurements,
+    table: AuditTable,
+    plan: Plan,
+) -> tuple[str, ...]:
+    notes = finding_notes(verdict, findings, plan)
     if table.weights is not None:
         notes.append("Weights enter rates, DEO and odds; the tests and KPC count every row once.")
     if table.ids is not None and len(table.ids.levels) < len(table):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing import Plan
     from fairaudit.preparation import Roles
 
-__all__ = ["capsule_of", "now"]
+__all__ = ["capsule_from", "capsule_of", "now"]
 
 
 def capsule_of(
@@ -27,6 +27,18 @@ def capsule_of(
     command: str | None,
 ) -> Capsule:
     """Versions, settings and hashes."""
+    return capsule_from(_fingerprint(table), plan, roles, model, data, command)
+
+
+def capsule_from(
+    fingerprint: str,
+    plan: Plan,
+    roles: Roles | None,
+    model: Source | None,
+    data: tuple[Source, ...],
+    command: str | None,
+) -> Capsule:
+    """The capsule of a table with this hash."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
@@ -47,9 +59,11 @@ def capsule_of(
         "certify": dict(plan.certify), "threshold": plan.threshold, "power": plan.power,
         "calibrate": plan.calibrate,
     }  # fmt: skip
+    if drawn.stop_after is not None:
+        options["stop_after"] = drawn.stop_after
     return Capsule(
         now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
-        packages, drawn.seed, drawn.n, drawn.steps, model, data, _fingerprint(table), options,
+        packages, drawn.seed, drawn.n, drawn.steps, model, data, fingerprint, options,
         command,
     )  # fmt: skip
 

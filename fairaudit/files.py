@@ -13,35 +13,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairaudit.delimited import read_delimited
-from fairaudit.errors import InputError, MissingDependencyError, clipped
+from fairaudit.errors import InputError, clipped
+from fairaudit.parquet import Needed, arrow, read_parquet, sha256_of, to_frame, unreadable
 from fairaudit.result import Source
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["check_writable", "read_tables", "write_bytes", "write_text"]
+__all__ = [
+    "check_writable",
+    "file_names",
+    "is_parquet",
+    "read_tables",
+    "reject_twice",
+    "write_bytes",
+    "write_text",
+]
 
 STDIN = "-"
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 
 
-def read_tables(paths: Sequence[str]) -> tuple[pd.DataFrame, tuple[Source, ...]]:
+def read_tables(
+    paths: Sequence[str], needed: Needed | None = None
+) -> tuple[pd.DataFrame, tuple[Source, ...]]:
     """One table from files, patterns and ``-`` (standard input), with the hash of each file.
 
-    Files must have the same columns; their rows are put one below the other.
+    Files must have the same columns; their rows are put one below the other. `needed` chooses
+    among the columns where a format can be read by column.
     """
     import pandas as pd
 
-    names = [name for path in paths for name in _expanded(path)]
-    known: dict[str, str] = {}
-    for name in names:  # rows that count twice would make every p-value too small
-        place = name if name == STDIN else os.path.realpath(name)
-        if place in known:
-            raise InputError(f"The file {name!r} is given twice as --data. Give it once.")
-        known[place] = name
+    names = file_names(paths)
     frames, sources = [], []
     for name in names:
+        if needed is not None and is_parquet(name):
+            frame, source = _by_column(name, needed)
+            frames.append(frame)
+            sources.append(source)
+            continue
         data = _bytes_of(name)
         frames.append(_parsed(name, data))
         shown = "standard input" if name == STDIN else name
@@ -56,6 +67,41 @@ def read_tables(paths: Sequence[str]) -> tuple[pd.DataFrame, tuple[Source, ...]]
             )
     table = first if len(frames) == 1 else pd.concat(frames, ignore_index=True)
     return table, tuple(sources)
+
+
+def is_parquet(name: str) -> bool:
+    return name != STDIN and Path(name).suffix.lower() in _PARQUET and os.path.isfile(name)
+
+
+def file_names(paths: Sequence[str]) -> list[str]:
+    """The files behind paths and patterns, each once."""
+    names = [name for path in paths for name in _expanded(path)]
+    known: dict[str, str] = {}
+    for name in names:  # rows that count twice would make every p-value too small
+        place = name if name == STDIN else os.path.realpath(name)
+        if place in known:
+            raise InputError(f"The file {name!r} is given twice as --data. Give it once.")
+        known[place] = name
+    return names
+
+
+def _by_column(name: str, needed: Needed) -> tuple[pd.DataFrame, Source]:
+    """Some columns of a Parquet file that is not read as a whole."""
+    try:
+        with open(name, "rb") as file:
+            before = os.fstat(file.fileno())
+            if before.st_size == 0:
+                raise InputError(
+                    f"The file {name!r} is empty. Pass a table with a header and rows."
+                )
+            digest = sha256_of(file)
+        frame = read_parquet(repr(name), name, needed)
+        after = os.stat(name)
+    except OSError as error:
+        raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+    if _state(before) != _state(after):
+        raise _changed(name)
+    return _checked(repr(name), frame), Source(name, "table", digest)
 
 
 def _expanded(path: str) -> list[str]:
@@ -83,10 +129,14 @@ def _bytes_of(name: str) -> bytes:
         raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
     regular = stat.S_ISREG(before.st_mode)
     if regular and (_state(before) != _state(after) or len(data) != after.st_size):
-        raise InputError(
-            f"The file {name!r} changed while it was read. Wait until it is written, then repeat."
-        )
+        raise _changed(name)
     return data
+
+
+def _changed(name: str) -> InputError:
+    return InputError(
+        f"The file {name!r} changed while it was read. Wait until it is written, then repeat."
+    )
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:
@@ -99,56 +149,35 @@ def _parsed(name: str, data: bytes) -> pd.DataFrame:
         raise InputError(f"The file {shown} is empty. Pass a table with a header and rows.")
     suffix = Path(name).suffix.lower()
     if suffix in _PARQUET or data[:4] == b"PAR1":
-        frame = _by_arrow(shown, data, "Parquet")
+        frame = read_parquet(shown, arrow("Parquet").BufferReader(data), None)
     elif suffix in _ARROW or data[:6] == b"ARROW1":
-        frame = _by_arrow(shown, data, "Arrow")
+        frame = _by_feather(shown, data)
     else:
         frame = read_delimited(shown, name, data)
-    _reject_twice(shown, [str(column) for column in frame.columns])
-    if frame.empty:
+    return _checked(shown, frame)
+
+
+def _checked(shown: str, frame: pd.DataFrame) -> pd.DataFrame:
+    reject_twice(shown, [str(column) for column in frame.columns])
+    if len(frame) == 0:
         raise InputError(f"The file {shown} has a header and no rows. Pass at least two rows.")
     return frame
 
 
-def _reject_twice(shown: str, names: Sequence[str]) -> None:
+def reject_twice(shown: str, names: Sequence[str]) -> None:
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise InputError(f"Column {clipped(twice)} occurs twice in {shown}. Rename or drop one.")
 
 
-def _by_arrow(shown: str, data: bytes, form: str) -> pd.DataFrame:
+def _by_feather(shown: str, data: bytes) -> pd.DataFrame:
+    pa = arrow("Arrow")
     try:
-        import pyarrow as pa
-        import pyarrow.feather
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingDependencyError(
-            f"Reading {form} files needs pyarrow: pip install 'fairaudit-icp[parquet]'."
-        ) from None
-    try:
-        if form == "Parquet":
-            table = pa.parquet.ParquetFile(pa.BufferReader(data)).read()
-        else:
-            table = pa.feather.read_table(pa.BufferReader(data))
-        _reject_twice(shown, table.column_names)  # before pandas or Arrow stumble over it
+        table = pa.feather.read_table(pa.BufferReader(data))
+        reject_twice(shown, table.column_names)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise _unreadable(shown, form, error) from None
-    try:
-        return _with_plain_index(table.to_pandas())
-    except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError) as error:
-        # what pandas noted about the columns is JSON in the file, and may be damaged
-        raise _unreadable(shown, form, error) from None
-
-
-def _unreadable(shown: str, form: str, error: Exception) -> InputError:
-    why = " ".join(str(error).split()).rstrip(".")
-    return InputError(f"The file {shown} is not a readable {form} file: {why}. Write it again.")
-
-
-def _with_plain_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """An index that pandas saved is a column like others if it has a name."""
-    named = all(name is not None for name in frame.index.names)
-    return frame.reset_index(drop=not named)
+        raise unreadable(shown, "Arrow", error) from None
+    return to_frame(shown, table, "Arrow")
 
 
 def check_writable(path: str | Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,9 +27,20 @@ if TYPE_CHECKING:
     from fairaudit.checkpoint import Checkpoint
     from fairaudit.power.result import Calibration, Power
 
-__all__ = ["Progress", "adjusted", "find"]
+__all__ = [
+    "Progress",
+    "adjusted",
+    "differs",
+    "find",
+    "judged",
+    "range_cuts",
+    "rounds_of",
+    "size_of",
+    "with_threshold",
+]
 
 RANGES = 3  # of a continuous outcome
+MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
 
 #: Hears what is done now, and how far it is: (what, done, total).
 Progress = Callable[[str, int, int], None]
@@ -84,11 +95,14 @@ class _Blocks:
 
 def find(
     table: AuditTable, plan: Plan, hear: Progress, checkpoint: Checkpoint | None = None,
-    name: str = "audit",
+    name: str = "audit", sizes: Mapping[tuple[str, ...], float | None] | None = None,
 ) -> tuple[tuple[Finding, ...], TestResult, Checks]:  # fmt: skip
-    """Every finding, the gate first; the whole test behind the gate; what was checked of it."""
-    statistics = [_cut(one, table, plan) for one in statistic_named(plan.statistic)]
-    rounds = _rounds(table, plan)
+    """Every finding, the gate first; the whole test behind the gate; what was checked of it.
+
+    `sizes` are KPC of sets of attributes that have been measured already.
+    """
+    statistics = [with_threshold(one, table, plan) for one in statistic_named(plan.statistic)]
+    rounds = rounds_of(table, plan)
     total = len(rounds) * plan.permutations.n
     findings: list[Finding] = []
     gate: TestResult | None = None
@@ -103,7 +117,7 @@ def find(
             done += copies
             hear(what, done, total)
 
-        asked = [each for each in one.asked if each.family == "joint" or _differs(each)]
+        asked = [each for each in one.asked if each.family == "joint" or differs(each)]
         if not asked:  # in no range of the outcome is there anything to compare
             continue
         start = time.process_time()
@@ -116,10 +130,10 @@ def find(
             gate = results[0]
             checks = _checks(table, plan, fitted, statistics, gate, hear)
         for each, result in zip(asked, results, strict=True):
-            findings.append(_finding(each, result, spent))
+            findings.append(_finding(each, result, spent, sizes or {}))
             spent = 0.0
     assert gate is not None  # noqa: S101  for mypy: the first round asks the joint question
-    return _judged(findings, plan), gate, checks
+    return judged(findings, plan), gate, checks
 
 
 def _checks(
@@ -130,7 +144,8 @@ def _checks(
     drawn = plan.permutations
     given: dict[str, Any] = {"alpha": plan.alpha, "seed": drawn.seed, "threshold": plan.threshold}
     power = calibration = None
-    if plan.power and gate.inconclusive is None:
+    stated = len(table) <= MOST_ROWS_FOR_POWER and drawn.stop_after is None
+    if plan.power and stated and gate.inconclusive is None:
         from fairaudit.power.detect import smallest_detectable
 
         hear("planted violations", 0, 1)
@@ -145,7 +160,7 @@ def _checks(
     return Checks(power, calibration)
 
 
-def _cut(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
+def with_threshold(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
     """A statistic of labels takes the threshold that the rates take."""
     missing = getattr(statistic, "threshold", 0.0) is None
     if not missing or table.prediction.form == "labels":
@@ -154,8 +169,8 @@ def _cut(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
     return replace(statistic, threshold=cut)  # type: ignore[type-var]
 
 
-def _rounds(table: AuditTable, plan: Plan) -> list[_Round]:
-    """What is asked, and of which copies."""
+def rounds_of(table: AuditTable, plan: Plan, cuts: Array | None = None) -> list[_Round]:
+    """What is asked, and of which copies; `cuts` divide a continuous outcome into ranges."""
     outcome, names = table.require_outcome(), tuple(c.name for c in table.attributes)
     asked = [_Asked("joint", names, None, Question(table))]
     if len(names) > 1:
@@ -173,7 +188,7 @@ def _rounds(table: AuditTable, plan: Plan) -> list[_Round]:
     # a fitted density answers for the attributes that it was fitted on
     rounds = [_Round([one]) for one in asked]
     if not outcome.kind.is_categorical and table.ids is None:
-        parts = _ranges(table)
+        parts = _ranges(table, range_cuts(table) if cuts is None else cuts)
         strata = np.empty(len(table), dtype=np.intp)
         for number, (_, rows) in enumerate(parts):
             strata[rows] = number
@@ -194,7 +209,7 @@ def _of_parts(
     ]
 
 
-def _differs(asked: _Asked) -> bool:
+def differs(asked: _Asked) -> bool:
     """Some attribute and the prediction vary in these rows."""
     table = asked.question.table
     varies = any(len(column.levels) > 1 for column in table.attributes)
@@ -231,11 +246,16 @@ def _classes(table: AuditTable) -> list[tuple[str, Index]]:
     ]
 
 
-def _ranges(table: AuditTable) -> list[tuple[str, Index]]:
-    """Rows in the lower, middle and upper third of the outcome."""
+def range_cuts(table: AuditTable) -> Array:
+    """Where the lower, middle and upper third of the outcome meet."""
+    values = np.asarray(table.require_outcome().numeric)
+    return np.unique(np.quantile(values, np.arange(1, RANGES) / RANGES))
+
+
+def _ranges(table: AuditTable, cuts: Array) -> list[tuple[str, Index]]:
+    """Rows in the ranges of the outcome."""
     outcome = table.require_outcome()
     values = np.asarray(outcome.numeric)
-    cuts = np.unique(np.quantile(values, np.arange(1, RANGES) / RANGES))
     place = np.searchsorted(cuts, values, side="left")
     edges = [f"{cut:.4g}" for cut in cuts]
     labels = [
@@ -247,15 +267,29 @@ def _ranges(table: AuditTable) -> list[tuple[str, Index]]:
     return [(label, rows) for label, rows in parts if len(rows)]
 
 
-def _finding(asked: _Asked, result: TestResult, fit_seconds: float) -> Finding:
+def size_of(table: AuditTable) -> float | None:
     import fairaudit as fa
+    from fairaudit.metrics._kpc_cells import kpc_by_cells
 
+    by_cells = kpc_by_cells(table, [[column.name for column in table.attributes]])
+    if by_cells is not None and np.isfinite(by_cells[0]):
+        return by_cells[0]
+    try:
+        return float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
+    except InputError:
+        return None
+
+
+def _finding(
+    asked: _Asked,
+    result: TestResult,
+    fit_seconds: float,
+    sizes: Mapping[tuple[str, ...], float | None],
+) -> Finding:
     start = time.process_time()
     table = asked.question.table
-    try:
-        size = float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
-    except InputError:
-        size = None
+    known = asked.label is None and asked.attributes in sizes
+    size = sizes[asked.attributes] if known else size_of(table)
     return Finding(
         family=asked.family,
         name=asked.name,
@@ -276,7 +310,7 @@ def _finding(asked: _Asked, result: TestResult, fit_seconds: float) -> Finding:
     )
 
 
-def _judged(findings: list[Finding], plan: Plan) -> tuple[Finding, ...]:
+def judged(findings: list[Finding], plan: Plan) -> tuple[Finding, ...]:
     """Adjust the p-values behind the gate, and say which are significant."""
     gate, *behind = findings
     passed = gate.inconclusive is None and gate.p_value is not None and gate.p_value <= plan.alpha

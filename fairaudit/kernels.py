@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
 
-__all__ = ["Gram", "Kernel", "kernel_named", "low_rank_features", "median_distance"]
+__all__ = [
+    "FeatureMap",
+    "Gram",
+    "Kernel",
+    "kernel_named",
+    "landmark_candidates",
+    "low_rank_features",
+    "median_distance",
+]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -118,7 +126,15 @@ def low_rank_features(
     >>> len(features) < 25, residual < 1e-12
     (True, True)
     """
+    phi, residual, _ = _pivoted_cholesky(kernel, u, tolerance, max_rank)
+    return phi, residual
+
+
+def _pivoted_cholesky(
+    kernel: Kernel, u: Array, tolerance: float, max_rank: int
+) -> tuple[Array, float, list[int]]:
     n = len(u)
+    pivots: list[int] = []
     residual = np.array(kernel(u, u), dtype=np.float64)
     scale = float(residual.max())
     phi = np.empty((min(32, n, max_rank), n))
@@ -127,13 +143,72 @@ def low_rank_features(
         if rank == len(phi):
             phi = np.concatenate([phi, np.empty((min(rank, max_rank - rank), n))])
         pivot = int(residual.argmax())
+        pivots.append(pivot)
         column = kernel(u, u[pivot]) - phi[:rank, pivot] @ phi[:rank]
         phi[rank] = column / np.sqrt(residual[pivot])
         residual -= phi[rank] ** 2
         np.maximum(residual, 0.0, out=residual)
         residual[pivot] = 0.0
         rank += 1
-    return phi[:rank], float(residual.max()) / (scale or 1.0)
+    return phi[:rank], float(residual.max()) / (scale or 1.0), pivots
+
+
+class FeatureMap:
+    """Features φ with ``kernel(u, v) ≈ φ(u)·φ(v)`` for any rows, from a few landmarks.
+
+    The landmarks are the pivots of a Cholesky decomposition on some points; what they leave out
+    there is at most `residual`, as a share of the diagonal. φ(u)·φ(v) is itself a kernel.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    points : array, m × d
+        Where the kernel will be needed; see `landmark_candidates`.
+    tolerance, max_rank
+        Of `low_rank_features`.
+
+    Examples
+    --------
+    >>> u = np.random.default_rng(0).normal(size=(10_000, 1))
+    >>> kernel, _ = kernel_named("rbf", u)
+    >>> features = FeatureMap(kernel, landmark_candidates(u))(u)
+    >>> error = features[:100] @ features[100:200].T - kernel(u[:100, None], u[None, 100:200])
+    >>> bool(np.abs(error).max() < 1e-8)
+    True
+    """
+
+    def __init__(
+        self, kernel: Kernel, points: Array, *, tolerance: float = 1e-10, max_rank: int = 256
+    ) -> None:
+        phi, self.residual, pivots = _pivoted_cholesky(kernel, points, tolerance, max_rank)
+        self.kernel = kernel
+        self.landmarks = points[pivots]
+        self.factor = phi[:, pivots].T.copy()  # lower triangular
+
+    @property
+    def rank(self) -> int:
+        return len(self.landmarks)
+
+    def __call__(self, u: Array) -> Array:
+        from scipy.linalg import solve_triangular
+
+        values = np.stack([self.kernel(u, one) for one in self.landmarks])
+        return np.ascontiguousarray(
+            solve_triangular(self.factor, values, lower=True, overwrite_b=True).T
+        )
+
+
+def landmark_candidates(u: Array, most: int = 4096) -> Array:
+    """A few thousand points that cover the rows of `u`."""
+    if u.shape[1] == 1:
+        ordered = np.sort(u[:, 0])
+        ranks = np.linspace(0, len(ordered) - 1, most // 2).astype(np.intp)
+        grid = np.linspace(ordered[0], ordered[-1], most // 2)
+        return np.unique(np.concatenate([ordered[ranks], grid]))[:, None]
+    distinct = np.unique(u, axis=0) if len(u) <= 20 * most else u
+    if len(distinct) <= most:
+        return distinct
+    return distinct[np.random.default_rng(0).choice(len(distinct), most, replace=False)]
 
 
 def median_distance(u: Array) -> float:

@@ -59,7 +59,7 @@ def measure(
     asked = [table.attributes]
     if len(table.attributes) > 1:
         asked += [(column,) for column in table.attributes]
-    values = [_value("kpc", "KPC", fa.metrics.kpc, columns, some, outcome) for some in asked]
+    values = _kpc(table, asked)
     values.append(_value("codec", "CODEC", fa.metrics.codec, columns, table.attributes, outcome))
     if with_r:
         values += _by_r(table, values[0])
@@ -70,6 +70,22 @@ def measure(
     if not outcome.kind.is_categorical and threshold is None:
         return _with_errors(table, groups, values, notes)
     return _with_rates(table, groups, threshold, values, notes)
+
+
+def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
+    """KPC of each set of attributes."""
+    import fairaudit as fa
+    from fairaudit.metrics._kpc_cells import kpc_by_cells
+
+    names = [tuple(column.name for column in some) for some in asked]
+    sizes = None if table.weights is not None else kpc_by_cells(table, names)
+    if sizes is not None and np.isfinite(sizes).all():
+        return [
+            MeasuredValue("kpc", "KPC", float(size), name)
+            for size, name in zip(sizes, names, strict=True)
+        ]
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    return [_value("kpc", "KPC", fa.metrics.kpc, columns, some, outcome) for some in asked]
 
 
 def _value(

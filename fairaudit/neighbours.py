@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairaudit.attributes import Cells
 from fairaudit.kernels import Array, Gram, Index
 
-__all__ = ["EXACT", "NeighbourGraph", "neighbour_graph"]
+__all__ = ["EXACT", "NeighbourGraph", "cell_graph", "neighbour_graph"]
 
 _TIE = 1e-9  # distances that agree to this relative precision are equal
 _QUERY = 1 << 21  # neighbours per tree query
@@ -147,6 +147,11 @@ def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     knn : int
         Less than n.
     """
+    return cell_graph(points[cells.first], cells, knn)
+
+
+def cell_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
+    """`neighbour_graph` from one point per cell; only the counts of the cells are looked at."""
     others = cells.counts - 1
     within = np.where(others >= knn, 1.0 / np.maximum(others, 1), 1.0 / knn)
     within[others == 0] = 0.0
@@ -154,7 +159,7 @@ def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     parts: list[tuple[Index, Index, Array]] = [(empty, empty, np.empty(0))]
     waiting = np.flatnonzero(others < knn)
     if len(waiting):
-        distinct = np.ascontiguousarray(points[cells.first])
+        distinct = np.ascontiguousarray(points)
         query, order = _nearest(distinct, knn)
         waiting = order[others[order] < knn]  # neighbours in turn: the tree is read in order
         reach = min(len(distinct), knn + 2)

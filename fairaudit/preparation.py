@@ -27,6 +27,7 @@ __all__ = [
     "Roles",
     "as_labels",
     "column_facts",
+    "needed_columns",
     "outcome_name",
     "picked",
     "prepare",
@@ -130,6 +131,33 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     if roles.on == "labels":
         table = as_labels(table, roles.threshold)
     return Prepared(table, tuple(features), tuple(excluded), missing)
+
+
+def needed_columns(
+    columns: Sequence[str], roles: Roles, predictor: Predictor | None
+) -> tuple[set[str], set[str]] | None:
+    """The columns that `prepare` will look at, and those that the model does not see.
+
+    None where they cannot be told; `prepare` then says why.
+    """
+    if roles.where is not None and roles.outcome is None:
+        return None  # the outcome is inferred from all columns
+    try:
+        used = [*picked(roles.sensitive, columns, {}, "--sensitive"),
+                *picked(roles.predictions, columns, {}, "--predictions")]  # fmt: skip
+        others = [name for name in (roles.weights, roles.ids) if name is not None]
+        for name in others:
+            require_column(name, columns)
+        taken = [*used, *others]
+        outcome = outcome_name(roles.outcome, columns, taken, predictor, {})
+        features: list[str] = []
+        if predictor is not None:
+            features = predictor.columns(columns, outcome=outcome, sensitive=used, other=others)
+    except InputError:
+        return None
+    asked = [name for name in columns if roles.where is not None and name in roles.where]
+    plain = {*taken, outcome} - {*features, *asked}
+    return plain | {*features, *asked}, plain
 
 
 def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:

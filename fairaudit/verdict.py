@@ -23,6 +23,7 @@ def decide(
     tolerance: Mapping[str, float],
     certificates: Sequence[Certificate] = (),
     calibration: Calibration | None = None,
+    planned: int | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and the sentence that gives it to people.
 
@@ -33,13 +34,16 @@ def decide(
 
     Where certificates are asked for, all must hold: then the model is equivalent within tolerance,
     whatever the p-value. If one fails and there is no violation, neither is shown: inconclusive.
+
+    `planned` are the copies that the test could have had, where drawing may stop early.
     """
     names = as_words(joint.attributes)
     sizes = {name: _measured(name, measures)[0] for name in tolerance}
     reason = joint.inconclusive
-    if reason is None and 1 / (joint.copies + 1) > alpha:
+    copies = joint.copies if planned is None else planned
+    if reason is None and 1 / (copies + 1) > alpha:
         reason = (
-            f"{joint.copies} copies cannot give a p-value of {alpha:g} or less; "
+            f"{copies} copies cannot give a p-value of {alpha:g} or less; "
             f"draw at least {int(1 / alpha - 1e-9)}"
         )
     if reason is None and calibration is not None and not calibration.passed:

@@ -88,6 +88,8 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         return {name: float(limit) for name, limit in value.items()}
     if key in ("alpha", "threshold") and isinstance(value, (int, float)):
         return float(value)
+    if key == "permutations" and value == "auto":
+        return value
     if key in _LISTS:
         value = value if isinstance(value, list) else [value]
         if not all(isinstance(item, str) for item in value):

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 __all__ = [
     "add_model_arguments",
     "add_table_arguments",
+    "copies",
     "count",
     "finite",
     "names_in",
     "predictor_from",
     "print_json",
     "roles_from",
+    "size",
     "sizes_in",
 ]
 
@@ -101,6 +103,25 @@ def count(text: str) -> int:
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     return value
+
+
+def copies(text: str) -> int | str:
+    """A whole number of at least 1, or ``auto``."""
+    return text if text == "auto" else count(text)
+
+
+def size(text: str) -> int:
+    """Bytes, as in 2GB or 512MB.
+
+    Examples
+    --------
+    >>> size("2GB"), size("1.5 kB")
+    (2000000000, 1500)
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|M|G|T)i?B?\s*", text, re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"must be a size such as 2GB, got {text!r}")
+    return int(float(found[1]) * 1000 ** (1 + "kmgt".index(found[2].lower())))
 
 
 def finite(text: str) -> float:

@@ -172,7 +172,7 @@ def add_level(parser: argparse.ArgumentParser, *, jobs: bool = True) -> None:
 def filled(args: argparse.Namespace, **more: Any) -> argparse.Namespace:
     """What neither the command line nor the settings say."""
     for name, value in {"alpha": 0.05, "permutations": 999, "seed": 0, **more}.items():
-        if getattr(args, name) is None:
+        if getattr(args, name) in (None, "auto"):
             setattr(args, name, value)
     return args
 

@@ -15,18 +15,22 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
     add_table_arguments,
+    copies,
     count,
     finite,
     names_in,
     predictor_from,
     print_json,
     roles_from,
+    size,
     sizes_in,
 )
 
 if TYPE_CHECKING:
     from fairaudit.auditing import Plan
     from fairaudit.comparison.result import Comparison
+    from fairaudit.models import Predictor
+    from fairaudit.preparation import Roles
     from fairaudit.result import AuditResult
 
 __all__ = ["add_arguments", "deliver", "plan_from", "run", "tell_github"]
@@ -49,7 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_table_arguments(parser)
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
-        "--permutations", type=count, metavar="N", help="conditional copies (default: 999)"
+        "--permutations",
+        type=copies,
+        metavar="N",
+        help="conditional copies (default: 999); auto: each question stops when its p-value "
+        "cannot become small",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="what copies and features may take, as in 2GB; sets batch sizes and no result",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
     parser.add_argument(
@@ -124,12 +138,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="keep finished copies in FILE; after an interruption the same command goes on there",
     )
+    parser.add_argument(
+        "--engine",
+        choices=("local", "dask"),
+        help="read Parquet in partitions and test in shards: here, or by Dask",
+    )
+    parser.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="of a running Dask, as in tcp://host:8786 (default: --jobs workers on this machine)",
+    )
+    parser.add_argument(
+        "--shards", type=count, metavar="N", help="test in N shards (default: by size)"
+    )
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.auditing import audit_frame
     from fairaudit.files import check_writable, read_tables
+    from fairaudit.preparation import needed_columns
     from fairaudit.result import format_of, known_format
     from fairaudit_cli.progress import ProgressBar
 
@@ -140,10 +168,16 @@ def run(args: argparse.Namespace) -> int:
     if args.resume is not None:
         check_writable(args.resume)
     roles = roles_from(args)
-    frame, sources = read_tables(args.data)
+    predictor = predictor_from(args)
+    if args.engine is not None or args.shards is not None or args.scheduler is not None:
+        result = _in_shards(args, roles, predictor)
+        result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
+        return deliver(result, args)
+    frame, sources = read_tables(
+        args.data, lambda columns: needed_columns(columns, roles, predictor)
+    )
     names = list(map(str, frame.columns))
     plan = plan_from(args, list(roles.sensitive), names)
-    predictor = predictor_from(args)
     with ProgressBar() as bar:
         result = audit_frame(
             frame, roles, plan, predictor=predictor, data=sources, progress=bar,
@@ -151,6 +185,23 @@ def run(args: argparse.Namespace) -> int:
         )  # fmt: skip
     result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
     return deliver(result, args)
+
+
+def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) -> AuditResult:
+    from fairaudit.shards.entry import audit_files
+    from fairaudit_cli.progress import ProgressBar
+
+    for option in ("isolate", "resume"):
+        if getattr(args, option) is not None:
+            raise InputError(f"--{option} does not go with shards. Leave it out.")
+    plan = plan_from(args, list(roles.sensitive), [])
+    engine = args.engine or ("local" if args.scheduler is None else "dask")
+    with ProgressBar() as bar:
+        return audit_files(
+            args.data, roles, plan, engine=engine, scheduler=args.scheduler, shards=args.shards,
+            predictor=predictor, trust=tuple(args.trust or ()), command=_command(args.argv),
+            progress=bar,
+        )  # fmt: skip
 
 
 def deliver(result: AuditResult, args: argparse.Namespace) -> int:
@@ -199,7 +250,12 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     from fairaudit.columns import split_kinds
     from fairaudit.testing.permutations import Permutations
 
-    drawn: dict[str, Any] = {"n": args.permutations, "seed": args.seed, "n_jobs": args.jobs}
+    drawn: dict[str, Any] = {"seed": args.seed, "n_jobs": args.jobs, "memory": args.memory}
+    drawn = {name: value for name, value in drawn.items() if value is not None}
+    if args.permutations == "auto":
+        permutations = Permutations.auto(0.05 if args.alpha is None else args.alpha, **drawn)
+    else:
+        permutations = Permutations(n=args.permutations or 999, **drawn)
     given: dict[str, Any] = {
         "alpha": args.alpha, "density": args.density, "adjust": args.adjust,
         "tolerance": args.tolerance, "certify": args.certify, "threshold": args.threshold,
@@ -209,7 +265,7 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
         given["statistic"] = chosen[0] if len(chosen) == 1 else list(chosen)
     names = [name if name in columns else split_kinds(name)[0] for name in sensitive]
     return Plan(
-        permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
+        permutations=permutations,
         pairs=_pairs(args.pairs or (), names),
         power=args.power is not False,
         calibrate=bool(args.calibrate),

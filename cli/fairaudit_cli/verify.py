@@ -49,16 +49,25 @@ def run(args: argparse.Namespace) -> int:
             "The record is of a model. Pass it as --model FILE." if args.model is None
             else "The record is of predictions in the table. Leave --model out."
         )  # fmt: skip
-    frame, sources = read_tables(args.data)
+    shards = record.capsule.options.get("shards")
     predictor = predictor_from(args)
+    if shards is None:
+        frame, sources = read_tables(args.data)
+    else:
+        from fairaudit.shards.entry import audit_files, sources_of
+
+        sources = sources_of(args.data)
     other = list(_other_files(record, sources, predictor))
     if other:
         print("not reproduced: " + "; ".join(other))
         return ExitCode.VIOLATION
     with ProgressBar() as bar:
-        again = audit_frame(
-            frame, roles, plan, predictor=predictor, data=sources, progress=bar
-        ).suppressed(fewest)
+        if shards is None:
+            again = audit_frame(frame, roles, plan, predictor=predictor, data=sources, progress=bar)
+        else:
+            again = audit_files(args.data, roles, plan, shards=int(shards), predictor=predictor,
+                                trust=tuple(args.trust or ()), progress=bar)  # fmt: skip
+    again = again.suppressed(fewest)
     counted, changed = differences(record.to_dict(), _carried(again, record).to_dict())
     if changed:
         print(f"not reproduced: {len(changed)} of {counted} values differ")
@@ -87,7 +96,8 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         k: tuple(v) if isinstance(v, list) else v for k, v in options.items() if k in names
     }
     capsule = record.capsule
-    drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs)
+    drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs,
+                         stop_after=options.get("stop_after"))  # fmt: skip
     plan = Plan(
         alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],

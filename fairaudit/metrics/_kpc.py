@@ -13,7 +13,7 @@ from fairaudit.columns import Column
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Gram, Kernel, kernel_named
 from fairaudit.metrics.result import Measure
-from fairaudit.neighbours import NeighbourGraph, neighbour_graph
+from fairaudit.neighbours import NeighbourGraph, cell_graph
 from fairaudit.table import AuditTable
 
 __all__ = ["KPC", "check_backend", "check_knn", "graph_of", "kpc", "kpc_of_table"]
@@ -147,8 +147,8 @@ def kpc_of_table(
 def graph_of(columns: tuple[Column, ...], n: int, how: str, knn: int) -> NeighbourGraph:
     """The neighbour graph of rows in the space of `columns`; with none, all rows are tied."""
     cells = cells_of(columns, n)
-    points = encode(columns, how) if columns else np.zeros((n, 1))
-    return neighbour_graph(points, cells, knn)
+    points = encode(columns, how, cells.first) if columns else np.zeros((1, 1))
+    return cell_graph(points, cells, knn)
 
 
 def _mean_kernel(

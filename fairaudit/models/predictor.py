@@ -181,7 +181,9 @@ class Predictor:
             raise
         except Exception as error:  # the code of the model
             text = first_line(error)
-            if type(error).__name__ == "NotFittedError":
+            if isinstance(error, MemoryError):
+                hint = "It ran out of memory: give it more, or fewer rows at once."
+            elif type(error).__name__ == "NotFittedError":
                 hint = "Fit it before it is saved."
             elif re.search(r"nan|missing|null", text, re.IGNORECASE):
                 hint = "Fill or drop the missing values, or put an imputer into the model."

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
+from fairaudit.kernels import Array
 from fairaudit.permute.base import Copies, FittedCopies
 from fairaudit.permute.icp import ICP
 from fairaudit.table import AuditTable
-from fairaudit.testing.diagnostics import CopyCheck
+from fairaudit.testing.evaluation import Evaluation, Question, evaluation_of
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.result import TestResult
-from fairaudit.testing.statistic import Bound, Statistic, statistic_named
+from fairaudit.testing.statistic import Statistic, statistic_named
 
 __all__ = [
     "Kept",
     "Question",
     "conditional_independence_test",
     "equalized_odds_test",
+    "p_interval",
+    "reaches",
     "run_test",
     "run_tests",
+    "smallest_p",
 ]
 
 FEWEST_ROWS = 20
@@ -161,26 +163,6 @@ class Kept(Protocol):
     def put(self, numbers: range, values: list[Array]) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of the copies.
-
-    Attributes
-    ----------
-    table : AuditTable
-        The prediction, the outcome and the attributes that the statistic sees.
-    rows : int array, optional
-        The rows of the copies' table that `table` consists of; they must exchange attributes
-        among themselves only. Default: all.
-    tested : AuditTable, optional
-        The rows of `table` that are permuted, where a statistic keeps some for fitting.
-    """
-
-    table: AuditTable
-    rows: Index | None = None
-    tested: AuditTable | None = None
-
-
 def run_tests(
     questions: Sequence[Question],
     fitted: FittedCopies,
@@ -194,43 +176,20 @@ def run_tests(
     `progress` hears how many copies each block had; `kept` holds the blocks that an interrupted
     run has finished, and takes the others.
     """
-    if permutations.stop_after is not None and len(statistics) * len(questions) > 1:
+    if permutations.stop_after is not None and len(statistics) > 1:
         raise InputError(
             "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
             f"{len(statistics)} of them."
         )
-    asked = [_Asked(one, fitted, statistics, permutations.seed) for one in questions]
+    evaluation = evaluation_of(questions, fitted, statistics, permutations)
     start = time.process_time()
-    nulls = _null_values(asked, fitted, permutations, progress, kept)
-    shared = (time.process_time() - start) / len(asked)
+    nulls = _null_values(evaluation, permutations, progress, kept)
+    shared = (time.process_time() - start) / len(questions)
+    names = [s.name for s in statistics]
     return [
-        _result(one, null, [s.name for s in statistics], permutations, shared)
-        for one, null in zip(asked, nulls, strict=True)
+        _result(one, k, evaluation, fitted, nulls[k], names, permutations, shared)
+        for k, one in enumerate(questions)
     ]
-
-
-class _Asked:
-    """A question bound to its statistics and to its view of the copies."""
-
-    def __init__(
-        self, question: Question, fitted: FittedCopies, statistics: list[Statistic], seed: int
-    ) -> None:
-        start = time.process_time()
-        self.table = question.tested or question.table
-        view = fitted if question.rows is None else fitted.limited_to(question.rows)
-        within = fitted.sampler.within_outcome
-        self.bound = [s.bind(question.table, within_outcome=within, seed=seed) for s in statistics]
-        self.local = view.sampler.local
-        self.fitted = view
-        outcome = self.table.require_outcome()
-        self.check = CopyCheck(outcome, self.table.attributes, view, seed)
-        identity = np.arange(len(self.table))[None, :]
-        self.observed = np.array([one(identity)[0] for one in self.bound])
-        self.seconds = time.process_time() - start
-
-    def values(self, block: Index) -> Array:
-        rows = self.local(block)
-        return np.column_stack([one(rows) for one in self.bound])
 
 
 def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
@@ -246,55 +205,74 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
 
 
 def _null_values(
-    asked: list[_Asked], fitted: FittedCopies, permutations: Permutations,
+    evaluation: Evaluation, permutations: Permutations,
     progress: Callable[[int], None] | None, kept: Kept | None,
 ) -> list[Array]:  # fmt: skip
     """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
-    sampler = fitted.sampler
-    batch = permutations.batch_for(sampler.n)
-    stop = permutations.stop_after
-    ranges = [
-        range(start, min(start + batch, permutations.n))
-        for start in range(0, permutations.n, batch)
-    ]
-    if permutations.n_jobs != 1 and stop is None:
-        blocks = _in_parallel(asked, sampler.block, ranges, permutations.n_jobs, kept)
+    if permutations.stop_after is not None:
+        return _until_reached(evaluation, permutations, permutations.stop_after, progress, kept)
+    ranges = _ranges(permutations.n, evaluation.batch)
+    if permutations.n_jobs != 1:
+        blocks = _in_parallel(evaluation, ranges, permutations.n_jobs, kept)
         return [np.vstack(parts) for parts in zip(*blocks, strict=True)]
-    values: list[list[Array]] = []
-    reached = 0
+    everything = range(len(evaluation.observed))
+    values = []
     for numbers in ranges:
-        finished = None if kept is None else kept.get(numbers)
-        if finished is None:
-            block = sampler.block(numbers)
-            for one in asked:
-                one.check.see(numbers, one.local(block))
-            finished = [one.values(block) for one in asked]
-            if kept is not None:
-                kept.put(numbers, finished)
-        values.append(finished)
+        values.append(_seen(evaluation, numbers, everything, kept))
         if progress is not None:
             progress(len(numbers))
-        if stop is not None:
-            part = values[-1][0]
-            hits = reached + np.cumsum(_reaches(part[:, 0], asked[0].observed[0]))
-            if hits[-1] >= stop:
-                values[-1][0] = part[: int(np.argmax(hits >= stop)) + 1]
-                break
-            reached = int(hits[-1])
     return [np.vstack(blocks) for blocks in zip(*values, strict=True)]
 
 
+def _ranges(count: int, batch: int) -> list[range]:
+    return [range(start, min(start + batch, count)) for start in range(0, count, batch)]
+
+
+def _seen(
+    evaluation: Evaluation, numbers: range, asked: Sequence[int], kept: Kept | None
+) -> list[Array]:
+    finished = None if kept is None else kept.get(numbers)
+    if finished is None:
+        finished = evaluation.see(numbers, asked)
+        if kept is not None:
+            kept.put(numbers, finished)
+    return finished
+
+
+def _until_reached(
+    evaluation: Evaluation, permutations: Permutations, stop: int,
+    progress: Callable[[int], None] | None, kept: Kept | None,
+) -> list[Array]:  # fmt: skip
+    """Every question until `stop` copies have reached its data; the others go on."""
+    observed = evaluation.observed
+    values: list[list[Array]] = [[] for _ in observed]
+    reached = [0] * len(observed)
+    open_ones = list(range(len(observed)))
+    for numbers in _ranges(permutations.n, min(stop, evaluation.batch)):
+        parts = _seen(evaluation, numbers, open_ones, kept)
+        for k, part in zip(open_ones, parts, strict=True):
+            hits = reached[k] + np.cumsum(reaches(part[:, 0], observed[k][0]))
+            reached[k] = int(hits[-1])
+            last = int(np.argmax(hits >= stop)) + 1 if reached[k] >= stop else len(part)
+            values[k].append(part[:last])
+        open_ones = [k for k in open_ones if reached[k] < stop]
+        if progress is not None:
+            progress(len(numbers))
+        if not open_ones:
+            break
+    return [np.vstack(parts) for parts in values]
+
+
 def _in_parallel(
-    asked: list[_Asked], block: Any, ranges: list[range], jobs: int, kept: Kept | None
+    evaluation: Evaluation, ranges: list[range], jobs: int, kept: Kept | None
 ) -> list[list[Array]]:
     """The values of all blocks, in order; those that are kept are not drawn again."""
     from joblib import Parallel, delayed
 
     finished = {numbers: None if kept is None else kept.get(numbers) for numbers in ranges}
     missing = [numbers for numbers, values in finished.items() if values is None]
-    work = [(one.bound, one.local) for one in asked]
     drawn = Parallel(n_jobs=jobs, return_as="generator")(
-        delayed(_evaluate)(work, block, numbers) for numbers in missing
+        delayed(evaluation.values)(numbers) for numbers in missing
     )
     for numbers, values in zip(missing, drawn, strict=True):
         finished[numbers] = values
@@ -303,34 +281,30 @@ def _in_parallel(
     return [values for values in finished.values() if values is not None]
 
 
-def _evaluate(work: list[tuple[list[Bound], Any]], block: Any, numbers: range) -> list[Array]:
-    rows: Index = block(numbers)
-    return [np.column_stack([one(local(rows)) for one in bound]) for bound, local in work]
-
-
-def _reaches(values: Array, observed: float) -> Any:
+def reaches(values: Array, observed: float) -> Any:
     """Copies at least as large as the data, up to rounding."""
     return values >= observed - 1e-12 * max(1.0, abs(observed))
 
 
 def _result(
-    asked: _Asked, null: Array, names: list[str], permutations: Permutations, shared: float
-) -> TestResult:
-    observed, table, fitted = asked.observed, asked.table, asked.fitted
+    question: Question, number: int, evaluation: Evaluation, fitted: FittedCopies, null: Array,
+    names: list[str], permutations: Permutations, shared: float,
+) -> TestResult:  # fmt: skip
+    observed, table = evaluation.observed[number], question.tested or question.table
     drawn = len(null)
     parts = {
-        name: float((1 + _reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
+        name: float((1 + reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
         for k, name in enumerate(names)
     }
     if len(names) > 1:
-        value, values = _smallest_p(observed, null)
+        value, values = smallest_p(observed, null)
         name = f"-log10 of the smallest p of {', '.join(names)}"
     else:
         value, values, name = float(observed[0]), null[:, 0], names[0]
-    exceed = int(_reaches(values, value).sum())
+    exceed = int(reaches(values, value).sum())
     stopped = permutations.stop_after is not None and drawn < permutations.n
     p = exceed / drawn if stopped else (1 + exceed) / (drawn + 1)
-    diagnostics = asked.check.diagnostics()
+    diagnostics = evaluation.diagnostics(number)
     reason = None if diagnostics.trustworthy else diagnostics.because
     if len(table) < FEWEST_ROWS:
         reason = f"{len(table)} rows are too few; at least {FEWEST_ROWS} are needed"
@@ -339,15 +313,15 @@ def _result(
     if reason is not None and (diagnostics.moved == 0 or len(table) < FEWEST_ROWS):
         p = float("nan")
     return TestResult(
-        value, float(p), _interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
+        value, float(p), p_interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
         name, len(table), fitted.density,
         fitted.scores, diagnostics, reason, permutations,
-        {"fit": asked.seconds, "copies and statistics": shared},
+        {"fit": evaluation.seconds(number), "copies and statistics": shared},
         parts if len(names) > 1 else {},
     )  # fmt: skip
 
 
-def _smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
+def smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
     """−log10 of the smallest p-value over the statistics, for the data and every copy alike."""
     from scipy.stats import rankdata
 
@@ -357,7 +331,7 @@ def _smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
     return float(smallest[0]), smallest[1:]
 
 
-def _interval(exceed: int, drawn: int) -> tuple[float, float]:
+def p_interval(exceed: int, drawn: int) -> tuple[float, float]:
     from scipy.stats import beta
 
     low = 0.0 if exceed == 0 else float(beta.ppf(0.025, exceed, drawn - exceed + 1))

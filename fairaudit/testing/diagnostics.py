@@ -15,7 +15,15 @@ from fairaudit.kernels import Array, Index, median_distance
 from fairaudit.permute.base import FittedCopies, gathered, stream
 from fairaudit.testing.permutations import Permutations
 
-__all__ = ["CopyCheck", "Diagnostics"]
+__all__ = [
+    "CHECKED_COPIES",
+    "CopyCheck",
+    "Diagnostics",
+    "exact_diagnostics",
+    "exchangeable",
+    "fitted_diagnostics",
+    "pit_check",
+]
 
 #: A valid audit fails the copy check with this probability.
 CHECK_LEVEL = 0.01
@@ -104,45 +112,60 @@ class CopyCheck:
             start = len(self.moved)
             numbers = range(start, min(start + batch, CHECKED_COPIES))
             self.see(numbers, self.copies.sampler.block(numbers))
-        check = self._check() if self.fitted else None
+        check = exchangeable(np.array(self.products)) if self.fitted else None
         pit = None
         if self.fitted and self.copies.pit is not None:
-            pit = _pit_check(self.copies.pit)
+            pit = pit_check(self.copies.pit)
         moved, distinct = float(np.mean(self.moved)), len(self.distinct) - 1
-        problem = None
-        if moved == 0:
-            problem = "no copy differs from the data: nothing can be exchanged given the outcome"
-        elif distinct < FEWEST_DISTINCT:
-            problem = f"only {distinct} different copies are possible"
-        elif check is not None and check <= CHECK_LEVEL:
-            problem = (
-                f"copies of (A, Y) can be told from the data (p = {check:.2g}): "
-                "the density of the outcome given the attributes does not fit"
-            )
-        elif pit is not None and pit <= PIT_LEVEL:
-            problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
-        fine = (
-            "copies cannot be told from the data"
-            if self.fitted
-            else "nothing was estimated: copies are exact"
+        if not self.fitted:
+            return exact_diagnostics(moved, distinct)
+        return fitted_diagnostics(moved, distinct, check, pit)
+
+
+def exchangeable(values: Array) -> float:
+    """p-value that the first row (the data) is exchangeable with the others (the copies)."""
+    spread = values.std(axis=0)
+    if not (spread > 0).any():  # the outcome has one value here: copies cannot differ
+        return 1.0
+    z = (values - values.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+    ps = [
+        np.mean(score >= score[0] * (1 - 1e-12))
+        for score in (np.abs(z).max(axis=1), (z**2).mean(axis=1))
+    ]
+    return float(min(1.0, 2 * min(ps)))
+
+
+def exact_diagnostics(moved: float, distinct: int) -> Diagnostics:
+    """Of copies for which nothing was estimated."""
+    return _judged(moved, distinct, None, None, "nothing was estimated: copies are exact")
+
+
+def fitted_diagnostics(
+    moved: float, distinct: int, check: float | None, pit: float | None
+) -> Diagnostics:
+    """Of copies by an estimated density."""
+    return _judged(moved, distinct, check, pit, "copies cannot be told from the data")
+
+
+def _judged(
+    moved: float, distinct: int, check: float | None, pit: float | None, fine: str
+) -> Diagnostics:
+    problem = None
+    if moved == 0:
+        problem = "no copy differs from the data: nothing can be exchanged given the outcome"
+    elif distinct < FEWEST_DISTINCT:
+        problem = f"only {distinct} different copies are possible"
+    elif check is not None and check <= CHECK_LEVEL:
+        problem = (
+            f"copies of (A, Y) can be told from the data (p = {check:.2g}): "
+            "the density of the outcome given the attributes does not fit"
         )
-        return Diagnostics(check, pit, moved, distinct, problem is None, problem or fine)
-
-    def _check(self) -> float:
-        """Exchangeability of the first row (the data) with the others (the copies)."""
-        values = np.array(self.products)
-        spread = values.std(axis=0)
-        if not (spread > 0).any():  # the outcome has one value here: copies cannot differ
-            return 1.0
-        z = (values - values.mean(axis=0))[:, spread > 0] / spread[spread > 0]
-        ps = [
-            np.mean(score >= score[0] * (1 - 1e-12))
-            for score in (np.abs(z).max(axis=1), (z**2).mean(axis=1))
-        ]
-        return float(min(1.0, 2 * min(ps)))
+    elif pit is not None and pit <= PIT_LEVEL:
+        problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
+    return Diagnostics(check, pit, moved, distinct, problem is None, problem or fine)
 
 
-def _pit_check(pit: Array) -> float:
+def pit_check(pit: Array) -> float:
     """Uniform as a whole (Kolmogorov–Smirnov) and in its tails (D'Agostino–Pearson), doubled.
 
     A deviation that is too small to matter for the copies counts as none, however many rows there

@@ -1,0 +1,215 @@
+"""KPC from sums over cells of equal (outcome, attributes): what makes large tables with ties cheap.
+
+T(Y, A) sees the predictions only through the sums of their kernel features over the cells. A copy
+within classes moves rows between the cells of a class, so that all questions of an audit are
+answered by one matrix of sums per copy: attributes alone are coarser cells, classes some of the
+cells. Sums of parts of the table add up to those of the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairaudit.attributes import Cells, cells_of, encode
+from fairaudit.columns import Column
+from fairaudit.kernels import Array, FeatureMap, Index
+from fairaudit.neighbours import cell_graph
+
+__all__ = [
+    "POOR",
+    "CellFeatures",
+    "CellKPC",
+    "CellQuestion",
+    "CellSpace",
+    "add_sums",
+    "worth_cells",
+]
+
+POOR = 1e-10  # features that leave out more of a kernel than this are not used
+_FEWEST_ROWS = 1 << 15  # below, the rows themselves are quick enough
+_ROWS_PER_CELL = 8
+_CHUNK = 1 << 16  # rows whose features are summed at once: they stay in the cache
+
+
+def worth_cells(rows: int, cells: int) -> bool:
+    """Whether rows are many and tied."""
+    return rows >= _FEWEST_ROWS and cells * _ROWS_PER_CELL <= rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellSpace:
+    """The cells, sorted by outcome: columns with one entry per cell, and rows per cell."""
+
+    outcome: Column
+    attributes: tuple[Column, ...]
+    counts: Index
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @classmethod
+    def of(cls, outcome: Column, attributes: Sequence[Column]) -> tuple[CellSpace, Index]:
+        """The cells of a table, and the cell of every row."""
+        cells = cells_of((outcome, *attributes), len(outcome))
+        codes = np.column_stack([c.codes[cells.first] for c in (outcome, *attributes)])
+        order = np.lexsort(codes.T[::-1])
+        first = cells.first[order]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        columns = [_at(column, first) for column in (outcome, *attributes)]
+        return cls(columns[0], tuple(columns[1:]), cells.counts[order]), place[cells.of_row]
+
+
+def _at(column: Column, rows: Index) -> Column:
+    """The column at these rows; all levels stay."""
+    numeric = None if column.numeric is None else column.numeric[rows]
+    return replace(column, codes=column.codes[rows], numeric=numeric)
+
+
+def _points(columns: Sequence[Column], counts: Index) -> Array:
+    """One point per cell, on the scale of all rows."""
+    parts = []
+    for column in columns:
+        if column.kind.is_categorical or column.numeric is None:
+            parts.append(encode((column,)))
+            continue
+        values = column.numeric / (float(np.abs(column.numeric).max()) or 1.0)
+        centred = values - np.average(values, weights=counts)
+        spread = float(np.sqrt(np.average(centred**2, weights=counts)))
+        parts.append((centred / (spread if spread > 0 else 1.0))[:, None])
+    return np.hstack(parts)
+
+
+class CellQuestion:
+    """KPC of some attributes, in all rows or in one outcome class.
+
+    Parameters
+    ----------
+    space : CellSpace
+    names : sequence of str
+        Attributes; none gives T(Y) alone.
+    of_class : int or None
+        Code of the outcome class.
+    knn : int
+    """
+
+    def __init__(
+        self, space: CellSpace, names: Sequence[str], of_class: int | None, knn: int
+    ) -> None:
+        from scipy.sparse import csr_array
+
+        inside = np.arange(len(space))
+        if of_class is not None:
+            inside = np.flatnonzero(space.outcome.codes == of_class)
+        chosen = (space.outcome, *(c for c in space.attributes if c.name in names))
+        columns = [_at(column, inside) for column in chosen]
+        weights = space.counts[inside]
+        cells = cells_of(columns, len(inside))
+        counts = np.bincount(cells.of_row, weights).astype(np.intp)
+        points = _points(columns, weights)[cells.first]
+        graph = cell_graph(points, Cells(cells.of_row, cells.first, counts), knn)
+        shape = (len(counts), len(space))
+        self.n = int(counts.sum())
+        self.knn = knn
+        self.of_class = of_class
+        self.counts = counts
+        self.classes = columns[0].codes[cells.first]
+        self.gather = csr_array((np.ones(len(inside)), (cells.of_row, inside)), shape=shape)
+        self.within = graph.within
+        self.between = csr_array(
+            (graph.weight, (graph.source, graph.target)), shape=(len(counts),) * 2
+        )
+
+    def mean_kernel(self, sums: Array) -> float:
+        """T from the sums over cells; the last column holds the squared norms."""
+        own = self.gather @ sums
+        features, norms = own[:, :-1], own[:, -1]
+        total = float(self.within @ (np.einsum("gr,gr->g", features, features) - norms))
+        if self.between.nnz:
+            total += float((features * (self.between @ features)).sum())
+        return total / self.n
+
+    def diagonal(self, sums: Array) -> float:
+        """Mean of k(u, u)."""
+        return float((self.gather @ sums[:, -1]).sum()) / self.n
+
+    def log_copies(self) -> float:
+        """Logarithm of the number of different copies."""
+        from scipy.special import gammaln
+
+        of_class = np.bincount(self.classes, self.counts)
+        return float(gammaln(of_class + 1).sum() - gammaln(self.counts + 1.0).sum())
+
+    def moved(self) -> float:
+        """Share of rows whose attributes differ in a copy, on average."""
+        of_class = np.bincount(self.classes, self.counts)
+        stay = (self.counts / of_class[self.classes]) @ self.counts
+        return float(1 - stay / self.n)
+
+
+class CellKPC:
+    """A question's statistic: (T(Y, Ã) − T(Y)) / (k̄ − T(Y)) from the sums of a copy."""
+
+    def __init__(self, question: CellQuestion, alone: CellQuestion, observed: Array) -> None:
+        self.question = question
+        self.alone = alone.mean_kernel(observed)
+        self.left = question.diagonal(observed) - self.alone
+
+    def value(self, sums: Array) -> float:
+        if self.left <= 1e-12:
+            return 0.0
+        return (self.question.mean_kernel(sums) - self.alone) / self.left
+
+
+class CellFeatures:
+    """Kernel features of predictions: of the kernel for all rows, then of that of their class.
+
+    Each has a last column with the squared norms.
+    """
+
+    def __init__(self, whole: FeatureMap, of_class: Sequence[FeatureMap | None]) -> None:
+        self.whole, self.of_class = whole, of_class
+        self.split = whole.rank + 1
+        ranks = [one.rank + 1 for one in of_class if one is not None]
+        self.width = self.split + max(ranks, default=0)
+
+    def __call__(self, u: Array, code: int) -> Array:
+        result = np.zeros((len(u), self.width))
+        _fill(result[:, : self.split], self.whole(u))
+        own = self.of_class[code] if self.of_class else None
+        if own is not None:
+            _fill(result[:, self.split :], own(u))
+        return result
+
+    def part(self, of_class: int | None) -> slice:
+        """The columns for all rows, or for a class."""
+        return slice(0, self.split) if of_class is None else slice(self.split, self.width)
+
+
+def _fill(result: Array, features: Array) -> None:
+    result[:, : features.shape[1]] = features
+    result[:, -1] = np.einsum("nr,nr->n", features, features)
+
+
+def add_sums(total: Array, cells: Index, features: Array) -> None:
+    """Add the features of rows to their cells, copy by copy.
+
+    Parameters
+    ----------
+    total : array, copies × cells × width
+        Is added to.
+    cells : int array, copies × rows
+    features : array, rows × width
+    """
+    from scipy.sparse import csc_array
+
+    for at in range(0, len(features), _CHUNK):
+        some = features[at : at + _CHUNK]
+        ones, pointer = np.ones(len(some)), np.arange(len(some) + 1, dtype=np.int32)
+        for copy, cell in enumerate(cells):
+            place = cell[at : at + _CHUNK].astype(np.int32)
+            members = csc_array((ones, place, pointer), shape=(total.shape[1], len(some)))
+            total[copy] += members @ some

@@ -1,0 +1,327 @@
+"""How the statistics of the questions are computed on copies: row by row, or from cells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairaudit.cells import (
+    POOR,
+    CellFeatures,
+    CellKPC,
+    CellQuestion,
+    CellSpace,
+    add_sums,
+    worth_cells,
+)
+from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_candidates
+from fairaudit.permute.base import FittedCopies, stream
+from fairaudit.permute.within import WithinOutcome
+from fairaudit.table import AuditTable
+from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, Diagnostics, exact_diagnostics
+from fairaudit.testing.neighbour_statistics import KPCStatistic, default_knn
+from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.statistic import Statistic
+
+__all__ = ["Evaluation", "Question", "evaluation_of"]
+
+_MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
+_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the copies.
+
+    Attributes
+    ----------
+    table : AuditTable
+        The prediction, the outcome and the attributes that the statistic sees.
+    rows : int array, optional
+        The rows of the copies' table that `table` consists of; they must exchange attributes
+        among themselves only. Default: all.
+    tested : AuditTable, optional
+        The rows of `table` that are permuted, where a statistic keeps some for fitting.
+    """
+
+    table: AuditTable
+    rows: Index | None = None
+    tested: AuditTable | None = None
+
+
+class Evaluation(Protocol):
+    """The questions, bound to their statistics and to the copies.
+
+    Attributes
+    ----------
+    observed : list of arrays
+        Per question the statistics of the data.
+    batch : int
+        Copies that are evaluated at once.
+    """
+
+    observed: list[Array]
+    batch: int
+
+    def values(self, numbers: range) -> list[Array]:
+        """Per question the statistics of these copies, one row per copy."""
+        ...
+
+    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+        """The same for some questions; the copies are looked at by the diagnostics too."""
+        ...
+
+    def diagnostics(self, question: int) -> Diagnostics: ...
+
+    def looked(self, question: int) -> tuple[float, Array | None]:
+        """Share of rows moved by the copies seen, and what the check of copies compares."""
+        ...
+
+    def seconds(self, question: int) -> float:
+        """CPU that binding the question took."""
+        ...
+
+
+def evaluation_of(
+    questions: Sequence[Question],
+    fitted: FittedCopies,
+    statistics: list[Statistic],
+    permutations: Permutations,
+) -> Evaluation:
+    """By cells where rows are many and tied, otherwise by rows."""
+    return CellEvaluation.of(questions, fitted, statistics, permutations) or RowEvaluation(
+        questions, fitted, statistics, permutations
+    )
+
+
+class RowEvaluation:
+    """Copies are row numbers, and every statistic has its own way with them."""
+
+    def __init__(
+        self,
+        questions: Sequence[Question],
+        fitted: FittedCopies,
+        statistics: list[Statistic],
+        permutations: Permutations,
+    ) -> None:
+        self.block = fitted.sampler.block
+        self.batch = permutations.batch_for(fitted.sampler.n)
+        self.asked = [_Bound(one, fitted, statistics, permutations.seed) for one in questions]
+        self.observed = [one.observed for one in self.asked]
+
+    def values(self, numbers: range) -> list[Array]:
+        block = self.block(numbers)
+        return [one.values(block) for one in self.asked]
+
+    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+        block = self.block(numbers)
+        chosen = [self.asked[k] for k in asked]
+        for one in chosen:
+            one.check.see(numbers, one.local(block))
+        return [one.values(block) for one in chosen]
+
+    def diagnostics(self, question: int) -> Diagnostics:
+        return self.asked[question].check.diagnostics()
+
+    def looked(self, question: int) -> tuple[float, Array | None]:
+        check = self.asked[question].check
+        return float(np.mean(check.moved)), np.array(check.products) if check.products else None
+
+    def seconds(self, question: int) -> float:
+        return self.asked[question].seconds
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For other processes: what they need to evaluate, without the diagnostics."""
+        return {"block": self.block, "asked": [one.without_check() for one in self.asked]}
+
+
+class _Bound:
+    """A question bound to its statistics and to its view of the copies."""
+
+    def __init__(
+        self, question: Question, fitted: FittedCopies, statistics: list[Statistic], seed: int
+    ) -> None:
+        start = time.process_time()
+        table = question.tested or question.table
+        view = fitted if question.rows is None else fitted.limited_to(question.rows)
+        within = fitted.sampler.within_outcome
+        self.bound = [s.bind(question.table, within_outcome=within, seed=seed) for s in statistics]
+        self.local = view.sampler.local
+        self.check = CopyCheck(table.require_outcome(), table.attributes, view, seed)
+        identity = np.arange(len(table))[None, :]
+        self.observed = np.array([one(identity)[0] for one in self.bound])
+        self.seconds = time.process_time() - start
+
+    def values(self, block: Index) -> Array:
+        rows = self.local(block)
+        return np.column_stack([one(rows) for one in self.bound])
+
+    def without_check(self) -> _Bound:
+        result = object.__new__(_Bound)
+        result.bound, result.local = self.bound, self.local
+        return result
+
+
+class CellEvaluation:
+    """KPC within classes, from the sums of kernel features over cells of equal rows.
+
+    The copies are those of `WithinOutcome`, drawn as cells of rows instead of numbers of rows.
+    Features of all rows are kept if they take less than half of the memory that was allowed, and
+    computed again for every batch of copies otherwise.
+    """
+
+    def __init__(
+        self,
+        sampler: WithinOutcome,
+        space: CellSpace,
+        cells: Index,
+        asked: list[CellQuestion],
+        prediction: Array,
+        maps: CellFeatures,
+        permutations: Permutations,
+    ) -> None:
+        start = time.process_time()
+        self.seed, self.space, self.maps = permutations.seed, space, maps
+        small = np.min_scalar_type(len(space) - 1)
+        members = [rows[:, 0] for rows in sampler.strata]
+        self.cells = [cells[rows].astype(small) for rows in members]
+        self.prediction = [prediction[rows] for rows in members]
+        memory = permutations.memory or _MEMORY
+        width = 8 * maps.width
+        self.kept: list[Array] | None = None
+        if width * sampler.n <= memory // 2:
+            self.kept = [maps(u, code) for code, u in enumerate(self.prediction)]
+        per_copy = small.itemsize * sampler.n + width * len(space)
+        left = memory // (2 if self.kept is None else 8)
+        self.batch = permutations.batch or max(1, min(64, left // per_copy))
+        sums = self._sums([one[None, :] for one in self.cells])[0]
+        self.asked = []
+        for one in asked:
+            part = sums[:, maps.part(one.of_class)]
+            alone = CellQuestion(space, (), one.of_class, one.knn)
+            self.asked.append(CellKPC(one, alone, part))
+        self.observed = self._answers(sums[None])
+        self.observed = [value[0] for value in self.observed]
+        self.spent = (time.process_time() - start) / len(asked)
+
+    @classmethod
+    def of(
+        cls,
+        questions: Sequence[Question],
+        fitted: FittedCopies,
+        statistics: list[Statistic],
+        permutations: Permutations,
+    ) -> CellEvaluation | None:
+        """None where rows are few or hardly tied, or the statistic is another."""
+        sampler, table = fitted.sampler, questions[0].table
+        statistic = statistics[0]
+        if not isinstance(sampler, WithinOutcome) or not isinstance(statistic, KPCStatistic):
+            return None
+        fits = (
+            len(table) == sampler.n
+            and worth_cells(sampler.n, 1)
+            and all(rows.shape[1] == 1 for rows in sampler.strata)
+            and len(statistics) == 1
+            and (statistic.ties, statistic.how) == ("average", "standard")
+            and all(one.tested is None for one in questions)
+        )
+        if not fits:
+            return None
+        table.require_varying_prediction()
+        space, cells = CellSpace.of(table.require_outcome(), table.attributes)
+        if not worth_cells(sampler.n, len(space)):
+            return None
+        asked = [_cell_question(one, space, statistic) for one in questions]
+        known = [one for one in asked if one is not None]
+        if len(known) < len(asked) or any(one.log_copies() < _MANY_COPIES for one in known):
+            return None
+        prediction = table.prediction.matrix()
+        maps = _feature_maps(known, prediction, table.require_outcome().codes)
+        if maps is None:
+            return None
+        return cls(sampler, space, cells, known, prediction, maps, permutations)
+
+    def values(self, numbers: range) -> list[Array]:
+        copies = [np.empty((len(numbers), len(one)), one.dtype) for one in self.cells]
+        for place, number in enumerate(numbers):
+            rng = stream(self.seed, 1, number)
+            for drawn, cells in zip(copies, self.cells, strict=True):
+                drawn[place] = rng.permutation(cells)
+        return self._answers(self._sums(copies))
+
+    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+        values = self.values(numbers)
+        return [values[k] for k in asked]
+
+    def _sums(self, copies: list[Any]) -> Array:
+        """copies × cells × features"""
+        total = np.zeros((len(copies[0]), len(self.space), self.maps.width))
+        for code, (cells, u) in enumerate(zip(copies, self.prediction, strict=True)):
+            if self.kept is not None:
+                add_sums(total, cells, self.kept[code])
+                continue
+            for at in range(0, len(u), step := 1 << 18):
+                some = slice(at, at + step)
+                add_sums(total, cells[:, some], self.maps(u[some], code))
+        return total
+
+    def _answers(self, sums: Array) -> list[Array]:
+        return [
+            np.array([[one.value(copy[:, self.maps.part(one.question.of_class)])] for copy in sums])
+            for one in self.asked
+        ]
+
+    def diagnostics(self, question: int) -> Diagnostics:
+        # so many copies are possible that no two of those drawn are alike
+        moved = self.asked[question].question.moved()
+        return exact_diagnostics(moved, CHECKED_COPIES)
+
+    def looked(self, question: int) -> tuple[float, Array | None]:
+        return self.asked[question].question.moved(), None
+
+    def seconds(self, question: int) -> float:
+        return self.spent
+
+
+def _cell_question(
+    question: Question, space: CellSpace, statistic: KPCStatistic
+) -> CellQuestion | None:
+    """The question over cells; None where its rows are not one class or all."""
+    table = question.table
+    names = [column.name for column in table.attributes]
+    known = {column.name for column in space.attributes}
+    of_class = None
+    if question.rows is not None:
+        outcome = table.require_outcome()
+        codes = np.flatnonzero(space.outcome.levels == outcome.levels[0])
+        if len(outcome.levels) > 1 or len(codes) != 1:
+            return None
+        of_class = int(codes[0])
+        if len(table) != space.counts[space.outcome.codes == of_class].sum():
+            return None
+    if not known.issuperset(names):
+        return None
+    knn = statistic.knn or default_knn(len(table))
+    return CellQuestion(space, names, of_class, knn) if knn < len(table) else None
+
+
+def _feature_maps(
+    asked: list[CellQuestion], prediction: Array, codes: Index
+) -> CellFeatures | None:
+    """Kernels with the median bandwidth of the rows they are for; None where features are poor."""
+
+    def made(u: Array) -> FeatureMap:
+        return FeatureMap(kernel_named("rbf", u)[0], landmark_candidates(u))
+
+    classes = {one.of_class for one in asked if one.of_class is not None}
+    of_class = [
+        made(prediction[codes == code]) if code in classes else None
+        for code in range(int(codes.max()) + 1)
+    ]
+    maps = CellFeatures(made(prediction), of_class)
+    used = [maps.whole, *(one for one in of_class if one is not None)]
+    return maps if all(one.residual <= POOR for one in used) else None

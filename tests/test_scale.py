@@ -1,0 +1,205 @@
+"""Large tables: cells, columns of Parquet, memory, and as many copies as needed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairaudit as fa
+from fairaudit import cells
+from fairaudit.testing.permutations import Permutations
+from fairaudit_cli.main import main
+
+
+def people(n, seed=0, classes=2, effect=0.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    frame = pd.DataFrame(
+        {
+            "race": rng.choice(list("abcde"), n, p=[0.7, 0.2, 0.07, 0.029, 0.001]),
+            "sex": rng.choice(["f", "m"], n),
+            "age": rng.integers(18, 90, n),
+        }
+    )
+    score = rng.normal(size=n) + y + effect * (frame["sex"] == "m")
+    return score.to_numpy(), y, frame
+
+
+@pytest.fixture
+def by_cells_from(monkeypatch):
+    return lambda rows: monkeypatch.setattr(cells, "_FEWEST_ROWS", rows)
+
+
+@pytest.mark.parametrize("form", ["scores", "labels", "three classes"])
+def test_cells_give_the_numbers_of_rows(form, by_cells_from):
+    score, y, frame = people(12_000, classes=3 if form == "three classes" else 2)
+    prediction = (score > 0.5).astype(int) if form == "labels" else score
+    results = []
+    for fewest in (1, 10**9):
+        by_cells_from(fewest)
+        results.append(
+            fa.audit(
+                predictions=prediction,
+                outcome=y,
+                sensitive=frame,
+                pairs=[("race", "sex")],
+                permutations=fa.Permutations(n=39, seed=3),
+            )
+        )
+    by_cells, by_rows = results
+    for one, other in zip(by_cells.findings, by_rows.findings, strict=True):
+        assert one.name == other.name
+        assert one.value == pytest.approx(other.value, abs=1e-9)
+        assert one.kpc == pytest.approx(other.kpc, abs=1e-9)
+        assert one.p_value == other.p_value
+    assert by_cells.null == pytest.approx(by_rows.null, abs=1e-9)
+    assert by_cells.quality.moved == pytest.approx(by_rows.quality.moved, abs=2e-3)
+
+
+def test_memory_and_jobs_change_no_number(by_cells_from):
+    by_cells_from(1)
+    score, y, frame = people(12_000)
+    values = [
+        fa.equalized_odds_test(score, y, frame, permutations=Permutations(n=9, **options)).null
+        for options in ({}, {"memory": 200_000}, {"n_jobs": 2}, {"batch": 2})
+    ]
+    for other in values[1:]:
+        assert other == pytest.approx(values[0], abs=1e-12)
+
+
+def test_cells_with_few_copies_are_left_to_the_rows(by_cells_from):
+    by_cells_from(1)
+    n = 4_000
+    rng = np.random.default_rng(0)
+    rare = np.zeros(n, dtype=int)
+    rare[:1] = 1
+    y = np.zeros(n, dtype=int)
+    y[:1] = 1  # nothing can be exchanged: the one person is a class of their own
+    result = fa.equalized_odds_test(rng.normal(size=n), y, {"rare": rare})
+    assert np.isnan(result.p_value)
+    assert "nothing can be exchanged" in result.inconclusive
+
+
+def test_each_question_stops_by_itself():
+    score, y, frame = people(3_000, effect=0.4)
+    plan = Permutations.auto(0.05, seed=1)
+    result = fa.audit(predictions=score, outcome=y, sensitive=frame, permutations=plan)
+    drawn = {one.name: one for one in result.findings}
+    full = fa.audit(
+        predictions=score, outcome=y, sensitive=frame,
+        permutations=replace(plan, stop_after=None),
+    )  # fmt: skip
+    assert drawn["sex"].copies == drawn["race, sex, age"].copies == 999
+    assert drawn["sex"].p_value == 0.001
+    assert 20 <= drawn["race"].copies < 999
+    assert drawn["race"].p_value == 20 / drawn["race"].copies
+    values = np.array(full.null)
+    assert result.null == tuple(values[: len(result.null)])
+    note = next(note for note in result.notes if note.startswith("Copies as needed"))
+    assert f"race ({drawn['race'].copies})" in note
+    assert "all 999 were drawn: race, sex, age, sex" in note
+
+
+def test_stopping_early_keeps_the_level():
+    """p = h / copies has P(p ≤ 0.1) ≤ 0.1 when the data are one more copy."""
+    from fairaudit.testing import core
+
+    rng = np.random.default_rng(0)
+
+    class Uniform:
+        batch = 7
+
+        def __init__(self):
+            self.observed = [rng.random(1), rng.random(1)]
+
+        def see(self, numbers, asked):
+            return [rng.random((len(numbers), 1)) for _ in asked]
+
+    plan, p = Permutations(n=99, stop_after=5), []
+    for _ in range(2_000):
+        evaluation = Uniform()
+        for observed, null in zip(
+            evaluation.observed, core._null_values(evaluation, plan, None, None), strict=True
+        ):
+            reached = int((null >= observed).sum())
+            p.append(reached / len(null) if len(null) < 99 else (1 + reached) / 100)
+    share = np.mean(np.array(p) <= 0.1)
+    assert 0.07 < share < 0.1 + 4 * np.sqrt(0.09 / len(p))
+
+
+def test_an_early_stop_is_a_verdict_at_any_level():
+    score, y, frame = people(500)
+    result = fa.audit(predictions=score, outcome=y, sensitive=frame, alpha=0.001,
+                      permutations=Permutations.auto(0.001))  # fmt: skip
+    assert result.joint.copies < 999
+    assert str(result.verdict) == "no violation found"
+
+
+@pytest.fixture
+def parquet(tmp_path):
+    score, y, frame = people(2_000, effect=0.5)
+    path = tmp_path / "people.parquet"
+    frame.assign(score=score, y=y, note="x").to_parquet(path)
+    return path
+
+
+def _options(path):
+    return ["test", "--data", str(path), "--predictions", "score", "--outcome", "y",
+            "--sensitive", "race,sex,age", "--permutations", "99", "--json"]  # fmt: skip
+
+
+def test_parquet_is_read_by_column(parquet, capsys, monkeypatch):
+    import pyarrow.parquet
+
+    seen = []
+    read = pyarrow.parquet.ParquetFile.read_row_groups
+
+    def spy(self, groups, columns=None, **options):
+        seen.append(columns)
+        return read(self, groups, columns=columns, **options)
+
+    monkeypatch.setattr(pyarrow.parquet.ParquetFile, "read_row_groups", spy)
+    assert main(_options(parquet)) == 1
+    by_column = capsys.readouterr().out
+    assert seen == [["race", "sex", "age", "score", "y"]]
+    csv = parquet.with_suffix(".csv")
+    pd.read_parquet(parquet).to_csv(csv, index=False)
+    assert main(_options(csv)) == 1
+    import json
+
+    one, other = json.loads(by_column), json.loads(capsys.readouterr().out)
+    assert one["findings"][0]["p_value"] == other["findings"][0]["p_value"]
+    assert one["null"] == other["null"]
+
+
+def test_auto_copies_and_memory_on_the_command_line(parquet, capsys):
+    options = [*_options(parquet)[:-2], "auto", "--memory", "100MB"]
+    assert main(options) == 1
+    assert "Copies as needed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["2", "GB", "two"])
+def test_a_wrong_size_is_refused(parquet, text, capsys):
+    with pytest.raises(SystemExit):
+        main([*_options(parquet), "--memory", text])
+    assert "must be a size such as 2GB" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
+    from fairaudit.auditing import Plan, audit_table
+    from fairaudit.checkpoint import Checkpoint
+    from fairaudit.preparation import Prepared
+    from fairaudit.table import AuditTable
+
+    score, y, frame = people(600)
+    prepared = Prepared(AuditTable.of(score, frame, y), (), (), {})
+    plan = Plan(permutations=Permutations.auto(0.05), with_r=False)
+    path = tmp_path / "run.jsonl"
+    whole = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))
+    lines = path.read_text().splitlines(keepends=True)
+    assert len(lines) > 3
+    path.write_text("".join(lines[:3]))  # the first blocks are done
+    again = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))
+    assert again.null == whole.null
+    assert [one.p_value for one in again.findings] == [one.p_value for one in whole.findings]
