@@ -65,6 +65,8 @@ class Plan:
         Turns scores into labels for the rates.
     with_r : bool
         Show KPC by R where it can be had.
+    locate : bool
+        After a rejection, say where: attributes, subgroups, curves.
     """
 
     alpha: float = 0.05
@@ -77,6 +79,7 @@ class Plan:
     tolerance: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
     with_r: bool = True
+    locate: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -120,6 +123,7 @@ def audit(
     adjust: str = "holm",
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
+    locate: bool = False,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
@@ -146,6 +150,8 @@ def audit(
         Scores at or above it count as the larger class.
     alpha, statistic, density, permutations, adjust, tolerance
         See `Plan`.
+    locate : bool
+        After a rejection, say where: see `AuditResult.localisation`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
     pairs : sequence of pairs of names, or "all"
@@ -192,7 +198,7 @@ def audit(
         alpha=alpha, statistic=statistic, density=density, adjust=adjust,
         permutations=drawn if seed is None else replace(drawn, seed=seed),
         pairs=_pairs(pairs, [column.name for column in table.attributes]),
-        tolerance=dict(tolerance or {}), threshold=threshold,
+        tolerance=dict(tolerance or {}), threshold=threshold, locate=locate,
     )  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
@@ -266,6 +272,11 @@ def audit_table(
     verdict, because = decide(
         findings[0], sizes.values, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance
     )
+    localisation = None
+    if plan.locate:
+        from fairaudit.localisation.locate import locate
+
+        localisation = locate(table, findings[0], plan, hear)
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
         sizes.values, sizes.cells, _quality(gate),
@@ -273,6 +284,7 @@ def audit_table(
         _notes(verdict, findings, sizes, table, plan),
         capsule_of(table, plan, roles, model, data, command),
         time.process_time() - start,
+        localisation=localisation,
     )  # fmt: skip
 
 

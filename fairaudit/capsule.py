@@ -44,7 +44,7 @@ def capsule_of(
         "alpha": plan.alpha, "statistic": _name_of(plan.statistic),
         "density": _name_of(plan.density), "folds": plan.folds, "adjust": plan.adjust,
         "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
-        "threshold": plan.threshold,
+        "threshold": plan.threshold, "locate": plan.locate,
     }  # fmt: skip
     return Capsule(
         _now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
+from fairaudit.localisation.result import Localisation, localisation_from
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -364,6 +365,8 @@ class AuditResult:
     capsule : Capsule
     seconds : float
         CPU of the whole audit.
+    localisation : Localisation or None
+        Where the violation sits; None: not asked for.
     """
 
     verdict: Verdict
@@ -380,6 +383,7 @@ class AuditResult:
     notes: tuple[str, ...]
     capsule: Capsule = field(repr=False)
     seconds: float
+    localisation: Localisation | None = None
 
     @property
     def joint(self) -> Finding:
@@ -443,11 +447,13 @@ class AuditResult:
             outcome=_few_missing(self.table.outcome, fewest),
             attributes=tuple(_few_missing(one, fewest) for one in self.table.attributes),
         )
+        place = None if self.localisation is None else self.localisation.suppressed(fewest)
+        hidden = replace(self, table=table, capsule=capsule, localisation=place)
         if self.cells is None:
-            return replace(self, table=table, capsule=capsule)
+            return hidden
         cells = suppress(self.cells, fewest)
         measures = tuple(of_open_cells(one, cells) for one in self.measures)
-        return replace(self, table=table, cells=cells, measures=measures, capsule=capsule)
+        return replace(hidden, cells=cells, measures=measures)
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""
@@ -558,4 +564,5 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
             model=None if capsule["model"] is None else _made(Source, capsule["model"]),
             data=tuple(_made(Source, one) for one in capsule["data"]),
         ),
+        localisation=localisation_from(record.get("localisation")),
     )  # fmt: skip

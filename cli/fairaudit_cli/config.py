@@ -16,7 +16,7 @@ __all__ = ["KEYS", "with_config"]
 KEYS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
     "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
-    "tolerance", "report", "suppress", "strict",
+    "tolerance", "report", "suppress", "strict", "locate",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
 _LISTS = ("data", "sensitive", "pairs", "report")
@@ -93,8 +93,8 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         value = value if isinstance(value, list) else [value]
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"{path}: {key!r} must be text or a list of texts.")
-    expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool, "alpha": float,
-                "threshold": float}.get(key, list if key in _LISTS else str)  # fmt: skip
+    expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool, "locate": bool,
+                "alpha": float, "threshold": float}.get(key, list if key in _LISTS else str)  # fmt: skip
     if key in ("predictions", "statistic") and isinstance(value, list):
         value = ",".join(map(str, value))
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):

@@ -75,6 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a significant effect within these sizes is a note, as in kpc=0.01,deo=0.1",
     )
     parser.add_argument(
+        "--locate",
+        action="store_true",
+        default=None,
+        help="after a rejection say where: which attribute, subgroup and range (slower)",
+    )
+    parser.add_argument(
         "--report",
         action="append",
         metavar="FILE",
@@ -186,6 +192,7 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     return Plan(
         permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
         pairs=_pairs(args.pairs or (), names),
+        locate=bool(args.locate),
         **{name: value for name, value in given.items() if value is not None},
     )
 

@@ -92,7 +92,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
-        threshold=options["threshold"],
+        threshold=options["threshold"], locate=options.get("locate", False),
         with_r=any(one.key in _ELSEWHERE for one in record.measures),
     )  # fmt: skip
     return Roles(**roles), plan, fewest
