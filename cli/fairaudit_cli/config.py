@@ -94,7 +94,8 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"{path}: {key!r} must be text or a list of texts.")
     expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool, "locate": bool,
-                "alpha": float, "threshold": float}.get(key, list if key in _LISTS else str)  # fmt: skip
+                "alpha": float, "threshold": float,
+                }.get(key, list if key in _LISTS else str)  # fmt: skip
     if key in ("predictions", "statistic") and isinstance(value, list):
         value = ",".join(map(str, value))
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):

@@ -12,7 +12,7 @@ from fairaudit.attributes import cells_of, encode, second_order
 from fairaudit.columns import Column
 from fairaudit.findings import adjusted
 from fairaudit.kernels import Array, Index
-from fairaudit.permute.base import stream
+from fairaudit.permute.base import CopySampler, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.table import AuditTable
 from fairaudit.testing.permutations import Permutations
@@ -93,9 +93,11 @@ def conditional_p(
     score = _centred_products(table, given, strata, exact)
     seed = permutations.seed
     units = None if table.ids is None else table.ids.codes
-    sampler = _Shuffle(strata, seed) if units is None else WithinOutcome(strata, seed, units)
-    if units is not None and sampler.movable == 0:
-        return None, exact, 0.0
+    sampler: CopySampler = _Shuffle(strata, seed)
+    if units is not None:
+        sampler = whole = WithinOutcome(strata, seed, units)
+        if whole.movable == 0:
+            return None, exact, 0.0
     scale = _spread(features, score, strata)
     observed = _largest(features, score, scale)
     reached, drawn = 0, permutations.n
@@ -107,10 +109,13 @@ def conditional_p(
     return (1 + reached) / (drawn + 1), exact, movable
 
 
-class _Shuffle:
-    """Uniform permutations within strata, one sort per copy."""
+class _Shuffle(CopySampler):
+    """Uniform permutations within strata, one sort per copy: fast for very many strata."""
+
+    within_outcome = True
 
     def __init__(self, strata: Index, seed: int) -> None:
+        self.n = len(strata)
         self.strata, self.seed = strata, seed
         self.order = np.argsort(strata, kind="stable")
 

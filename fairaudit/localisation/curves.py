@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from fairaudit.columns import Column
+from fairaudit.columns import Column, Kind, level_text
 from fairaudit.kernels import Array, Index
 from fairaudit.localisation.differences import people_of
 from fairaudit.localisation.result import Curve
@@ -15,84 +15,144 @@ from fairaudit.localisation.scores import Part, parts_of, score_of
 from fairaudit.permute.base import stream
 from fairaudit.table import AuditTable
 
-__all__ = ["FittedCurve", "curves_of"]
+__all__ = ["FittedCurves", "beyond_zero", "curves_of"]
 
 FEWEST = 100  # rows
-GRID = 41
+FEWEST_VALUES = 8
+MOST_GROUPS = 4
+GRID = 41  # places
 DRAWS = 20_000
 _EDGE = 0.02  # share of the rows beyond either end of the curve
 
 
 @dataclass(frozen=True, slots=True)
-class FittedCurve:
-    """A curve, the part of the rows that it belongs to, and p of its being flat."""
+class FittedCurves:
+    """The curves of one number in one part, of all its rows or of every group; p of all flat."""
 
-    curve: Curve
+    attribute: str
+    by: str | None
+    curves: tuple[Curve, ...]
     part: Part
+    rows: int
     people: int
     p_value: float
 
-    def beyond(self) -> list[tuple[int, int, int]]:
-        """Stretches where the band leaves zero out: first and last point, and the furthest."""
-        low, high = np.array(self.curve.low), np.array(self.curve.high)
-        sign = np.where(low > 0, 1, np.where(high < 0, -1, 0))
-        edges = [0, *(np.flatnonzero(np.diff(sign)) + 1), len(sign)]
-        return [
-            (a, b - 1, a + int(np.abs(self.curve.value[a:b]).argmax()))
-            for a, b in pairwise(edges)
-            if sign[a]
-        ]
+
+def beyond_zero(curve: Curve) -> list[tuple[int, int, int]]:
+    """Stretches where the band leaves zero out: first and last point, and the furthest."""
+    low, high = np.array(curve.low), np.array(curve.high)
+    sign = np.where(low > 0, 1, np.where(high < 0, -1, 0))
+    edges = [0, *(np.flatnonzero(np.diff(sign)) + 1), len(sign)]
+    return [
+        (a, b - 1, a + int(np.abs(curve.value[a:b]).argmax()))
+        for a, b in pairwise(edges)
+        if sign[a]
+    ]
 
 
-def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[FittedCurve]:
-    r"""A curve per number among the attributes and outcome class; bands that hold together.
+def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[FittedCurves]:
+    r"""Curves per number among the attributes and outcome class; bands that hold together.
+
+    They are drawn for all rows, and for the groups of every attribute of up to 4 categories.
 
     Notes
     -----
-    A cubic regression spline with 1 to 5 inner knots at quantiles, less its mean over the rows.
+    A cubic regression spline with 1 to 5 inner knots at quantiles, less the mean of the class.
     The band is :math:`\hat d(x) \pm c\, s(x)`, with the sandwich estimate s (HC3; sums over people
     with several rows) and c the quantile of :math:`\max_x |Z(x)| / s(x)` of the normal law with
-    the estimated covariance. Several curves share the error by Bonferroni. It covers the best
-    spline of this kind, not what is finer.
+    the estimated covariance, over all groups of an attribute. Others share the error by
+    Bonferroni. The band covers the best spline of this kind, not what is finer.
     """
     numbers = [column for column in table.attributes if not column.kind.is_categorical]
+    groups = [column for column in table.attributes
+              if column.kind.is_categorical and len(column.levels) <= MOST_GROUPS]  # fmt: skip
     asked = [
-        (column, part)
+        (column, part, by)
         for column in numbers
         for part in parts_of(table, FEWEST)
-        if len(np.unique(np.asarray(column.numeric)[part.rows])) > 6 and len(part.rows) >= FEWEST
+        for by in (None, *groups)
+        if _drawable(column, part, by)
     ]
     level = 1 - (1 - confidence) / max(len(asked), 1)
-    return [_fitted(table, column, part, level, seed) for column, part in asked]
+    return [_fitted(table, *one, level, seed) for one in asked]
+
+
+def _drawable(column: Column, part: Part, by: Column | None) -> bool:
+    if len(part.rows) < FEWEST or len(np.unique(column.codes[part.rows])) < FEWEST_VALUES:
+        return False
+    return by is None or len(_large_groups(column, part, by)) > 1
+
+
+def _large_groups(column: Column, part: Part, by: Column) -> Index:
+    """Levels with rows and values enough for a curve of their own."""
+    codes = by.codes[part.rows]
+    enough = [
+        code
+        for code in range(len(by.levels))
+        if (codes == code).sum() >= FEWEST
+        and len(np.unique(column.codes[part.rows][codes == code])) >= FEWEST_VALUES
+    ]
+    return np.array(enough, dtype=np.intp)
 
 
 def _fitted(
-    table: AuditTable, column: Column, part: Part, confidence: float, seed: int
-) -> FittedCurve:
-    x = np.asarray(column.numeric)[part.rows]
-    u = score_of(table).values[part.rows]
-    people = np.unique(people_of(table)[part.rows], return_inverse=True)[1]
-    knots = _knots(x)
-    design = _basis(x, knots)
-    width = design.shape[1]
+    table: AuditTable, column: Column, part: Part, by: Column | None, confidence: float, seed: int
+) -> FittedCurves:
+    rows, group = part.rows, np.zeros(len(part.rows), dtype=np.intp)
+    labels: list[str | None] = [None]
+    if by is not None:
+        kept = _large_groups(column, part, by)
+        rows = rows[np.isin(by.codes[rows], kept)]
+        group = np.searchsorted(kept, by.codes[rows])
+        labels = [f"{by.name} = {level_text(by.levels[code])}" for code in kept]
+    x = np.asarray(column.numeric)[rows]
+    u = score_of(table).values[rows]
+    people = np.unique(people_of(table)[rows], return_inverse=True)[1]
+    knots = [_knots(x[group == k]) for k in range(len(labels))]
+    blocks = [_basis(x, own) * (group == k)[:, None] for k, own in enumerate(knots)]
+    design = np.hstack(blocks)
+    mean = design.mean(axis=0)
     if part.label is None:  # what the outcome explains is taken out together with the curve
-        y = np.asarray(table.require_outcome().numeric)
+        y = np.asarray(table.require_outcome().numeric)[rows]
         z = (y - y.mean()) / (np.abs(y - y.mean()).max() or 1.0)
         design = np.hstack([design, np.polynomial.legendre.legvander(z, 3)[:, 1:]])
     coefficients, covariance = _sandwich(design, u, people)
-    ends = np.quantile(x, [_EDGE, 1 - _EDGE])
-    grid = np.linspace(*ends, GRID)
-    contrast = np.zeros((GRID, design.shape[1]))
-    contrast[:, :width] = _basis(grid, knots) - design[:, :width].mean(axis=0)
+    grids, contrasts, start = [], [], 0
+    for k, own in enumerate(knots):
+        grid = _grid(x[group == k], column.kind)
+        contrast = np.zeros((len(grid), design.shape[1]))
+        contrast[:, : len(mean)] = -mean
+        basis = _basis(grid, own)
+        contrast[:, start : start + basis.shape[1]] += basis
+        start += basis.shape[1]
+        grids.append(grid)
+        contrasts.append(contrast)
+    contrast = np.vstack(contrasts)
     value = contrast @ coefficients
     joint = contrast @ covariance @ contrast.T
     error = np.sqrt(np.maximum(np.diag(joint), 1e-300))
     largest = _largest_draws(joint, error, seed)
     reach = float(np.quantile(largest, confidence)) * error
     p = (1 + int((largest >= np.abs(value / error).max()).sum())) / (DRAWS + 1)
-    shown = (tuple(map(float, one)) for one in (grid, value, value - reach, value + reach))
-    curve = Curve(column.name, part.label, *shown)
-    return FittedCurve(curve, part, int(people.max()) + 1, p)
+    curves, start = [], 0
+    for label, grid in zip(labels, grids, strict=True):
+        own_rows = slice(start, start + len(grid))
+        start += len(grid)
+        shown = (grid, value[own_rows], (value - reach)[own_rows], (value + reach)[own_rows])
+        curves.append(
+            Curve(column.name, label, part.label, *(tuple(map(float, one)) for one in shown))
+        )
+    return FittedCurves(
+        column.name, None if by is None else by.name, tuple(curves), part, len(rows),
+        int(people.max()) + 1, p,
+    )  # fmt: skip
+
+
+def _grid(x: Array, kind: Kind) -> Array:
+    """Places of the curve; whole ones for whole numbers."""
+    low, high = np.quantile(x, [_EDGE, 1 - _EDGE])
+    grid = np.linspace(float(low), float(high), GRID)
+    return np.unique(np.rint(grid)) if kind is Kind.INTEGER else grid
 
 
 def _knots(x: Array) -> Array:

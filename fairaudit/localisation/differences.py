@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit.kernels import Array, Index
 from fairaudit.table import AuditTable
@@ -28,7 +29,7 @@ def unexplained(values: Array, table: AuditTable) -> Array:
 
 
 def mean_difference(
-    values: Array, inside: Array, people: Index, confidence: float
+    values: Array, inside: NDArray[np.bool_], people: Index, confidence: float
 ) -> tuple[float, float, float]:
     """Mean inside minus mean outside, and its interval.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit.findings import adjusted
 from fairaudit.localisation.beyond import BLOCK, MOST_FOR_CLOSURE, Beyond, beyond_others
-from fairaudit.localisation.curves import FittedCurve, curves_of
+from fairaudit.localisation.curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.localisation.result import Claim, Localisation
 from fairaudit.localisation.scores import Score, score_of
 from fairaudit.localisation.subgroups import FEWEST, Subgroup, find_subgroups
@@ -60,12 +60,17 @@ def locate(table: AuditTable, gate: Finding, plan: Plan, hear: Progress) -> Loca
     score = score_of(table)
     for fitted in curves:
         p = min(1.0, fitted.p_value * len(curves) * families)
-        claims += _of_curve(fitted, score, p, plan.alpha)
+        claims += _of_curves(fitted, score, p, plan.alpha)
     if numbers and not curves:
         notes.append("No curve was drawn: too few rows or values in every outcome class.")
     hear("curves", 3, 3)
     notes.append(_how(several, numbers, len(table.attributes), plan.alpha))
-    return Localisation(plan.alpha, tuple(claims), tuple(one.curve for one in curves), tuple(notes))
+    return Localisation(
+        plan.alpha,
+        tuple(claims),
+        tuple(curve for one in curves for curve in one.curves),
+        tuple(notes),
+    )
 
 
 def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
@@ -79,9 +84,7 @@ def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
     return f"Any of these claims is false with probability {alpha:g} at most: {'; '.join(parts)}."
 
 
-def _of_attribute(
-    one: Beyond, table: AuditTable, people: int, families: int, plan: Plan
-) -> Claim:
+def _of_attribute(one: Beyond, table: AuditTable, people: int, families: int, plan: Plan) -> Claim:
     others = as_words([c.name for c in table.attributes if c.name != one.name])
     p = None if one.p_adjusted is None else min(1.0, one.p_adjusted * families)
     found = p is not None and p <= plan.alpha
@@ -115,23 +118,26 @@ def _of_subgroup(one: Subgroup, p: float, alpha: float) -> Claim:
     )  # fmt: skip
 
 
-def _of_curve(fitted: FittedCurve, score: Score, p: float, alpha: float) -> list[Claim]:
-    curve, part = fitted.curve, fitted.part
-    stretches = fitted.beyond() if p <= alpha else []
-    among = part.among()
-    facts = ((curve.attribute,), part.label, len(part.rows), fitted.people)
-    if not stretches:
-        text = f"{among}the mean over {curve.attribute} stays within its band of a flat line."
-        return [Claim("curve", curve.attribute, text, *facts, None, None, None, fitted.p_value, p,
-                      False, "spline")]  # fmt: skip
+def _of_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) -> list[Claim]:
+    among, whose = fitted.part.among(), "" if fitted.by is None else f" by {fitted.by}"
+    attributes = (fitted.attribute,) if fitted.by is None else (fitted.attribute, fitted.by)
+    facts = (attributes, fitted.part.label, fitted.rows, fitted.people)
+    method = "spline with simultaneous band"
     claims = []
-    for first, last, far in stretches:
-        name = f"{curve.attribute} {curve.x[first]:.4g} to {curve.x[last]:.4g}"
-        said = score.say(curve.value[far], curve.low[far], curve.high[far])
-        text = (f"{among}people with {name} {said} than the average"
-                f" (furthest at {curve.x[far]:.4g}).")  # fmt: skip
-        claims.append(
-            Claim("curve", name, text, *facts, curve.value[far], curve.low[far], curve.high[far],
-                  fitted.p_value, p, True, "spline")
-        )  # fmt: skip
+    for curve in fitted.curves if p <= alpha else ():
+        also = "" if curve.group is None else f"{curve.group} and "
+        for first, last, far in beyond_zero(curve):
+            name = f"{also}{curve.attribute} from {curve.x[first]:.4g} to {curve.x[last]:.4g}"
+            said = score.say(curve.value[far], curve.low[far], curve.high[far])
+            text = (f"{among}people with {name} {said} than the average"
+                    f" (at {curve.x[far]:.4g}, where it is most).")  # fmt: skip
+            claims.append(
+                Claim("curve", name, text, *facts, curve.value[far], curve.low[far],
+                      curve.high[far], fitted.p_value, p, True, method)
+            )  # fmt: skip
+    if not claims:
+        name = f"{fitted.attribute}{whose}"
+        text = f"{among}the mean over {name} stays within its band of a flat line."
+        claims.append(Claim("curve", name, text, *facts, None, None, None, fitted.p_value, p,
+                            False, method))  # fmt: skip
     return claims

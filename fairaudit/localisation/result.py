@@ -59,12 +59,15 @@ class Curve:
     Attributes
     ----------
     attribute : str
+    group : str or None
+        ``"sex = female"``; None: of all rows of the class.
     outcome : str or None
         The outcome class that the rows are limited to.
     x, value, low, high : tuple of float
     """
 
     attribute: str
+    group: str | None
     outcome: str | None
     x: tuple[float, ...]
     value: tuple[float, ...]
@@ -108,7 +111,7 @@ def localisation_from(record: Mapping[str, Any] | None) -> Localisation | None:
     claims = tuple(Claim(**{**one, "attributes": tuple(one["attributes"])})
                    for one in record["claims"])  # fmt: skip
     curves = tuple(
-        Curve(one["attribute"], one["outcome"],
+        Curve(one["attribute"], one["group"], one["outcome"],
               *(tuple(one[key]) for key in ("x", "value", "low", "high")))
         for one in record["curves"]
     )  # fmt: skip

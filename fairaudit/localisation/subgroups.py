@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit.columns import Column, Kind, level_text
 from fairaudit.kernels import Array, Index
@@ -80,10 +81,10 @@ class _Condition:
     cut: float = 0.0
     above: bool = True
 
-    def holds(self, column: Column) -> Array:
+    def holds(self, column: Column) -> NDArray[np.bool_]:
         if self.level is None:
             values = np.asarray(column.numeric)
-            return values > self.cut if self.above else values <= self.cut
+            return np.asarray((values > self.cut) == self.above)
         own = np.array([level_text(level) == self.level for level in column.levels])
         return np.asarray(own[column.codes])
 
@@ -186,8 +187,8 @@ def _tested(
 
 
 def _p_value(
-    table: AuditTable, part: Part, inside: Array, residual: Array, permutations: Permutations,
-    density: Any, folds: int,
+    table: AuditTable, part: Part, inside: NDArray[np.bool_], residual: Array,
+    permutations: Permutations, density: Any, folds: int,
 ) -> tuple[float, str]:  # fmt: skip
     """Copies of membership given the outcome; the statistic is the sum of residuals inside."""
     from fairaudit.columns import columns_from

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
+    from fairaudit.localisation.result import Localisation
     from fairaudit.result import AuditResult, Cell, CellTable, Estimate, Finding, MeasuredValue
 
 __all__ = [
@@ -366,12 +367,21 @@ def _content(result: AuditResult) -> list[Block]:
         counts = range(len(result.cells.attributes), len(head) - len(result.cells.columns))
         about = about_cells(result.cells, left, "see the HTML or JSON report")
         blocks.append(Block("Groups", rows, head, frozenset(counts), about))
+    if result.localisation is not None:
+        blocks.append(_place(result.localisation))
     blocks.append(Block("Copies", [list(fact) for fact in copies_facts(result)]))
     if result.notes:
         notes = tuple(clean(note, 2 * LONGEST) for note in result.notes)
         blocks.append(Block("Notes", lines=notes, bullets=True))
     blocks.append(Block("Repeat it", _repeat(result)))
     return blocks
+
+
+def _place(place: Localisation) -> Block:
+    from fairaudit_reports.localisation import place_lines
+
+    lines = tuple(clean(line, 2 * LONGEST) for line in place_lines(place))
+    return Block("Where it sits", lines=lines, bullets=True)
 
 
 def _repeat(result: AuditResult) -> list[Row]:
