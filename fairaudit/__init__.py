@@ -14,6 +14,7 @@ _HOME = {
     "AuditResult": "fairaudit.result",
     "AuditTable": "fairaudit.table",
     "audit": "fairaudit.auditing",
+    "audit_incomplete": "fairaudit.incomplete.audit",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",
     "conditional_independence_test": "fairaudit.testing.core",

@@ -22,7 +22,7 @@ FEWEST_VALUES = 8
 MOST_GROUPS = 4
 GRID = 41  # places
 DRAWS = 20_000
-_EDGE = 0.02  # share of the rows beyond either end of the curve
+_EDGE = 0.05  # share of the rows beyond either end of the curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,9 @@ def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[Fitted
     A cubic regression spline with 1 to 5 inner knots at quantiles, less the mean of the class.
     The band is :math:`\hat d(x) \pm c\, s(x)`, with the sandwich estimate s (HC3; sums over people
     with several rows) and c the quantile of :math:`\max_x |Z(x)| / s(x)` of the normal law with
-    the estimated covariance, over all groups of an attribute. Others share the error by
-    Bonferroni. The band covers the best spline of this kind, not what is finer.
+    the estimated covariance, over all groups of an attribute; at x it becomes the quantile of
+    Student's law with the degrees of freedom of s(x), which are few at the ends. Other curves
+    share the error by Bonferroni. The band covers the best spline of this kind, not what is finer.
     """
     numbers = [column for column in table.attributes if not column.kind.is_categorical]
     groups = [column for column in table.attributes
@@ -98,6 +99,8 @@ def _large_groups(column: Column, part: Part, by: Column) -> Index:
 def _fitted(
     table: AuditTable, column: Column, part: Part, by: Column | None, confidence: float, seed: int
 ) -> FittedCurves:
+    from scipy.stats import norm, t
+
     rows, group = part.rows, np.zeros(len(part.rows), dtype=np.intp)
     labels: list[str | None] = [None]
     if by is not None:
@@ -116,7 +119,7 @@ def _fitted(
         y = np.asarray(table.require_outcome().numeric)[rows]
         z = (y - y.mean()) / (np.abs(y - y.mean()).max() or 1.0)
         design = np.hstack([design, np.polynomial.legendre.legvander(z, 3)[:, 1:]])
-    coefficients, covariance = _sandwich(design, u, people)
+    fit = _Sandwich(design, u, people)
     grids, contrasts, start = [], [], 0
     for k, own in enumerate(knots):
         grid = _grid(x[group == k], column.kind)
@@ -128,12 +131,15 @@ def _fitted(
         grids.append(grid)
         contrasts.append(contrast)
     contrast = np.vstack(contrasts)
-    value = contrast @ coefficients
-    joint = contrast @ covariance @ contrast.T
+    value = contrast @ fit.coefficients
+    joint = contrast @ fit.covariance @ contrast.T
     error = np.sqrt(np.maximum(np.diag(joint), 1e-300))
+    freedom = fit.freedom(contrast)
     largest = _largest_draws(joint, error, seed)
-    reach = float(np.quantile(largest, confidence)) * error
-    p = (1 + int((largest >= np.abs(value / error).max()).sum())) / (DRAWS + 1)
+    tail = norm.sf(float(np.quantile(largest, confidence)))
+    reach = t.isf(tail, freedom) * error
+    furthest = norm.isf(t.sf(np.abs(value) / error, freedom)).max()
+    p = (1 + int((largest >= furthest).sum())) / (DRAWS + 1)
     curves, start = [], 0
     for label, grid in zip(labels, grids, strict=True):
         own_rows = slice(start, start + len(grid))
@@ -169,15 +175,28 @@ def _basis(x: Array, knots: Array) -> Array:
     return np.asarray(BSpline.design_matrix(np.clip(x, knots[0], knots[-1]), knots, 3).toarray())
 
 
-def _sandwich(design: Array, u: Array, people: Index) -> tuple[Array, Array]:
+class _Sandwich:
     """Least squares, and a covariance that trusts no equal variances and no independent rows."""
-    inverse = np.linalg.pinv(design.T @ design)
-    coefficients = inverse @ design.T @ u
-    residual = u - design @ coefficients
-    leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
-    scores = design * (residual / np.maximum(1 - leverage, 0.05))[:, None]
-    sums = np.column_stack([np.bincount(people, column) for column in scores.T])
-    return coefficients, inverse @ (sums.T @ sums) @ inverse
+
+    def __init__(self, design: Array, u: Array, people: Index) -> None:
+        self.people = people
+        inverse = np.linalg.pinv(design.T @ design)
+        self.coefficients = inverse @ design.T @ u
+        residual = u - design @ self.coefficients
+        leverage = ((design @ inverse) * design).sum(axis=1)
+        raised = design / np.maximum(1 - leverage, 0.05)[:, None]
+        self.influence = raised @ inverse
+        sums = _sums(self.influence * residual[:, None], people)
+        self.covariance = sums.T @ sums
+
+    def freedom(self, contrast: Array) -> Array:
+        """How many equal people the variance of each contrast is worth (as Bell and McCaffrey)."""
+        weight = _sums((self.influence @ contrast.T) ** 2, self.people)
+        return np.asarray(np.maximum(weight.sum(axis=0) ** 2 / (weight**2).sum(axis=0), 1.0))
+
+
+def _sums(x: Array, people: Index) -> Array:
+    return np.column_stack([np.bincount(people, column) for column in x.T])
 
 
 def _largest_draws(joint: Array, error: Array, seed: int) -> Array:

@@ -41,6 +41,8 @@ class Score:
         else:
             words = self.higher
         digits = _digits(max(abs(effect), abs(high - low)))
+        if float(f"{low:.{digits}f}") == 0 != low:
+            digits += 1
         return words.format(f"{effect:.{digits}f}") + f" [{low:.{digits}f}, {high:.{digits}f}]"
 
 

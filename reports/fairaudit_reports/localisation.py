@@ -20,7 +20,21 @@ _TOP, _BASE = 26.0, 176.0
 
 def place_lines(place: Localisation) -> tuple[str, ...]:
     """What was found, then what was not, then how."""
-    return (*(one.text for one in _ordered(place)), *place.notes)
+    found = [one.text for one in place.found]
+    others = [
+        one.text if one.family == "subgroup" or one.p_value is None else _short(one)
+        for one in place.claims
+        if not one.significant
+    ]
+    told = [f"Not shown to differ: {'; '.join(one.rstrip('.') for one in others)}."]
+    return (*found, *(told if others else []), *place.notes)
+
+
+def _short(claim: Claim) -> str:
+    """A question without an answer in a few words."""
+    if claim.family == "attribute":
+        return f"{claim.name} beyond the others"
+    return f"the mean over {claim.name}" + (f" ({claim.outcome})" if claim.outcome else "")
 
 
 def _ordered(place: Localisation) -> list[Claim]:

@@ -1,0 +1,89 @@
+"""`fairaudit missing`: what can be said where attributes are missing or uncertain."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from fairaudit.errors import InputError
+from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.options import (
+    add_model_arguments,
+    add_table_arguments,
+    count,
+    finite,
+    names_in,
+    predictor_from,
+    print_json,
+    roles_from,
+)
+
+if TYPE_CHECKING:
+    from fairaudit.incomplete.result import IncompleteResult
+
+__all__ = ["add_arguments", "run"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status: 0 done, 1 an imputed attribute violates equalized odds, 2 bad input."
+    )
+    add_model_arguments(parser)
+    add_table_arguments(parser)
+    parser.add_argument(
+        "--probabilities",
+        action="append",
+        metavar="NAME=COLUMN,COLUMN[,…]",
+        help="an attribute known as probabilities, one column per level, as in "
+        "race=p_black,p_white; repeatable",
+    )
+    parser.add_argument("--imputations", type=count, default=20, metavar="N", help="default: 20")
+    parser.add_argument("--alpha", type=finite, default=0.05, metavar="LEVEL", help="default: 0.05")
+    parser.add_argument("--permutations", type=count, default=999, metavar="N", help="copies (999)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same numbers")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from fairaudit.files import read_tables
+    from fairaudit.incomplete.audit import incomplete_frame
+    from fairaudit.testing.permutations import Permutations
+
+    probabilities = dict(_named(text) for text in args.probabilities or ())
+    given = bool(args.sensitive)
+    if not given and probabilities:
+        args.sensitive = [name for columns in probabilities.values() for name in columns]
+    roles = roles_from(args)
+    frame, _ = read_tables(args.data)
+    result = incomplete_frame(
+        frame, roles if given else replace(roles, sensitive=()), probabilities,
+        predictor=predictor_from(args), alpha=args.alpha, imputations=args.imputations,
+        permutations=Permutations(n=args.permutations, seed=args.seed),
+    )  # fmt: skip
+    if args.json:
+        from fairaudit_reports.text import json_text
+
+        print_json(json_text(result.to_dict()))
+    else:
+        print(_text(result))
+    violated = any(one.significant for one in result.imputed)
+    return ExitCode.VIOLATION if violated else ExitCode.OK
+
+
+def _named(text: str) -> tuple[str, tuple[str, ...]]:
+    name, equals, columns = text.partition("=")
+    names = names_in(columns)
+    if not equals or not name.strip() or len(names) < 2:
+        raise InputError(
+            f"--probabilities {text!r} must be a name and two columns or more, as in "
+            "race=p_black,p_white."
+        )
+    return name.strip(), names
+
+
+def _text(result: IncompleteResult) -> str:
+    from fairaudit_reports.terminal import clean
+
+    return "\n".join(clean(line, 2_000) for line in result.summary().splitlines())
