@@ -222,7 +222,8 @@ class _Cells:
         )
         ones = int(self.labels[rows & self.missing].sum())
         zeros = int((rows & self.missing).sum()) - ones
-        return positive[self.known], all_rows[self.known].astype(float), ones, zeros
+        known = np.array(self.known, dtype=np.intp)
+        return np.asarray(positive[known], float), all_rows[known].astype(float), ones, zeros
 
     def bounds(self, name: str) -> list[Bounds]:
         found = []

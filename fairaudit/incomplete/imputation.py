@@ -23,7 +23,7 @@ _SUM_OFF = 0.02
 
 def twice_the_mean(p_values: Array) -> float:
     """A p-value from p-values that depend on each other in any way (Rüschendorf 1982)."""
-    return float(min(1.0, 2 * np.mean(p_values)))
+    return min(1.0, 2 * float(np.mean(p_values)))
 
 
 def imputed_test(
@@ -59,8 +59,9 @@ def imputed_test(
         if len(np.unique(codes)) < 2:
             p_values.append(1.0)
             continue
-        (column,) = columns_from({name: np.array(levels, dtype=object)[codes]},
-                                 argument="sensitive", kinds={name: Kind.CATEGORICAL.value})  # fmt: skip
+        values = {name: np.array(levels, dtype=object)[codes]}
+        kinds = {name: Kind.CATEGORICAL.value}
+        (column,) = columns_from(values, argument="sensitive", kinds=kinds)
         one = replace(drawn, seed=drawn.seed + 1 + number)
         result = run_test(replace(table, attributes=(column,)), statistic="kpc",
                           copies=ICP(density), permutations=one)  # fmt: skip

@@ -134,10 +134,14 @@ def _of_missingness(one: MissingnessTest) -> str:
     if one.p_adjusted is None:
         return f"{of}; whether the prediction depends on that is not settled: {one.inconclusive}."
     if one.significant:
-        return (f"{of}, and given the outcome the prediction depends on that "
-                f"(adjusted p = {one.p_adjusted:.2g}): rows without it are no random part.")  # fmt: skip
-    return (f"{of}; no evidence that given the outcome the prediction depends on that "
-            f"(adjusted p = {one.p_adjusted:.2g}).")  # fmt: skip
+        return (
+            f"{of}, and given the outcome the prediction depends on that (adjusted p = "
+            f"{one.p_adjusted:.2g}): rows without it are no random part."
+        )
+    return (
+        f"{of}; no evidence that given the outcome the prediction depends on that "
+        f"(adjusted p = {one.p_adjusted:.2g})."
+    )
 
 
 def _of_bounds(one: Bounds) -> str:

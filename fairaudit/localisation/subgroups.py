@@ -122,7 +122,7 @@ def _search(table: AuditTable, part: Part) -> tuple[_Condition, ...] | None:
 
 
 def _conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
-    """Levels that enough rows have, and both sides of the tenths of numbers."""
+    """Levels that enough rows have, and both sides of every twentieth of numbers."""
     found: list[_Condition] = []
     for column in attributes:
         if column.kind.is_categorical:
@@ -132,7 +132,7 @@ def _conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
             found += [_Condition(column.name, level_text(column.levels[code])) for code in codes]
             continue
         values = np.asarray(column.numeric)
-        cuts = np.unique(np.quantile(values, np.arange(1, 10) / 10, method="lower"))
+        cuts = np.unique(np.quantile(values, np.arange(1, 20) / 20, method="lower"))
         for cut in cuts[cuts < values.max()]:
             found += [_Condition(column.name, None, float(cut), above) for above in (True, False)]
     return found
