@@ -286,5 +286,4 @@ def _imputed(
     table = prepare(frame, replace(roles, sensitive=specs, on="scores"), predictor).table
     if roles.on == "labels":
         table = as_labels(table, roles.threshold)
-    return imputed_test(table, name, tuple(columns), imputations=imputations, alpha=alpha,
-                        permutations=drawn)  # fmt: skip
+    return imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)

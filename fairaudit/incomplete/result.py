@@ -86,19 +86,22 @@ class ImputedTest:
     Attributes
     ----------
     attribute : str
-    levels : tuple of str
-    p_values : tuple of float
-        Of the imputed tables.
-    p_value : float
-        Twice their mean, at most 1: valid however they depend on each other.
+    columns : tuple of str
+        Of the probabilities.
+    imputations : int
+        The statistic is the mean over them, in the data and in every copy.
+    p_value : float or None
+        None: not settled.
     significant : bool
+    inconclusive : str or None
     """
 
     attribute: str
-    levels: tuple[str, ...]
-    p_values: tuple[float, ...]
-    p_value: float
+    columns: tuple[str, ...]
+    imputations: int
+    p_value: float | None
     significant: bool
+    inconclusive: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,9 +168,10 @@ def _of_fillings(one: Fillings, alpha: float) -> str:
 
 
 def _of_imputed(one: ImputedTest) -> str:
-    end = "violates equalized odds" if one.significant else "shows no violation"
-    return (
-        f"{one.attribute}, imputed {len(one.p_values)} times from its probabilities, {end} "
-        f"(p = {one.p_value:.2g}, twice the mean of {min(one.p_values):.2g} to "
-        f"{max(one.p_values):.2g})."
-    )
+    of = f"{one.attribute}, imputed {one.imputations} times from its probabilities"
+    if one.p_value is None:
+        return f"{of}: not settled, {one.inconclusive}."
+    p = f"(p = {one.p_value:.2g})"
+    if one.significant:
+        return f"{of}: violation of equalized odds {p}."
+    return f"{of}: no violation found {p}, which is not evidence of its absence."

@@ -57,7 +57,7 @@ def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[Fitted
 
     Notes
     -----
-    A cubic regression spline with 2 to 6 inner knots at quantiles, less the mean of the class.
+    A cubic regression spline with 1 to 5 inner knots at quantiles, less the mean of the class.
     The band is :math:`\hat d(x) \pm c\, s(x)`, with the sandwich estimate s (HC3; sums over people
     with several rows) and c the quantile of :math:`\max_x |Z(x)| / s(x)` of the normal law with
     the estimated covariance, over all groups of an attribute; at x it becomes the quantile of
@@ -162,7 +162,7 @@ def _grid(x: Array, kind: Kind) -> Array:
 
 
 def _knots(x: Array) -> Array:
-    inner = int(np.clip(len(x) ** (1 / 3) / 2, 2, 6))
+    inner = int(np.clip(len(x) ** (1 / 3) / 2.5, 1, 5))
     places = np.unique(np.quantile(x, np.arange(1, inner + 1) / (inner + 1)))
     low, high = float(x.min()), float(x.max())
     places = places[(places > low) & (places < high)]

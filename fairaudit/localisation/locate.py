@@ -81,7 +81,8 @@ def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
     parts.append("subgroups by a search on one half of the people and a test on the other")
     if numbers:
         parts.append("curves by splines with a simultaneous band")
-    return f"Any of these claims is false with probability {alpha:g} at most: {'; '.join(parts)}."
+    nearly = "at most, nearly where numbers are compared" if numbers else "at most"
+    return f"Any of these claims is false with probability {alpha:g} {nearly}: {'; '.join(parts)}."
 
 
 def _of_attribute(one: Beyond, table: AuditTable, people: int, families: int, plan: Plan) -> Claim:
