@@ -17,7 +17,7 @@ from fairaudit.table import AuditTable
 
 __all__ = ["FittedCurves", "beyond_zero", "curves_of"]
 
-FEWEST = 100  # rows
+FEWEST = 200  # rows
 FEWEST_VALUES = 8
 MOST_GROUPS = 4
 GRID = 41  # places
@@ -57,7 +57,8 @@ def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[Fitted
 
     Notes
     -----
-    A cubic regression spline with 1 to 5 inner knots at quantiles, less the mean of the class.
+    A cubic regression spline with 1 to 5 inner knots at quantiles, less the mean of the class
+    over the rows of this table.
     The band is :math:`\hat d(x) \pm c\, s(x)`, with the sandwich estimate s (HC3; sums over people
     with several rows) and c the quantile of :math:`\max_x |Z(x)| / s(x)` of the normal law with
     the estimated covariance, over all groups of an attribute; at x it becomes the quantile of
@@ -105,14 +106,17 @@ def _fitted(
     labels: list[str | None] = [None]
     if by is not None:
         kept = _large_groups(column, part, by)
-        rows = rows[np.isin(by.codes[rows], kept)]
-        group = np.searchsorted(kept, by.codes[rows])
+        place = np.full(len(by.levels), -1)  # small groups belong to the mean only
+        place[kept] = np.arange(len(kept))
+        group = place[by.codes[rows]]
         labels = [f"{by.name} = {level_text(by.levels[code])}" for code in kept]
     x = np.asarray(column.numeric)[rows]
     u = score_of(table).values[rows]
     people = np.unique(people_of(table)[rows], return_inverse=True)[1]
     knots = [_knots(x[group == k]) for k in range(len(labels))]
     blocks = [_basis(x, own) * (group == k)[:, None] for k, own in enumerate(knots)]
+    if (group < 0).any():
+        blocks.append((group < 0)[:, None].astype(np.float64))
     design = np.hstack(blocks)
     mean = design.mean(axis=0)
     if part.label is None:  # what the outcome explains is taken out together with the curve

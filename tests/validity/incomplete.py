@@ -50,8 +50,8 @@ def replicate(setting: str, seed: int) -> tuple[bool, bool, bool, bool]:
     missingness = run_test(table, statistic="kpc", copies=ICP(), permutations=permutations)
     table = fa.AuditTable.of(score, chances, y)
     test = imputed_test(table, "group", imputations=IMPUTATIONS, permutations=permutations)
-    single = run_test(table, statistic=[ImputedKPC(range(k, k + 1), str(k)) for k in range(IMPUTATIONS)],
-                      copies=ICP(), permutations=permutations)  # fmt: skip
+    one_by_one = [ImputedKPC(range(k, k + 1), str(k)) for k in range(IMPUTATIONS)]
+    single = run_test(table, statistic=one_by_one, copies=ICP(), permutations=permutations)
     p = list(single.parts.values())
     return missingness.p_value <= 0.05, test.significant, 2 * np.mean(p) <= 0.05, min(p) <= 0.05
 

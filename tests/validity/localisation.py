@@ -68,6 +68,7 @@ def replicate(setting: str, seed: int) -> dict[str, float]:
     gate = SimpleNamespace(significant=True, p_value=1 / (COPIES + 1))
     found = locate(table, gate, plan, lambda *_: None)
     continuous = setting.startswith("continuous")
+    mean = 0.0 if continuous else _mean_effect(table)
     result = dict.fromkeys((*FAMILIES, "age found", "subgroup found", "curve found"), 0.0)
     for claim in found.found:
         if claim.family == "attribute":
@@ -80,28 +81,25 @@ def replicate(setting: str, seed: int) -> dict[str, float]:
             name = "age" if claim.family == "attribute" else claim.family
             result[f"{name} found"] = 1.0
     if not continuous and "labels" not in setting and any(
-        _misses(curve, setting) for curve in found.curves
+        _misses(curve, setting, mean) for curve in found.curves
     ):  # fmt: skip
         result["curve"] = 1.0
     result["any"] = max(result[family] for family in FAMILIES)
     return result
 
 
-def _misses(curve, setting: str) -> bool:
+def _misses(curve, setting: str, mean: float) -> bool:
     """Whether the true curve leaves the band anywhere; groups have their age's curve here."""
     truth = np.zeros(len(curve.x))
     if curve.outcome == "y_true = 1" and "nothing" not in setting:
-        truth = effect(np.array(curve.x)) - _mean_effect()
+        truth = effect(np.array(curve.x)) - mean
     return bool((truth < np.array(curve.low)).any() or (truth > np.array(curve.high)).any())
 
 
-def _mean_effect() -> float:
-    """E[effect(age) | y = 1], ages being even from 18 to 70."""
-    from scipy.stats import norm
-
-    age = np.arange(18, 71)
-    weight = norm.cdf(0.03 * (age - 44))
-    return float((weight * effect(age)).sum() / weight.sum())
+def _mean_effect(table: AuditTable) -> float:
+    """Among the positives of the table: the curve is the difference to their mean."""
+    age = table.attributes[2].numeric
+    return 0.0 if age is None else float(effect(age[table.outcome.codes == 1]).mean())
 
 
 def main() -> None:
