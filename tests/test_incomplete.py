@@ -129,8 +129,14 @@ def test_the_command(tmp_path, capsys):
     frame.to_csv(path, index=False)
     line = ["missing", "--data", str(path), "--predictions", "score", "--outcome", "y",
             "--permutations", "99", "--imputations", "3"]  # fmt: skip
-    assert main([*line, "--sensitive", "sex"]) == 0
+    reports = [tmp_path / f"m.{form}" for form in ("html", "md", "json", "txt")]
+    wanted = [part for one in reports for part in ("--report", str(one))]
+    assert main([*line, "--sensitive", "sex", *wanted]) == 0
     assert "at worst" in capsys.readouterr().out
+    for one in reports:
+        assert "FPR" in one.read_text("utf-8")
+    assert main([*line, "--sensitive", "sex", "--report", str(tmp_path / "m.pdf")]) == 2
+    assert ".html, .md" in capsys.readouterr().err
     assert main([*line, "--probabilities", "sex=p_f,p_m", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["schema"] == "fairaudit/incomplete/1" and len(record["imputed"]) == 1

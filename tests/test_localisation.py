@@ -221,3 +221,30 @@ def test_a_continuous_outcome():
                               density="ols", folds=2)  # fmt: skip
     assert "sex = f" in group.name and group.effect < -0.5 and group.p_value == 0.01
     assert {one.part.label for one in curves_of(table, confidence=0.95, seed=0)} == {None}
+
+
+def test_hostile_names_stay_text():
+    score, y, frame = people(800)
+    frame = frame.rename(columns={"sex": "<b>se|x</b> {0} \x1b[31m"})
+    frame["race"] = frame["race"].map({"a": "{}<i>", "b": "b"})
+    label = np.where(score > 0.5, "{0}<script>", "no")
+    result = fa.audit(predictions=label, outcome=y, sensitive=frame, locate=True,
+                      permutations=QUICK)  # fmt: skip
+    assert result.localisation.found
+    page = result.render("html")
+    assert "<script>" not in page and "<b>se" not in page and "\x1b" not in page
+    assert "\x1b" not in result.render("txt") and "<script>" not in result.render("md")
+
+
+def test_the_command_and_its_record(tmp_path, capsys):
+    from fairaudit_cli.main import main
+
+    score, y, frame = people(600)
+    path, record = tmp_path / "t.csv", tmp_path / "a.json"
+    frame.assign(score=score, repaid=y).to_csv(path, index=False)
+    line = ["--data", str(path), "--sensitive", "sex,age", "--predictions", "score", "--outcome",
+            "repaid", "--permutations", "199"]  # fmt: skip
+    assert main(["test", *line, "--locate", "--report", str(record)]) == 1
+    assert "Where it sits" in capsys.readouterr().out
+    assert main(["verify", str(record), "--data", str(path)]) == 0
+    assert "reproduced" in capsys.readouterr().out

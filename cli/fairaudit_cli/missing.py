@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
@@ -17,9 +16,6 @@ from fairaudit_cli.options import (
     print_json,
     roles_from,
 )
-
-if TYPE_CHECKING:
-    from fairaudit.incomplete.result import IncompleteResult
 
 __all__ = ["add_arguments", "run"]
 
@@ -41,16 +37,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--alpha", type=finite, default=0.05, metavar="LEVEL", help="default: 0.05")
     parser.add_argument("--permutations", type=count, default=999, metavar="N", help="copies (999)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same numbers")
+    parser.add_argument(
+        "--report",
+        action="append",
+        metavar="FILE",
+        help="write .html, .md, .json or .txt; repeatable",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
-    from fairaudit.files import read_tables
+    from fairaudit.files import check_writable, read_tables, write_text
     from fairaudit.incomplete.audit import incomplete_frame
+    from fairaudit.result import format_of
     from fairaudit.testing.permutations import Permutations
+    from fairaudit_reports.incomplete import FORMATS
 
+    for path in args.report or ():
+        check_writable(path)
+        if format_of(path) not in FORMATS:
+            raise InputError(f"--report {path!r} must end in .{', .'.join(FORMATS)}.")
     probabilities = dict(_named(text) for text in args.probabilities or ())
     given = bool(args.sensitive)
     if not given and probabilities:
@@ -62,12 +70,14 @@ def run(args: argparse.Namespace) -> int:
         predictor=predictor_from(args), alpha=args.alpha, imputations=args.imputations,
         permutations=Permutations(n=args.permutations, seed=args.seed),
     )  # fmt: skip
+    for path in args.report or ():
+        write_text(path, FORMATS[format_of(path)](result))
     if args.json:
-        from fairaudit_reports.text import json_text
-
-        print_json(json_text(result.to_dict()))
+        print_json(FORMATS["json"](result))
     else:
-        print(_text(result))
+        print(FORMATS["txt"](result), end="")
+        for path in args.report or ():
+            print(f"report: {path}")
     violated = any(one.significant for one in result.imputed)
     return ExitCode.VIOLATION if violated else ExitCode.OK
 
@@ -81,9 +91,3 @@ def _named(text: str) -> tuple[str, tuple[str, ...]]:
             "race=p_black,p_white."
         )
     return name.strip(), names
-
-
-def _text(result: IncompleteResult) -> str:
-    from fairaudit_reports.terminal import clean
-
-    return "\n".join(clean(line, 2_000) for line in result.summary().splitlines())

@@ -64,6 +64,12 @@ def locate(table: AuditTable, gate: Finding, plan: Plan, hear: Progress) -> Loca
     if numbers and not curves:
         notes.append("No curve was drawn: too few rows or values in every outcome class.")
     hear("curves", 3, 3)
+    needed = int(families * max(len(groups), 1) / plan.alpha - 1e-9)
+    if plan.permutations.n < needed:
+        notes.append(
+            f"{plan.permutations.n} copies are too few for a claim about every attribute and "
+            f"subgroup: draw at least {needed} (--permutations)."
+        )
     notes.append(_how(several, numbers, len(table.attributes), plan.alpha))
     return Localisation(
         plan.alpha,

@@ -51,8 +51,7 @@ def draw(setting: str, seed: int, n: int = 1000) -> AuditTable:
         # one attribute in three groups of age carries the effect
         frame["age"] = np.array(["young", "middle", "old"])[np.digitize(age, [35, 52])]
         u = y + 0.8 * ((frame.age == "old") & (y == 1)) + rng.normal(size=n)
-    ids = rng.integers(0, n // 2, n) if "people" in setting else None
-    return AuditTable.of(u, frame, y, ids=ids)
+    return AuditTable.of(u, frame, y)
 
 
 SETTINGS = (
