@@ -37,9 +37,9 @@ bench: $(STAMP)
 # Hours. The table of docs/validity.md: tests/validity/size.py; the same as assertions: -m slow.
 validity: $(STAMP)
 	$(BIN)/python tests/validity/size.py --replications 1000
+	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 	$(BIN)/python tests/validity/localisation.py --replications 1000
 	$(BIN)/python tests/validity/incomplete.py --replications 1000
-	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 
 # About half an hour. The counts of docs/reliability.md.
 torture: $(STAMP)

@@ -55,6 +55,8 @@ class Plan:
         q(y|a) behind the copies; ``"auto"`` permutes within classes where the outcome has them.
     permutations : Permutations
     folds : int
+    locate : bool
+        After a rejection, say where: attributes, subgroups, curves.
     adjust : {"holm", "fdr_bh"}
         Among the questions behind the gate.
     pairs : tuple of pairs of names
@@ -65,8 +67,6 @@ class Plan:
         Turns scores into labels for the rates.
     with_r : bool
         Show KPC by R where it can be had.
-    locate : bool
-        After a rejection, say where: attributes, subgroups, curves.
     """
 
     alpha: float = 0.05
@@ -74,12 +74,12 @@ class Plan:
     density: Any = "auto"
     permutations: Permutations = field(default_factory=Permutations)
     folds: int = 5
+    locate: bool = False
     adjust: str = "holm"
     pairs: tuple[tuple[str, str], ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
     threshold: float | None = None
     with_r: bool = True
-    locate: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
@@ -120,10 +120,10 @@ def audit(
     density: Any = "auto",
     permutations: Permutations | None = None,
     seed: int | None = None,
+    locate: bool = False,
     adjust: str = "holm",
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
-    locate: bool = False,
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
@@ -150,10 +150,10 @@ def audit(
         Scores at or above it count as the larger class.
     alpha, statistic, density, permutations, adjust, tolerance
         See `Plan`.
-    locate : bool
-        After a rejection, say where: see `AuditResult.localisation`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
+    locate : bool
+        After a rejection, say where: see `AuditResult.localisation`.
     pairs : sequence of pairs of names, or "all"
         Pairs of attributes to test too.
     progress : callable, optional
@@ -195,10 +195,10 @@ def audit(
         table = as_labels(table, threshold)
     drawn = permutations or Permutations()
     plan = Plan(
-        alpha=alpha, statistic=statistic, density=density, adjust=adjust,
+        alpha=alpha, statistic=statistic, density=density, adjust=adjust, locate=locate,
         permutations=drawn if seed is None else replace(drawn, seed=seed),
         pairs=_pairs(pairs, [column.name for column in table.attributes]),
-        tolerance=dict(tolerance or {}), threshold=threshold, locate=locate,
+        tolerance=dict(tolerance or {}), threshold=threshold,
     )  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)

@@ -14,9 +14,9 @@ __all__ = ["KEYS", "with_config"]
 
 #: What the file may say: the options of `fairaudit test` by their long names.
 KEYS = (
-    "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
+    "locate", "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
     "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
-    "tolerance", "report", "suppress", "strict", "locate",
+    "tolerance", "report", "suppress", "strict",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
 _LISTS = ("data", "sensitive", "pairs", "report")

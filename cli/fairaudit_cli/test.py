@@ -63,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adjust", choices=("holm", "fdr_bh"), help="among the questions behind the gate (holm)"
     )
     parser.add_argument(
+        "--locate",
+        action="store_true",
+        default=None,
+        help="after a rejection say where: which attribute, subgroup and range (slower)",
+    )
+    parser.add_argument(
         "--pairs",
         action="append",
         metavar="A+B|all",
@@ -73,12 +79,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_tolerance,
         metavar="MEASURE=SIZE[,…]",
         help="a significant effect within these sizes is a note, as in kpc=0.01,deo=0.1",
-    )
-    parser.add_argument(
-        "--locate",
-        action="store_true",
-        default=None,
-        help="after a rejection say where: which attribute, subgroup and range (slower)",
     )
     parser.add_argument(
         "--report",
@@ -190,9 +190,9 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
         given["statistic"] = chosen[0] if len(chosen) == 1 else list(chosen)
     names = [name if name in columns else split_kinds(name)[0] for name in sensitive]
     return Plan(
+        locate=bool(args.locate),
         permutations=Permutations(**{k: v for k, v in drawn.items() if v is not None}),
         pairs=_pairs(args.pairs or (), names),
-        locate=bool(args.locate),
         **{name: value for name, value in given.items() if value is not None},
     )
 

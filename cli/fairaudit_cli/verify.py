@@ -89,10 +89,11 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     capsule = record.capsule
     drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs)
     plan = Plan(
+        locate=options.get("locate", False),
         alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
-        threshold=options["threshold"], locate=options.get("locate", False),
+        threshold=options["threshold"],
         with_r=any(one.key in _ELSEWHERE for one in record.measures),
     )  # fmt: skip
     return Roles(**roles), plan, fewest

@@ -367,12 +367,12 @@ def _content(result: AuditResult) -> list[Block]:
         counts = range(len(result.cells.attributes), len(head) - len(result.cells.columns))
         about = about_cells(result.cells, left, "see the HTML or JSON report")
         blocks.append(Block("Groups", rows, head, frozenset(counts), about))
-    if result.localisation is not None:
-        blocks.append(_place(result.localisation))
     blocks.append(Block("Copies", [list(fact) for fact in copies_facts(result)]))
     if result.notes:
         notes = tuple(clean(note, 2 * LONGEST) for note in result.notes)
         blocks.append(Block("Notes", lines=notes, bullets=True))
+    if result.localisation is not None:
+        blocks.append(_place(result.localisation))
     blocks.append(Block("Repeat it", _repeat(result)))
     return blocks
 
