@@ -14,7 +14,8 @@ __all__ = ["KEYS", "with_config"]
 
 #: What the file may say: the options of `fairaudit test` by their long names.
 KEYS = (
-    "locate", "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
+    "locate",
+    "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
     "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
     "tolerance", "report", "suppress", "strict",
 )  # fmt: skip

@@ -357,6 +357,8 @@ def _content(result: AuditResult) -> list[Block]:
             bold=frozenset(k for k, one in enumerate(shown) if one.significant),
         ),
     ]  # fmt: skip
+    if result.localisation is not None:
+        blocks.append(_place(result.localisation))
     head, rows = measures_rows(result)
     if rows:
         blocks.append(Block("Measures", rows, head, frozenset({1})))
@@ -371,17 +373,8 @@ def _content(result: AuditResult) -> list[Block]:
     if result.notes:
         notes = tuple(clean(note, 2 * LONGEST) for note in result.notes)
         blocks.append(Block("Notes", lines=notes, bullets=True))
-    if result.localisation is not None:
-        blocks.append(_place(result.localisation))
     blocks.append(Block("Repeat it", _repeat(result)))
     return blocks
-
-
-def _place(place: Localisation) -> Block:
-    from fairaudit_reports.localisation import place_lines
-
-    lines = tuple(clean(line, 2 * LONGEST) for line in place_lines(place))
-    return Block("Where it sits", lines=lines, bullets=True)
 
 
 def _repeat(result: AuditResult) -> list[Row]:
@@ -391,6 +384,13 @@ def _repeat(result: AuditResult) -> list[Row]:
     rows.append(["with", f"fairaudit {clean(capsule.version)}, Python {clean(capsule.python)}"])
     rows.append(["table", f"sha256 {clean(capsule.table_sha256)}"])
     return [*rows, ["took", f"{result.seconds:.1f} s of CPU, {clean(capsule.created)}"]]
+
+
+def _place(place: Localisation) -> Block:
+    from fairaudit_reports.localisation import place_lines
+
+    lines = tuple(clean(line, 2 * LONGEST) for line in place_lines(place))
+    return Block("Where it sits", lines=lines, bullets=True)
 
 
 def _plain(block: Block) -> Iterator[str]:
