@@ -142,3 +142,17 @@ def test_the_command(tmp_path, capsys):
     assert record["schema"] == "fairaudit/incomplete/1" and len(record["imputed"]) == 1
     assert main([*line, "--probabilities", "sex=p_f"]) == 2
     assert "as in race=p_black,p_white" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (({"sex": ["f"]}, {}), "differ in length"),
+        (({"y_true": ["f"] * 60}, {}), "same name"),
+        ((None, {}), "Nothing to look at"),
+    ],
+)
+def test_columns_that_do_not_fit(given, message):
+    score, y, _, _ = table(60)
+    with pytest.raises(InputError, match=message):
+        fa.audit_incomplete(score, y, given[0], probabilities=given[1])

@@ -84,19 +84,28 @@ def audit_incomplete(
     import pandas as pd
 
     parts = {"y_pred": np.asarray(y_pred), "y_true": np.asarray(y_true)}
-    frame = pd.DataFrame(parts)
-    names: list[str] = []
-    if sensitive is not None:
-        attributes = pd.DataFrame(dict(sensitive)).reset_index(drop=True)
-        names = [str(name) for name in attributes.columns]
-        frame = frame.join(attributes.set_axis(names, axis=1))
-    groups = {}
-    for name, columns in (probabilities or {}).items():
-        known = pd.DataFrame(dict(columns)).reset_index(drop=True)
-        groups[name] = tuple(str(column) for column in known.columns)
-        frame = frame.join(known.set_axis(list(groups[name]), axis=1))
-    roles = Roles(tuple(names), outcome="y_true", predictions=("y_pred",), threshold=threshold)
-    return incomplete_frame(frame, roles, groups, alpha=alpha, imputations=imputations,
+    if any(values.ndim != 1 for values in parts.values()):
+        raise InputError(
+            "Prediction and outcome must be one column each. Pass one-dimensional ones."
+        )
+    given = {} if sensitive is None else dict(sensitive)
+    attributes = {str(name): np.asarray(column) for name, column in given.items()}
+    groups = {
+        name: {str(level): np.asarray(column) for level, column in dict(columns).items()}
+        for name, columns in (probabilities or {}).items()
+    }
+    everything = parts | attributes
+    for columns in groups.values():
+        everything |= columns
+    if len(everything) < 2 + len(attributes) + sum(map(len, groups.values())):
+        raise InputError("Two columns have the same name. Rename one.")
+    if len({len(values) for values in everything.values()}) > 1:
+        sizes = ", ".join(f"{name}: {len(values)}" for name, values in everything.items())
+        raise InputError(f"Columns differ in length ({sizes}). Pass columns of the same rows.")
+    frame = pd.DataFrame(everything)
+    roles = Roles(tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold)
+    columns_of = {name: tuple(columns) for name, columns in groups.items()}
+    return incomplete_frame(frame, roles, columns_of, alpha=alpha, imputations=imputations,
                             permutations=permutations)  # fmt: skip
 
 
