@@ -79,7 +79,7 @@ def audit_incomplete(
     >>> sex = np.where(rng.random(400) < 0.2, None, np.array(["f", "m"])[group])
     >>> result = audit_incomplete(score, y, {"sex": sex}, permutations=Permutations(n=99))
     >>> result.missingness[0].missing, result.missingness[0].significant
-    (72, False)
+    (79, False)
     """
     import pandas as pd
 
