@@ -43,6 +43,8 @@ validity: $(STAMP)
 	$(BIN)/python tests/validity/equivalence.py --replications 2000
 	$(BIN)/python tests/validity/planning.py --replications 300
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
+	$(BIN)/python tests/validity/localisation.py --replications 1000
+	$(BIN)/python tests/validity/incomplete.py --replications 1000
 
 # About half an hour. The counts of docs/reliability.md.
 torture: $(STAMP)

@@ -14,6 +14,7 @@ _HOME = {
     "AuditResult": "fairaudit.result",
     "AuditTable": "fairaudit.table",
     "audit": "fairaudit.auditing",
+    "audit_incomplete": "fairaudit.incomplete.audit",
     "compare": "fairaudit.comparison.compare",
     "certify": "fairaudit.equivalence.certify",
     "FairAuditError": "fairaudit.errors",

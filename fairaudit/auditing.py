@@ -56,6 +56,8 @@ class Plan:
         q(y|a) behind the copies; ``"auto"`` permutes within classes where the outcome has them.
     permutations : Permutations
     folds : int
+    locate : bool
+        After a rejection, say where: attributes, subgroups, curves.
     adjust : {"holm", "fdr_bh"}
         Among the questions behind the gate.
     pairs : tuple of pairs of names
@@ -80,6 +82,7 @@ class Plan:
     density: Any = "auto"
     permutations: Permutations = field(default_factory=Permutations)
     folds: int = 5
+    locate: bool = False
     adjust: str = "holm"
     pairs: tuple[tuple[str, str], ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)
@@ -132,6 +135,7 @@ def audit(
     density: Any = "auto",
     permutations: Permutations | None = None,
     seed: int | None = None,
+    locate: bool = False,
     adjust: str = "holm",
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
@@ -169,6 +173,8 @@ def audit(
         See `Plan`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
+    locate : bool
+        After a rejection, say where: see `AuditResult.localisation`.
     pairs : sequence of pairs of names, or "all"
         Pairs of attributes to test too.
     progress : callable, optional
@@ -203,7 +209,8 @@ def audit(
     if engine is not None or shards is not None:
         roles = _named_roles(X, target, sensitive, predictions, ids, weights, kinds, on, threshold)
         plan = _plan(roles.sensitive, alpha, statistic, density, permutations, seed, adjust, pairs,
-                     tolerance, threshold, certify, power=power, calibrate=calibrate)  # fmt: skip
+                     tolerance, threshold, certify, power=power, calibrate=calibrate,
+                     locate=locate)  # fmt: skip
         from fairaudit.models import predictor_of
         from fairaudit.shards.entry import audit_table_in_shards
 
@@ -233,7 +240,7 @@ def audit(
         table = as_labels(table, threshold)
     plan = _plan([column.name for column in table.attributes], alpha, statistic, density,
                  permutations, seed, adjust, pairs, tolerance, threshold, certify,
-                 power=power, calibrate=calibrate)  # fmt: skip
+                 power=power, calibrate=calibrate, locate=locate)  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
 
@@ -351,6 +358,11 @@ def audit_table(
         certificates=certificates, calibration=checks.calibration,
         planned=plan.permutations.n,
     )  # fmt: skip
+    localisation = None
+    if plan.locate:
+        from fairaudit.localisation.locate import locate
+
+        localisation = locate(table, findings[0], plan, hear)
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
         sizes.values, sizes.cells, _quality(gate),
@@ -360,6 +372,7 @@ def audit_table(
         time.process_time() - start,
         gaps=gaps, certificates=certificates, power=checks.power,
         calibration=checks.calibration,
+        localisation=localisation,
     )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def capsule_from(
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
     options |= {
-        "alpha": plan.alpha, "statistic": _name_of(plan.statistic),
+        "locate": plan.locate, "alpha": plan.alpha, "statistic": _name_of(plan.statistic),
         "density": _name_of(plan.density), "folds": plan.folds, "adjust": plan.adjust,
         "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
         "certify": dict(plan.certify), "threshold": plan.threshold, "power": plan.power,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.equivalence.result import Certificate, Gap, GapTable
 from fairaudit.errors import InputError
+from fairaudit.localisation.result import Localisation, localisation_from
 from fairaudit.power.result import Calibration, Detectable, Power
 
 if TYPE_CHECKING:
@@ -375,6 +376,8 @@ class AuditResult:
         The smallest violation that the joint test could have found; None: not computed.
     calibration : Calibration or None
         What the test says about placebos and planted violations; None: not asked for.
+    localisation : Localisation or None
+        Where the violation sits; None: not asked for.
     """
 
     verdict: Verdict
@@ -395,6 +398,7 @@ class AuditResult:
     certificates: tuple[Certificate, ...] = ()
     power: Power | None = None
     calibration: Calibration | None = None
+    localisation: Localisation | None = None
 
     @property
     def joint(self) -> Finding:
@@ -461,14 +465,15 @@ class AuditResult:
             outcome=_few_missing(self.table.outcome, fewest),
             attributes=tuple(_few_missing(one, fewest) for one in self.table.attributes),
         )
+        place = None if self.localisation is None else self.localisation.suppressed(fewest)
+        shown = replace(self, table=table, capsule=capsule, power=power, localisation=place)
         if self.cells is None:
-            return replace(self, table=table, capsule=capsule, power=power)
+            return shown
         cells = suppress(self.cells, fewest)
         measures = tuple(of_open_cells(one, cells) for one in self.measures)
         hidden = {cell.levels for cell in cells.cells if cell.masked}
         return replace(
-            self, table=table, cells=cells, measures=measures, capsule=capsule,
-            power=power,
+            shown, cells=cells, measures=measures,
             gaps=None if self.gaps is None else self.gaps.without(hidden),
             certificates=tuple(
                 one.coarse() if hidden and one.measure != "kpc" else one
@@ -595,4 +600,5 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
             Power, power, detectable=tuple(_made(Detectable, one) for one in power["detectable"])
         ),
         calibration=None if calibration is None else _made(Calibration, calibration),
+        localisation=localisation_from(record.get("localisation")),
     )  # fmt: skip

@@ -16,7 +16,7 @@ __all__ = ["KEYS", "with_config"]
 KEYS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
     "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
-    "tolerance", "certify", "power", "calibrate", "report", "suppress",
+    "tolerance", "certify", "power", "calibrate", "locate", "report", "suppress",
     "strict",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
@@ -95,7 +95,8 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"{path}: {key!r} must be text or a list of texts.")
     expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool,
-                "power": bool, "calibrate": bool, "alpha": float, "threshold": float,
+                "power": bool, "locate": bool, "calibrate": bool, "alpha": float,
+                "threshold": float,
                 }.get(key, list if key in _LISTS else str)  # fmt: skip
     if key in ("predictions", "statistic") and isinstance(value, list):
         value = ",".join(map(str, value))

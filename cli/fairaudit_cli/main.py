@@ -21,6 +21,7 @@ COMMANDS = {
     "test": "test a model or its predictions for equalized odds: verdict, reports, exit status",
     "plan": "how many rows an audit needs to find, or to rule out, a violation of a given size",
     "metrics": "measure how large the violation is, from a table with predictions",
+    "missing": "test and bound what missing or uncertain attributes do to the verdict",
     "report": "show a saved audit again, in other formats",
     "verify": "repeat a saved audit and compare every number",
     "remedy": "train a model towards equalized odds, and audit it before and after",

@@ -80,6 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--adjust", choices=("holm", "fdr_bh"), help="among the questions behind the gate (holm)"
     )
     parser.add_argument(
+        "--locate",
+        action="store_true",
+        default=None,
+        help="after a rejection say where: which attribute, subgroup and range (slower)",
+    )
+    parser.add_argument(
         "--pairs",
         action="append",
         metavar="A+B|all",
@@ -265,6 +271,7 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
         given["statistic"] = chosen[0] if len(chosen) == 1 else list(chosen)
     names = [name if name in columns else split_kinds(name)[0] for name in sensitive]
     return Plan(
+        locate=bool(args.locate),
         permutations=permutations,
         pairs=_pairs(args.pairs or (), names),
         power=args.power is not False,

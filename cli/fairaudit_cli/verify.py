@@ -99,6 +99,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs,
                          stop_after=options.get("stop_after"))  # fmt: skip
     plan = Plan(
+        locate=options.get("locate", False),
         alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],

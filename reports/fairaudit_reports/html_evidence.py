@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports import html_parts as h
 from fairaudit_reports.html_groups import digits_of
+from fairaudit_reports.localisation import place_part
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.svg import Scale, bar, far_away, histogram, number, reaching
 
@@ -166,7 +167,7 @@ def where(result: AuditResult) -> Markup:
     if not behind:
         return h.section("where", h.paragraph(
             "The joint test was the only question: there is nothing to divide it into."
-        ))  # fmt: skip
+        ), place_part(result.localisation))  # fmt: skip
     gate = (
         f"The joint test is a gate: it rejected at level {number(result.alpha)}, so the "
         f"{h.several(len(behind), 'question')} behind it may be answered."
@@ -189,6 +190,7 @@ def where(result: AuditResult) -> Markup:
             f"is {result.joint.statistic}.",
             class_="quiet",
         ),
+        place_part(result.localisation),
     )
 
 

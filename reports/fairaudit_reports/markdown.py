@@ -37,6 +37,7 @@ def render(result: AuditResult) -> str:
         escape(clean(result.because, 1600)),
         _listed(table_facts(result)),
         _findings(result),
+        _place(result),
         _measures(result),
         _certificates(result),
         _power(result),
@@ -123,6 +124,15 @@ def _findings(result: AuditResult) -> str:
             row[0], row[-1] = f"**{row[0]}**", f"**{row[-1]}**"
     more = f"{left:,} more questions are not listed; {ELSEWHERE}. " if left else ""
     return _section("### Questions", _table(head, body, (1, 2, 3, 4)), more + how_to_read(result))
+
+
+def _place(result: AuditResult) -> str:
+    if result.localisation is None:
+        return ""
+    from fairaudit_reports.localisation import place_lines
+
+    lines = (f"- {_block(clean(line, 1600))}" for line in place_lines(result.localisation))
+    return _section("### Where it sits", "\n".join(lines))
 
 
 def _measures(result: AuditResult) -> str:

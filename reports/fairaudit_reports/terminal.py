@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
+    from fairaudit.localisation.result import Localisation
     from fairaudit.result import AuditResult, Cell, CellTable, Estimate, Finding, MeasuredValue
 
 __all__ = [
@@ -362,6 +363,8 @@ def _content(result: AuditResult) -> list[Block]:
             bold=frozenset(k for k, one in enumerate(shown) if one.significant),
         ),
     ]  # fmt: skip
+    if result.localisation is not None:
+        blocks.append(_place(result.localisation))
     head, rows = measures_rows(result)
     if rows:
         blocks.append(Block("Measures", rows, head, frozenset({1})))
@@ -407,6 +410,13 @@ def _repeat(result: AuditResult) -> list[Row]:
     rows.append(["with", f"fairaudit {clean(capsule.version)}, Python {clean(capsule.python)}"])
     rows.append(["table", f"sha256 {clean(capsule.table_sha256)}"])
     return [*rows, ["took", f"{result.seconds:.1f} s of CPU, {clean(capsule.created)}"]]
+
+
+def _place(place: Localisation) -> Block:
+    from fairaudit_reports.localisation import place_lines
+
+    lines = tuple(clean(line, 2 * LONGEST) for line in place_lines(place))
+    return Block("Where it sits", lines=lines, bullets=True)
 
 
 def _plain(block: Block) -> Iterator[str]:

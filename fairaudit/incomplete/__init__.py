@@ -1,0 +1,1 @@
+"""Attributes that are missing in some rows, or known as probabilities only."""

@@ -1,0 +1,298 @@
+"""What an audit can say where attributes are missing or uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.columns import Column, Kind, columns_from, level_text
+from fairaudit.errors import InputError
+from fairaudit.findings import adjusted
+from fairaudit.incomplete.bounds import best_gap, gap, worst_gap
+from fairaudit.incomplete.imputation import imputed_test
+from fairaudit.incomplete.result import (
+    Bounds,
+    Fillings,
+    ImputedTest,
+    IncompleteResult,
+    MissingnessTest,
+)
+from fairaudit.kernels import Array, Index
+from fairaudit.measurements import default_threshold
+from fairaudit.missing import MISSING_LEVEL
+from fairaudit.permute.base import stream
+from fairaudit.permute.icp import ICP
+from fairaudit.preparation import Roles, as_labels, prepare
+from fairaudit.table import AuditTable
+from fairaudit.testing.core import run_test
+from fairaudit.testing.permutations import Permutations
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairaudit.models import Predictor
+
+__all__ = ["audit_incomplete", "incomplete_frame"]
+
+RANDOM_FILLINGS = 5
+
+
+def audit_incomplete(
+    y_pred: Any,
+    y_true: Any,
+    sensitive: Any = None,
+    *,
+    probabilities: Mapping[str, Any] | None = None,
+    threshold: float | None = None,
+    alpha: float = 0.05,
+    imputations: int = 20,
+    permutations: Permutations | None = None,
+) -> IncompleteResult:
+    """Test missingness, bound gaps over fillings, and test attributes known as probabilities.
+
+    Parameters
+    ----------
+    y_pred, y_true : array or series
+        Prediction (one column of labels or scores) and outcome.
+    sensitive : frame or mapping of columns, optional
+        Missing values are NaN or None.
+    probabilities : mapping of name to frame, optional
+        One column per level, which sum to 1.
+    threshold : float, optional
+        Turns scores into labels for the gaps.
+    alpha : float
+    imputations : int
+    permutations : Permutations, optional
+
+    Returns
+    -------
+    IncompleteResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = rng.integers(0, 2, (2, 400))
+    >>> score = y + rng.normal(size=400)
+    >>> sex = np.where(rng.random(400) < 0.2, None, np.array(["f", "m"])[group])
+    >>> result = audit_incomplete(score, y, {"sex": sex}, permutations=Permutations(n=99))
+    >>> result.missingness[0].missing, result.missingness[0].significant
+    (79, False)
+    """
+    import pandas as pd
+
+    parts = {"y_pred": np.asarray(y_pred), "y_true": np.asarray(y_true)}
+    if any(values.ndim != 1 for values in parts.values()):
+        raise InputError(
+            "Prediction and outcome must be one column each. Pass one-dimensional ones."
+        )
+    given = {} if sensitive is None else dict(sensitive)
+    attributes = {str(name): np.asarray(column) for name, column in given.items()}
+    groups = {
+        name: {str(level): np.asarray(column) for level, column in dict(columns).items()}
+        for name, columns in (probabilities or {}).items()
+    }
+    everything = parts | attributes
+    for columns in groups.values():
+        everything |= columns
+    if len(everything) < 2 + len(attributes) + sum(map(len, groups.values())):
+        raise InputError("Two columns have the same name. Rename one.")
+    if len({len(values) for values in everything.values()}) > 1:
+        sizes = ", ".join(f"{name}: {len(values)}" for name, values in everything.items())
+        raise InputError(f"Columns differ in length ({sizes}). Pass columns of the same rows.")
+    frame = pd.DataFrame(everything)
+    roles = Roles(tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold)
+    columns_of = {name: tuple(columns) for name, columns in groups.items()}
+    return incomplete_frame(frame, roles, columns_of, alpha=alpha, imputations=imputations,
+                            permutations=permutations)  # fmt: skip
+
+
+def incomplete_frame(
+    frame: pd.DataFrame,
+    roles: Roles,
+    probabilities: Mapping[str, Sequence[str]],
+    *,
+    predictor: Predictor | None = None,
+    alpha: float = 0.05,
+    imputations: int = 20,
+    permutations: Permutations | None = None,
+) -> IncompleteResult:
+    """The same for one table with named columns; `probabilities` name columns per attribute."""
+    from fairaudit.columns import split_kinds
+
+    drawn = permutations or Permutations()
+    tests: list[MissingnessTest] = []
+    bounds: list[Bounds] = []
+    fillings: list[Fillings] = []
+    notes: list[str] = []
+    for spec in roles.sensitive:
+        name, kind = (spec, None) if spec in frame.columns else split_kinds(spec)
+        if name in frame.columns and not frame[name].isna().any():
+            notes.append(f"{name} is known in every row.")
+            continue
+        table, number = _with_missing_level(frame, roles, spec, name, kind, predictor)
+        tests.append(_missingness(table, name, drawn))
+        if number:
+            notes.append(f"{name} is a number: gaps and fillings are for categories only.")
+            continue
+        labels = _labels(table, roles.threshold)
+        if labels is None:
+            notes.append(f"No gaps of {name}: they need an outcome and labels of two classes.")
+            continue
+        cells = _Cells(table, labels)
+        bounds += cells.bounds(name)
+        fillings.append(_fillings(table, cells, name, drawn))
+    imputed = [
+        _imputed(frame, roles, name, columns, predictor, alpha, imputations, drawn)
+        for name, columns in probabilities.items()
+    ]
+    if not tests and not imputed and not notes:
+        raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
+    return IncompleteResult(
+        alpha, _judged(tests, alpha), tuple(bounds), tuple(fillings), tuple(imputed), tuple(notes)
+    )
+
+
+def _with_missing_level(
+    frame: pd.DataFrame, roles: Roles, spec: str, name: str, kind: Kind | None,
+    predictor: Predictor | None,
+) -> tuple[AuditTable, bool]:  # fmt: skip
+    """The table with missing values as a level; of a number only whether it is missing."""
+    import pandas as pd
+
+    number = name in frame.columns and pd.api.types.is_numeric_dtype(frame[name])
+    number = number and (kind is None or not kind.is_categorical) and frame[name].nunique() > 2
+    if number:
+        known = np.where(frame[name].isna(), MISSING_LEVEL, "known")
+        frame, spec = frame.assign(**{name: known}), f"{name}:{Kind.CATEGORICAL.value}"
+    one = replace(roles, sensitive=(spec,), missing="category", on="scores")
+    return prepare(frame, one, predictor).table, number
+
+
+def _missingness(table: AuditTable, name: str, drawn: Permutations) -> MissingnessTest:
+    missing = _is_missing(table.attributes[0])
+    (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
+    result = run_test(
+        replace(table, attributes=(column,)), statistic="kpc", copies=ICP(), permutations=drawn
+    )
+    p = result.p_value if np.isfinite(result.p_value) and result.inconclusive is None else None
+    return MissingnessTest(
+        name, int(missing.sum()), len(table), p, None, False, result.inconclusive
+    )
+
+
+def _is_missing(column: Column) -> Any:
+    own = np.array([level_text(level) == MISSING_LEVEL for level in column.levels])
+    return own[column.codes]
+
+
+def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
+    raised = adjusted([1.0 if one.p_value is None else one.p_value for one in tests], "holm")
+    return tuple(
+        one if one.p_value is None else replace(one, p_adjusted=p, significant=p <= alpha)
+        for one, p in zip(tests, raised, strict=True)
+    )
+
+
+def _labels(table: AuditTable, threshold: float | None) -> Index | None:
+    """0 or 1 per row, where outcome and prediction have two classes."""
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical or len(outcome.levels) != 2:
+        return None
+    if table.prediction.form == "labels":
+        column = table.prediction.columns[0]
+        return column.codes if len(column.levels) == 2 else None  # 0 and 1 in their order
+    cut = default_threshold(table) if threshold is None else threshold
+    if cut is None:
+        return None
+    label = as_labels(table, cut).prediction.columns[0]
+    larger = [level_text(level) == level_text(outcome.levels[-1]) for level in label.levels]
+    return np.array(larger, dtype=np.intp)[label.codes]
+
+
+class _Cells:
+    """Counts per outcome class and known group, and the missing rows of each class."""
+
+    def __init__(self, table: AuditTable, labels: Index) -> None:
+        self.column, self.labels = table.attributes[0], labels
+        self.outcome = table.require_outcome().codes
+        self.missing = _is_missing(self.column)
+        self.names = [level_text(level) for level in self.column.levels]
+        self.known = [k for k, name in enumerate(self.names) if name != MISSING_LEVEL]
+
+    def counts(self, y: int) -> tuple[Array, Array, int, int]:
+        """Positive and all rows of the known groups; missing rows with 1 and with 0."""
+        rows = self.outcome == y
+        all_rows = np.bincount(self.column.codes[rows], minlength=len(self.names))
+        positive = np.bincount(
+            self.column.codes[rows], self.labels[rows].astype(float), len(self.names)
+        )
+        ones = int(self.labels[rows & self.missing].sum())
+        zeros = int((rows & self.missing).sum()) - ones
+        known = np.array(self.known, dtype=np.intp)
+        return np.asarray(positive[known], float), all_rows[known].astype(float), ones, zeros
+
+    def bounds(self, name: str) -> list[Bounds]:
+        found = []
+        for rate, y in (("TPR", 1), ("FPR", 0)):
+            positive, count, ones, zeros = self.counts(y)
+            if len(self.known) < 2:
+                continue
+            worst, (g, h) = worst_gap(positive, count, ones, zeros)
+            names = [self.names[k] for k in self.known]
+            found.append(
+                Bounds(name, rate, gap(positive, count), best_gap(positive, count, ones, zeros)[0],
+                       worst, (names[g], names[h]))
+            )  # fmt: skip
+        return found
+
+    def filled(self, how: str, rng: np.random.Generator) -> Index:
+        """Codes without missing ones: the worst case, the best case, or at random."""
+        codes = self.column.codes.copy()
+        for y in (0, 1):
+            positive, count, ones, zeros = self.counts(y)
+            if how == "at random":
+                rows = np.flatnonzero((self.outcome == y) & self.missing)
+                codes[rows] = rng.choice(self.known, len(rows), p=count / count.sum())
+                continue
+            if how == "worst case":
+                _, (g, h) = worst_gap(positive, count, ones, zeros)
+                shares = tuple(
+                    total * (np.arange(len(count)) == group)
+                    for group, total in ((g, ones), (h, zeros))
+                )
+            else:
+                _, shares = best_gap(positive, count, ones, zeros)
+            for label, share in zip((1, 0), shares, strict=True):
+                rows = np.flatnonzero((self.outcome == y) & self.missing & (self.labels == label))
+                codes[rng.permutation(rows)] = np.repeat(self.known, share)
+        return codes
+
+
+def _fillings(table: AuditTable, cells: _Cells, name: str, drawn: Permutations) -> Fillings:
+    names = np.array(cells.names, dtype=object)
+    ways = ["worst case", "best case", *(f"at random {k}" for k in range(1, RANDOM_FILLINGS + 1))]
+    tried = {}
+    for number, way in enumerate(ways):
+        how = "at random" if way.startswith("at random") else way
+        codes = cells.filled(how, stream(drawn.seed, 13, number))
+        (column,) = columns_from({name: names[codes]}, argument="sensitive",
+                                 kinds={name: Kind.CATEGORICAL.value})  # fmt: skip
+        result = run_test(replace(table, attributes=(column,)), statistic="kpc", copies=ICP(),
+                          permutations=drawn)  # fmt: skip
+        if np.isfinite(result.p_value):
+            tried[way] = result.p_value
+    return Fillings(name, tried, min(tried.values(), default=1.0), max(tried.values(), default=1.0))
+
+
+def _imputed(
+    frame: pd.DataFrame, roles: Roles, name: str, columns: Sequence[str],
+    predictor: Predictor | None, alpha: float, imputations: int, drawn: Permutations,
+) -> ImputedTest:  # fmt: skip
+    specs = tuple(f"{column}:{Kind.CONTINUOUS.value}" for column in columns)
+    table = prepare(frame, replace(roles, sensitive=specs, on="scores"), predictor).table
+    if roles.on == "labels":
+        table = as_labels(table, roles.threshold)
+    return imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)

@@ -1,0 +1,1 @@
+"""Where a violation sits: attributes, subgroups and curves, behind a joint test that rejected."""

@@ -1,0 +1,118 @@
+"""What a search for the place of a violation returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+__all__ = ["Claim", "Curve", "Localisation", "localisation_from"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One answer to where.
+
+    Attributes
+    ----------
+    family : str
+        ``"attribute"`` (adds beyond the others), ``"subgroup"`` or ``"curve"``.
+    name : str
+        ``"sex"``, ``"sex = female and age > 55"``, ``"age 52 to 71"``.
+    text : str
+        The answer in one sentence for people.
+    attributes : tuple of str
+    outcome : str or None
+        The outcome class that the rows are limited to.
+    rows, people : int
+        Behind the claim: of the table, of the subgroup in the half that tests it, of the class.
+    effect, low, high : float or None
+        Difference of the mean score to the others (subgroup) or to the mean (curve), with an
+        interval that holds together with all others.
+    p_value, p_adjusted : float or None
+        The latter for all claims together; None where it cannot be given.
+    significant : bool
+    method : str
+        Where the p-value comes from.
+    """
+
+    family: str
+    name: str
+    text: str
+    attributes: tuple[str, ...]
+    outcome: str | None
+    rows: int
+    people: int
+    effect: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    significant: bool
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The mean score over an attribute, as difference to the mean, with a simultaneous band.
+
+    Attributes
+    ----------
+    attribute : str
+    group : str or None
+        ``"sex = female"``; None: of all rows of the class.
+    outcome : str or None
+        The outcome class that the rows are limited to.
+    x, value, low, high : tuple of float
+    """
+
+    attribute: str
+    group: str | None
+    outcome: str | None
+    x: tuple[float, ...]
+    value: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Localisation:
+    """All claims, of which any is false with probability at most `alpha`.
+
+    Attributes
+    ----------
+    alpha : float
+    claims : tuple of Claim
+    curves : tuple of Curve
+    notes : tuple of str
+        What was not asked, and why.
+    """
+
+    alpha: float
+    claims: tuple[Claim, ...]
+    curves: tuple[Curve, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def found(self) -> tuple[Claim, ...]:
+        """The claims that hold."""
+        return tuple(claim for claim in self.claims if claim.significant)
+
+    def suppressed(self, fewest: int) -> Localisation:
+        """Without claims about fewer than `fewest` people."""
+        kept = tuple(claim for claim in self.claims if claim.people >= fewest)
+        return replace(self, claims=kept)
+
+
+def localisation_from(record: Mapping[str, Any] | None) -> Localisation | None:
+    """The inverse of `dataclasses.asdict`, from JSON too."""
+    if record is None:
+        return None
+    claims = tuple(Claim(**{**one, "attributes": tuple(one["attributes"])})
+                   for one in record["claims"])  # fmt: skip
+    curves = tuple(
+        Curve(one["attribute"], one["group"], one["outcome"],
+              *(tuple(one[key]) for key in ("x", "value", "low", "high")))
+        for one in record["curves"]
+    )  # fmt: skip
+    return Localisation(record["alpha"], claims, curves, tuple(record["notes"]))

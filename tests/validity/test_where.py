@@ -1,0 +1,50 @@
+"""False claims about where, and size with missing attributes: in small, and in full (slow)."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+sys.path.insert(0, str(Path(__file__).parent))
+import incomplete
+import localisation
+
+
+def most(replications, rate):
+    """Bound that a procedure of this error passes with probability 1 − 1e-4."""
+    return int(binom.ppf(1 - 1e-4, replications, rate))
+
+
+def test_false_claims_in_small():
+    runs = [localisation.replicate("classes, no numbers", seed) for seed in range(20)]
+    assert sum(run["any"] for run in runs) <= most(20, 0.05)
+    assert np.mean([run["age found"] for run in runs]) > 0.8
+
+
+def test_sizes_with_missing_attributes_in_small():
+    runs = np.array([incomplete.replicate("equalized odds", seed) for seed in range(15)])
+    assert runs[:, :2].sum(axis=0).max() <= most(15, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("setting", localisation.SETTINGS)
+def test_family_wise_error(setting):
+    runs = [localisation.replicate(setting, seed) for seed in range(500)]
+    assert sum(run["any"] for run in runs) <= most(500, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_size_and_power_with_missing_attributes():
+    rates = {
+        setting: np.mean([incomplete.replicate(setting, seed) for seed in range(500)], axis=0)
+        for setting in incomplete.SETTINGS
+    }
+    null = rates["equalized odds"]
+    assert max(null[0], null[1]) <= most(500, 0.05) / 500
+    assert null[3] > 0.05  # the smallest p is no p-value
+    assert min(rates["violation, missing by score"][:2]) > 0.8
+    assert rates["equalized odds, but the proxy is a feature"][1] > 0.2  # as docs warn
