@@ -148,6 +148,7 @@ def test_fewer_rows_for_a_larger_effect():
         ([], "Pass --effect"),
         (["--effect", "size=1"], "no effect 'size'"),
         (["--effect", "tpr_gap=0"], "must be above 0"),
+        (["--effect", "tpr_gap=2"], "cannot be larger than 1"),
         (["--effect", "tpr_gap=0.1,kpc=1"], "one effect at a time"),
         (["--effect", "tpr_gap=0.1", "--power", "2"], "must lie between 0 and 1"),
         (["--effect", "tpr_gap=0.1", "--power", "0.01"], "must be larger than alpha"),

@@ -183,6 +183,8 @@ def _check(effect: str | None, size: float, power: float, alpha: float) -> None:
         raise InputError(f"There is no effect {effect!r}. Use one of: {', '.join(EFFECTS)}.")
     if not size > 0:
         raise InputError(f"The size to plan for must be above 0. Got {size:g}.")
+    if effect not in (None, "score_shift") and size > 1:
+        raise InputError(f"A {effect} cannot be larger than 1. Got {size:g}.")
     for name, value in (("power", power), ("alpha", alpha)):
         if not 0 < value < 1:
             raise InputError(f"The '{name}' must lie between 0 and 1. Got {value:g}.")
