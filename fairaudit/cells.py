@@ -8,7 +8,7 @@ cells. Sums of parts of the table add up to those of the whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,12 +19,14 @@ from fairaudit.kernels import Array, FeatureMap, Index
 from fairaudit.neighbours import cell_graph
 
 __all__ = [
+    "DRAWN_BYTES",
     "POOR",
     "CellFeatures",
     "CellKPC",
     "CellQuestion",
     "CellSpace",
     "add_sums",
+    "drawn_cells",
     "worth_cells",
 ]
 
@@ -32,6 +34,8 @@ POOR = 1e-10  # features that leave out more of a kernel than this are not used
 _FEWEST_ROWS = 1 << 15  # below, the rows themselves are quick enough
 _ROWS_PER_CELL = 8
 _CHUNK = 1 << 16  # rows whose features are summed at once: they stay in the cache
+_DRAWN = 1 << 18  # rows whose cells are drawn at once; other numbers make other copies
+DRAWN_BYTES = 4 * _DRAWN  # of a copy's stretch, at most
 
 
 def worth_cells(rows: int, cells: int) -> bool:
@@ -192,6 +196,31 @@ class CellFeatures:
 def _fill(result: Array, features: Array) -> None:
     result[:, : features.shape[1]] = features
     result[:, -1] = np.einsum("nr,nr->n", features, features)
+
+
+def drawn_cells(
+    cells: Index, count: int, generators: Sequence[np.random.Generator]
+) -> Iterator[tuple[slice, Index]]:
+    """Uniform permutations of the cells of a class, a stretch of rows at a time: copies × rows.
+
+    How often each of the `count` cells occurs in a stretch is hypergeometric; within it all orders
+    are alike. Together that is a uniform permutation, which is never held as a whole.
+    """
+    n = len(cells)
+    if n <= _DRAWN:
+        yield slice(0, n), np.stack([rng.permutation(cells) for rng in generators])
+        return
+    left = np.tile(np.bincount(cells, minlength=count), (len(generators), 1))
+    labels = np.arange(count, dtype=cells.dtype)
+    for at in range(0, n, _DRAWN):
+        size = min(_DRAWN, n - at)
+        drawn = np.empty((len(generators), size), cells.dtype)
+        for copy, rng in enumerate(generators):
+            here = rng.multivariate_hypergeometric(left[copy], size, method="marginals")
+            left[copy] -= here
+            drawn[copy] = np.repeat(labels, here)
+            rng.shuffle(drawn[copy])
+        yield slice(at, at + size), drawn
 
 
 def add_sums(total: Array, cells: Index, features: Array) -> None:

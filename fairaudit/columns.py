@@ -73,10 +73,10 @@ class Column:
     def take(self, rows: NDArray[Any]) -> Column:
         """The column at `rows` (indices or mask); levels that no longer occur are dropped."""
         codes, numeric = self.codes[rows], None if self.numeric is None else self.numeric[rows]
-        kept = np.flatnonzero(np.bincount(codes, minlength=len(self.levels)))
-        return Column(
-            self.name, self.kind, np.searchsorted(kept, codes), self.levels[kept], numeric
-        )
+        occurs = np.zeros(len(self.levels), dtype=bool)
+        occurs[codes] = True
+        place = np.cumsum(occurs) - 1
+        return Column(self.name, self.kind, place[codes], self.levels[occurs], numeric)
 
 
 def level_text(level: Any) -> str:

@@ -261,14 +261,14 @@ def _gap_at(x: Array, first: int, second: int) -> tuple[float, float]:
     while (right - left).sum() > max(1 << 16, 2 * n):
         below, width = int((left - rows - 1).sum()), right - left
         ends = np.cumsum(width)
-        pick = rng.integers(0, ends[-1], min(20_000, n))
+        pick = rng.integers(0, ends[-1], min(max(20_000, n // 32), n))
         i = np.searchsorted(ends, pick, side="right")
         gaps = np.sort(x[left[i] + pick - (ends[i] - width[i])] - x[i])
         at, margin = (first - below) / ends[-1] * len(gaps), 3.0 * np.sqrt(len(gaps))
         near = float(gaps[int(max(at - margin, 0))])
         far = float(gaps[int(min(at + margin, len(gaps) - 1))])
         before = (low, high)
-        for gap in (near * (1 - 1e-12), near, far):  # the first closes in on a tied value
+        for gap in (near, near * (1 - 1e-12), far):  # the second closes in on a tied value
             if low < gap < high:
                 reach = np.maximum(np.searchsorted(x, x + gap, side="right"), rows + 1)
                 rank = int((reach - rows - 1).sum())

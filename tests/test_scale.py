@@ -68,6 +68,36 @@ def test_memory_and_jobs_change_no_number(by_cells_from):
         assert other == pytest.approx(values[0], abs=1e-12)
 
 
+def test_cells_drawn_in_stretches_are_uniform_permutations(monkeypatch):
+    """All orders of a small class are equally frequent, also across stretches."""
+    monkeypatch.setattr(cells, "_DRAWN", 2)
+    own, draws = np.array([0, 0, 1, 3, 3], dtype=np.uint8), 30_000
+    generators = [np.random.default_rng([7, k]) for k in range(draws)]
+    parts = [drawn.copy() for _, drawn in cells.drawn_cells(own, 4, generators)]
+    assert [part.shape[1] for part in parts] == [2, 2, 1]
+    drawn = np.hstack(parts)
+    assert (np.sort(drawn, axis=1) == own).all()
+    orders, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(orders) == 30  # 5! / (2! 2!)
+    assert ((counts - draws / 30) ** 2).sum() / (draws / 30) < 58.3  # χ² of 29, one in 1,000
+
+
+def test_large_classes_change_neither_statistic_nor_verdict(by_cells_from, monkeypatch):
+    by_cells_from(1)
+    score, y, frame = people(12_000, effect=0.1)
+    plan = Permutations(n=199)
+    whole = fa.equalized_odds_test(score, y, frame, permutations=plan)
+    monkeypatch.setattr(cells, "_DRAWN", 1_000)
+    parts = fa.equalized_odds_test(score, y, frame, permutations=plan)
+    again = fa.equalized_odds_test(score, y, frame, permutations=replace(plan, batch=50))
+    assert parts.statistic == whole.statistic
+    assert again.null == pytest.approx(parts.null, abs=1e-12)
+    assert np.mean(parts.null) == pytest.approx(
+        np.mean(whole.null), abs=4 * np.std(whole.null) / 10
+    )
+    assert np.std(parts.null) == pytest.approx(np.std(whole.null), rel=0.25)
+
+
 def test_cells_with_few_copies_are_left_to_the_rows(by_cells_from):
     by_cells_from(1)
     n = 4_000

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairaudit.cells import (
+    DRAWN_BYTES,
     POOR,
     CellFeatures,
     CellKPC,
     CellQuestion,
     CellSpace,
     add_sums,
+    drawn_cells,
     worth_cells,
 )
 from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_candidates
@@ -31,6 +33,8 @@ __all__ = ["Evaluation", "Question", "evaluation_of"]
 
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
+_CHUNK = 1 << 18  # rows whose features are made at once
+_MOST_COPIES = 128  # drawn together: progress is told, and kept for --resume, between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +190,22 @@ class CellEvaluation:
     ) -> None:
         start = time.process_time()
         self.seed, self.space, self.maps = permutations.seed, space, maps
-        small = np.min_scalar_type(len(space) - 1)
         members = [rows[:, 0] for rows in sampler.strata]
-        self.cells = [cells[rows].astype(small) for rows in members]
         self.prediction = [prediction[rows] for rows in members]
+        self.cells = [cells[rows].astype(np.min_scalar_type(len(space) - 1)) for rows in members]
         memory = permutations.memory or _MEMORY
         width = 8 * maps.width
         self.kept: list[Array] | None = None
         if width * sampler.n <= memory // 2:
             self.kept = [maps(u, code) for code, u in enumerate(self.prediction)]
-        per_copy = small.itemsize * sampler.n + width * len(space)
         left = memory // (2 if self.kept is None else 8)
-        self.batch = permutations.batch or max(1, min(64, left // per_copy))
-        sums = self._sums([one[None, :] for one in self.cells])[0]
+        per_copy = width * len(space) + DRAWN_BYTES
+        self.batch = permutations.batch or max(1, min(_MOST_COPIES, left // per_copy))
+        sums = np.zeros((len(space), maps.width))
+        for code, own in enumerate(self.cells):
+            for at in range(0, len(own), _CHUNK):
+                some = slice(at, at + _CHUNK)
+                add_sums(sums[None], own[None, some], self._features(code, some))
         self.asked = []
         for one in asked:
             part = sums[:, maps.part(one.of_class)]
@@ -246,28 +253,21 @@ class CellEvaluation:
         return cls(sampler, space, cells, known, prediction, maps, permutations)
 
     def values(self, numbers: range) -> list[Array]:
-        copies = [np.empty((len(numbers), len(one)), one.dtype) for one in self.cells]
-        for place, number in enumerate(numbers):
-            rng = stream(self.seed, 1, number)
-            for drawn, cells in zip(copies, self.cells, strict=True):
-                drawn[place] = rng.permutation(cells)
-        return self._answers(self._sums(copies))
+        generators = [stream(self.seed, 1, number) for number in numbers]
+        sums = np.zeros((len(numbers), len(self.space), self.maps.width))
+        for code, own in enumerate(self.cells):
+            for rows, cells in drawn_cells(own, len(self.space), generators):
+                add_sums(sums, cells, self._features(code, rows))
+        return self._answers(sums)
 
     def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
         values = self.values(numbers)
         return [values[k] for k in asked]
 
-    def _sums(self, copies: list[Any]) -> Array:
-        """copies × cells × features"""
-        total = np.zeros((len(copies[0]), len(self.space), self.maps.width))
-        for code, (cells, u) in enumerate(zip(copies, self.prediction, strict=True)):
-            if self.kept is not None:
-                add_sums(total, cells, self.kept[code])
-                continue
-            for at in range(0, len(u), step := 1 << 18):
-                some = slice(at, at + step)
-                add_sums(total, cells[:, some], self.maps(u[some], code))
-        return total
+    def _features(self, code: int, rows: slice) -> Array:
+        if self.kept is not None:
+            return self.kept[code][rows]
+        return self.maps(self.prediction[code][rows], code)
 
     def _answers(self, sums: Array) -> list[Array]:
         return [
