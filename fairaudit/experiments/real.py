@@ -92,17 +92,9 @@ UNTUNED = {
 TUNED: dict[str, dict[str, float]] = {
     "crimes_one": {"kernel": 0.1, "adversarial": 0.1, "hgr": 0.1, "fdl": 0.1},
     "crimes_all": {"kernel": 0.1, "adversarial": 0.1, "hgr": 0.1, "fdl": 1e-3},
-    "compas": {
-        "kernel": 1e-3,
-        "kernel-ce": 1e-3,
-        "adversarial": 1e-3,
-        "hgr": 0.1,
-        "fdl": 1e-2,
-        "corrected": 80,
-        "gerryfair": 10,
-        "reduction": 80,
-    },
-}
+    "compas": {"kernel": 1e-3, "kernel-ce": 1e-3, "adversarial": 1e-3, "hgr": 0.1, "fdl": 1e-2,
+               "corrected": 80, "gerryfair": 10, "reduction": 80},
+}  # fmt: skip
 
 
 def methods(
