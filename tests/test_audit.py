@@ -334,3 +334,28 @@ def test_few_missing_values_are_masked():
     assert shown[0].missing is None and "few missing" in shown[0].describe()
     assert shown[1].missing == 0
     assert result.suppressed(0).table.attributes[0].missing == 3
+
+
+def test_checks_of_all_ranges_share_their_copies(monkeypatch):
+    """A copy is drawn once, for the test and for the checks of all questions alike."""
+    from fairaudit.permute.chain import ConditionalPermutation
+    from fairaudit.testing.diagnostics import CHECKED_COPIES
+
+    drawn, block = [], ConditionalPermutation.block
+
+    def counted(self, copies):
+        drawn.extend(copies)
+        return block(self, copies)
+
+    monkeypatch.setattr(ConditionalPermutation, "block", counted)
+    rng = np.random.default_rng(0)
+    age = rng.normal(size=400)
+    y = age + rng.normal(size=400)
+    result = fa.audit(
+        predictions=y + rng.normal(size=400),
+        outcome=y,
+        sensitive={"age": age},
+        permutations=fa.Permutations(n=29),
+    )
+    assert len(result.findings) == 4  # all rows, and three ranges of the outcome
+    assert sorted(drawn) == sorted([*range(CHECKED_COPIES)] * 2)

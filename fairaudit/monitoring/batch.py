@@ -15,7 +15,7 @@ from fairaudit.monitoring.evidence import TILTS, log_e_values
 from fairaudit.permute.icp import ICP
 from fairaudit.table import AuditTable
 from fairaudit.testing.core import FEWEST_ROWS
-from fairaudit.testing.diagnostics import CopyCheck
+from fairaudit.testing.diagnostics import CopyCheck, see_enough
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import statistic_named
 
@@ -112,6 +112,8 @@ def _statistics(
         products.append(frame.products(table, rows))
     joined = [np.vstack(blocks) for blocks in zip(*products, strict=True)]
     reason = None
+    if check is not None:
+        see_enough([check], sampler)
     if check is not None and not (diagnostics := check.diagnostics()).trustworthy:
         reason = diagnostics.because
     elif all(map(all_alike, joined)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -12,7 +13,7 @@ from scipy.stats import kstest, kurtosis, normaltest, rankdata, skew
 from fairaudit.attributes import cells_of, encode, second_order
 from fairaudit.columns import Column
 from fairaudit.kernels import Array, Index, median_distance
-from fairaudit.permute.base import FittedCopies, gathered, stream
+from fairaudit.permute.base import CopySampler, FittedCopies, gathered, stream
 from fairaudit.testing.permutations import Permutations
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "exchangeable",
     "fitted_diagnostics",
     "pit_check",
+    "see_enough",
 ]
 
 #: A valid audit fails the copy check with this probability.
@@ -94,9 +96,9 @@ class CopyCheck:
     def see(self, numbers: range, rows: Index) -> None:
         """Look at a block of copies, as far as it continues what has been seen."""
         seen = len(self.moved)
-        if numbers.start != seen or seen >= CHECKED_COPIES:
+        if not numbers.start <= seen < numbers.stop:
             return
-        for copy in rows[: CHECKED_COPIES - seen]:
+        for copy in rows[seen - numbers.start : CHECKED_COPIES - numbers.start]:
             cell = self.cell[copy]
             self.moved.append(float(np.mean(cell != self.cell)))
             self.distinct.add(_digest(cell))
@@ -107,11 +109,7 @@ class CopyCheck:
         return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
 
     def diagnostics(self) -> Diagnostics:
-        batch = Permutations(n=CHECKED_COPIES).batch_for(len(self.cell))
-        while len(self.moved) < CHECKED_COPIES:  # fewer were drawn for the test, or elsewhere
-            start = len(self.moved)
-            numbers = range(start, min(start + batch, CHECKED_COPIES))
-            self.see(numbers, self.copies.sampler.block(numbers))
+        """What the copies so far say; `see_enough` of them first."""
         check = exchangeable(np.array(self.products)) if self.fitted else None
         pit = None
         if self.fitted and self.copies.pit is not None:
@@ -120,6 +118,19 @@ class CopyCheck:
         if not self.fitted:
             return exact_diagnostics(moved, distinct)
         return fitted_diagnostics(moved, distinct, check, pit)
+
+
+def see_enough(checks: Sequence[CopyCheck], sampler: CopySampler) -> None:
+    """Draw what some check still lacks, for all at once: the test had fewer copies, or elsewhere.
+
+    The sampler is the one whose copies the checks look at, whole or in part.
+    """
+    batch = Permutations(n=CHECKED_COPIES).batch_for(sampler.n)
+    while (start := min(len(one.moved) for one in checks)) < CHECKED_COPIES:
+        numbers = range(start, min(start + batch, CHECKED_COPIES))
+        block = sampler.block(numbers)
+        for one in checks:
+            one.see(numbers, one.copies.sampler.local(block))
 
 
 def exchangeable(values: Array) -> float:

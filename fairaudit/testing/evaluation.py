@@ -24,7 +24,13 @@ from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_c
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.table import AuditTable
-from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, Diagnostics, exact_diagnostics
+from fairaudit.testing.diagnostics import (
+    CHECKED_COPIES,
+    CopyCheck,
+    Diagnostics,
+    exact_diagnostics,
+    see_enough,
+)
 from fairaudit.testing.neighbour_statistics import KPCStatistic, default_knn
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic
@@ -112,23 +118,24 @@ class RowEvaluation:
         statistics: list[Statistic],
         permutations: Permutations,
     ) -> None:
-        self.block = fitted.sampler.block
+        self.sampler = fitted.sampler
         self.batch = permutations.batch_for(fitted.sampler.n)
         self.asked = [_Bound(one, fitted, statistics, permutations.seed) for one in questions]
         self.observed = [one.observed for one in self.asked]
 
     def values(self, numbers: range) -> list[Array]:
-        block = self.block(numbers)
+        block = self.sampler.block(numbers)
         return [one.values(block) for one in self.asked]
 
     def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
-        block = self.block(numbers)
+        block = self.sampler.block(numbers)
         chosen = [self.asked[k] for k in asked]
         for one in chosen:
             one.check.see(numbers, one.local(block))
         return [one.values(block) for one in chosen]
 
     def diagnostics(self, question: int) -> Diagnostics:
+        see_enough([one.check for one in self.asked], self.sampler)
         return self.asked[question].check.diagnostics()
 
     def looked(self, question: int) -> tuple[float, Array | None]:
@@ -140,7 +147,7 @@ class RowEvaluation:
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes: what they need to evaluate, without the diagnostics."""
-        return {"block": self.block, "asked": [one.without_check() for one in self.asked]}
+        return {"sampler": self.sampler, "asked": [one.without_check() for one in self.asked]}
 
 
 class _Bound:
