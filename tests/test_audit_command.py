@@ -323,6 +323,17 @@ def test_settings_of_a_project(here, capsys, tmp_path, monkeypatch):
     one_line(capsys, ["test"], "'trust' cannot be set in a file")
     (tmp_path / "fairaudit.toml").write_text("permutations = 'many'\n")
     one_line(capsys, ["test"], "'permutations' must be int")
+    for line, told in (
+        ("memory = 'much'", "'memory': "),
+        ("memory = 2", "'memory' must be str"),
+        ("engine = 'spark'", "'engine' must be"),
+        ("shards = 0", "'shards' must be at least 1"),
+    ):
+        (tmp_path / "fairaudit.toml").write_text(f"{line}\n")
+        one_line(capsys, ["test"], told)
+    (tmp_path / "fairaudit.toml").write_text("memory = '200MB'\nengine = 'local'\nshards = 2\n")
+    typed = ["test", "--model", model, "--data", data, "--sensitive", "race"]
+    one_line(capsys, typed, "Parquet")  # CSV has no partitions
     (tmp_path / "fairaudit.toml").write_text("a = [\n")
     one_line(capsys, ["test"], "not valid TOML")
     one_line(capsys, ["test", "--config", "nowhere.toml"], "There is no file")

@@ -142,7 +142,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(files, client):
 
 
 HARMFUL = """
-import os, signal
+import os, signal, time
 def scores(table):
     if table["x"].iloc[0] == {first!r}:
         {harm}
@@ -155,10 +155,12 @@ def scores(table):
     [
         ("os.kill(os.getpid(), signal.SIGKILL)", "probably ran out of memory"),
         ("raise MemoryError", "It ran out of memory"),
+        ("held = bytearray(b'x' * 900_000_000); time.sleep(20)", "probably ran out of memory"),
     ],
 )
 def test_a_worker_out_of_memory_is_named(files, tmp_path, monkeypatch, harm, told, capsys):
-    """The first is what the kernel does to a process that takes too much."""
+    """The first is what the kernel does to a process that takes too much, the last what Dask does
+    to a worker beyond its limit."""
     first = float(frame_of()["x"].iloc[2_000])
     (tmp_path / "harmful.py").write_text(HARMFUL.format(first=first, harm=harm))
     monkeypatch.syspath_prepend(tmp_path)
@@ -170,7 +172,7 @@ def test_a_worker_out_of_memory_is_named(files, tmp_path, monkeypatch, harm, tol
         status = main(
             ["test", "--data", files, "--model", "harmful:scores", "--outcome", "y",
              "--sensitive", "sex", "--engine", "dask", "--shards", "2", "--permutations", "19",
-             "--report", str(tmp_path / "audit.html")]
+             "--memory", "800MB", "--report", str(tmp_path / "audit.html")]
         )  # fmt: skip
     error = capsys.readouterr().err
     assert status == 2

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairaudit.errors import InputError
+from fairaudit_cli.options import size
 
 __all__ = ["KEYS", "with_config"]
 
@@ -17,7 +18,7 @@ KEYS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
     "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
     "tolerance", "certify", "power", "calibrate", "locate", "report", "suppress",
-    "strict",
+    "strict", "memory", "engine", "shards",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
 _LISTS = ("data", "sensitive", "pairs", "report")
@@ -90,11 +91,17 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         return float(value)
     if key == "permutations" and value == "auto":
         return value
+    if key == "memory" and isinstance(value, str):
+        return _memory(value, path)
+    if key == "engine" and value not in ("local", "dask"):
+        raise InputError(f'{path}: \'engine\' must be "local" or "dask". Got {value!r} instead.')
+    if key == "shards" and isinstance(value, int) and value < 1:
+        raise InputError(f"{path}: 'shards' must be at least 1. Got {value!r} instead.")
     if key in _LISTS:
         value = value if isinstance(value, list) else [value]
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"{path}: {key!r} must be text or a list of texts.")
-    expected = {"permutations": int, "seed": int, "suppress": int, "strict": bool,
+    expected = {"permutations": int, "seed": int, "suppress": int, "shards": int, "strict": bool,
                 "power": bool, "locate": bool, "calibrate": bool, "alpha": float,
                 "threshold": float,
                 }.get(key, list if key in _LISTS else str)  # fmt: skip
@@ -107,6 +114,13 @@ def _converted(key: str, value: Any, path: Path) -> Any:
     if isinstance(value, list):
         return [_beside(path, str(item)) for item in value]
     return _beside(path, str(value))
+
+
+def _memory(text: str, path: Path) -> int:
+    try:
+        return size(text)
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"{path}: 'memory': {error}") from None
 
 
 def _beside(config: Path, name: str) -> str:
