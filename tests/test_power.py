@@ -11,7 +11,7 @@ from scipy.stats import chi2, ncx2, norm
 import fairaudit as fa
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.power.planning import _curve, plan_certificate, plan_rows
-from fairaudit.power.plant import Group, field_of, groups_in, sorted_pairs, with_gap
+from fairaudit.power.plant import Group, field_of, groups_in, largest_gap, sorted_pairs, with_gap
 from fairaudit.power.result import PowerPoint
 from fairaudit.result import AuditResult
 from fairaudit_cli.main import main
@@ -52,6 +52,17 @@ def test_a_planted_gap_has_its_size():
         assert np.mean(gaps) == pytest.approx(0.08, abs=0.008)
         other = [field.gap(one, group, not outcome) for one in planted]
         assert np.mean(other) == pytest.approx(0, abs=0.008)
+
+
+def test_the_largest_gap_is_what_exchanges_reach():
+    given = table(20_000)
+    field = field_of(given, None)
+    (group, _) = groups_in(given, 8)
+    copies = WithinOutcome(field.strata, 0).block(range(20))
+    for outcome in (True, False):
+        planted = [with_gap(copy, group, field, outcome, 1.0, RNG) for copy in copies]
+        reached = np.mean([abs(field.gap(one, group, outcome)) for one in planted])
+        assert reached == pytest.approx(largest_gap(group, field, outcome), abs=0.01)
 
 
 def test_sorted_pairs_grow_with_their_amount():
@@ -149,6 +160,7 @@ def test_fewer_rows_for_a_larger_effect():
         (["--effect", "size=1"], "no effect 'size'"),
         (["--effect", "tpr_gap=0"], "must be above 0"),
         (["--effect", "tpr_gap=2"], "cannot be larger than 1"),
+        (["--effect", "tpr_gap=0.99"], "cannot have a tpr_gap of 0.99"),
         (["--effect", "tpr_gap=0.1,kpc=1"], "one effect at a time"),
         (["--effect", "tpr_gap=0.1", "--power", "2"], "must lie between 0 and 1"),
         (["--effect", "tpr_gap=0.1", "--power", "0.01"], "must be larger than alpha"),

@@ -22,6 +22,7 @@ from fairaudit.power.plant import (
     amount_for,
     field_of,
     groups_in,
+    largest_gap,
     sorted_pairs,
     with_gap,
 )
@@ -277,7 +278,13 @@ def _amount(
     table: AuditTable, field: Field, group: Group, effect: str, size: float, seed: int
 ) -> float:
     """Of sorted pairs, for a score shift or a KPC of this size, by bisection on the pilot."""
-    if effect not in ("score_shift", "kpc"):
+    if effect in ("tpr_gap", "fpr_gap"):
+        most = largest_gap(group, field, effect == "tpr_gap")
+        if size > most:
+            raise InputError(
+                f"{group.name} cannot have a {effect} of {size:g}: with the pilot's share of "
+                f"positive labels the largest is {most:.2g}. Plan for less."
+            )
         return 0.0
     sampler = WithinOutcome(field.strata, seed)
     copies = sampler.block(range(16))

@@ -23,8 +23,8 @@ from fairaudit.permute.base import stream
 from fairaudit.table import AuditTable
 
 __all__ = [
-    "MOST_PAIRS", "Field", "Group", "amount_for", "field_of", "groups_in", "sorted_pairs",
-    "with_gap",
+    "MOST_PAIRS", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",
+    "sorted_pairs", "with_gap",
 ]  # fmt: skip
 
 Mask = NDArray[np.bool_]
@@ -176,6 +176,17 @@ def _paired(order: Index, inside: Mask, strata: Index) -> tuple[Index, Index]:
     members, others = inside[order], ~inside[order]
     _, a, b = np.intersect1d(key[members], key[others], assume_unique=True, return_indices=True)
     return order[members][a], order[others][b]
+
+
+def largest_gap(group: Group, field: Field, outcome: bool) -> float:
+    """The largest gap that exchanges can make where the group's labels are like all others'."""
+    if field.label is None or field.actual is None:
+        return float("nan")
+    rows = field.actual == outcome
+    rate, share = float(field.label[rows].mean()), float(group.member[rows].mean())
+    up = min(share * (1 - rate), (1 - share) * rate)
+    down = min(share * rate, (1 - share) * (1 - rate))
+    return max(up, down) / max(share * (1 - share), 1e-12)
 
 
 def with_gap(
