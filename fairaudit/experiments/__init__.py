@@ -110,7 +110,7 @@ def reproduce(
     frame = run_units(how.work, how.units(runs), folder / f"{how.store}.jsonl", resume=resume,
                       jobs=jobs, progress=progress)  # fmt: skip
     written = [folder / f"{name}.csv", folder / f"{name}.md"]
-    write_text(written[0], frame.to_csv(index=False))
+    write_text(written[0], frame.to_csv(index=False, float_format="%.6g"))
     lines = [f"# {how.title}", "", *how.page(frame), ""]
     if how.figure is not None:
         import io
