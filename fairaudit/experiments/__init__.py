@@ -50,6 +50,8 @@ EXPERIMENTS = {
     "quality-maf": "the same with flows as densities",
     "simulation1": "trade-off curves where all attributes act",
     "simulation2": "trade-off curves where one of many attributes acts",
+    "simulation1-game": "the first with the paper's game, its hardest cell",
+    "simulation2-game": "the second with the paper's game, its hardest cell",
     "tuning": "decay and rounds for table 1, on other splits",
     "table1": "all methods on the data sets, at the paper's KPC",
     "tradeoff": "their curves: loss against KPC, power and DEO (networks)",
@@ -70,8 +72,10 @@ def experiment_named(name: str) -> Experiment:
     if name.startswith("simulation"):
         from fairaudit.experiments import simulations
 
-        return Experiment(f"Simulation {name[-1]}", name, simulations.curve_rows,
-                          partial(simulations.units, int(name[-1])), simulations.page,
+        number, game = int(name[len("simulation")]), name.endswith("game")
+        units = partial(simulations.game_units if game else simulations.units, number)
+        title = f"Simulation {number}{', with the game' if game else ''}"
+        return Experiment(title, name, simulations.curve_rows, units, simulations.page,
                           simulations.figure, 100)  # fmt: skip
     if name == "tuning":
         from fairaudit.experiments import tuning
