@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from fairaudit.attributes import Cells, cells_of, encode
 from fairaudit.columns import Column
-from fairaudit.kernels import Array, FeatureMap, Index
-from fairaudit.neighbours import cell_graph
+from fairaudit.kernels import Array, FeatureMap, GridFeatures, Index
+from fairaudit.neighbours import cell_graph, row_products, times
 
 __all__ = [
     "DRAWN_BYTES",
-    "POOR",
     "CellFeatures",
     "CellKPC",
     "CellQuestion",
@@ -30,10 +30,10 @@ __all__ = [
     "worth_cells",
 ]
 
-POOR = 1e-10  # features that leave out more of a kernel than this are not used
 _FEWEST_ROWS = 1 << 15  # below, the rows themselves are quick enough
 _ROWS_PER_CELL = 8
 _CHUNK = 1 << 16  # rows whose features are summed at once: they stay in the cache
+_DENSE_SUMS = 1 << 26  # bytes of a copy's sums up to which they are not sparse
 _DRAWN = 1 << 18  # rows whose cells are drawn at once; other numbers make other copies
 DRAWN_BYTES = 4 * _DRAWN  # of a copy's stretch, at most
 
@@ -127,18 +127,18 @@ class CellQuestion:
             (graph.weight, (graph.source, graph.target)), shape=(len(counts),) * 2
         )
 
-    def mean_kernel(self, sums: Array) -> float:
+    def mean_kernel(self, sums: Any) -> float:
         """T from the sums over cells; the last column holds the squared norms."""
         own = self.gather @ sums
-        features, norms = own[:, :-1], own[:, -1]
-        total = float(self.within @ (np.einsum("gr,gr->g", features, features) - norms))
+        features, norms = own[:, :-1], _last(own)
+        total = float(self.within @ (row_products(features, features) - norms))
         if self.between.nnz:
-            total += float((features * (self.between @ features)).sum())
+            total += float(row_products(features, self.between @ features).sum())
         return total / self.n
 
-    def diagonal(self, sums: Array) -> float:
+    def diagonal(self, sums: Any) -> float:
         """Mean of k(u, u)."""
-        return float((self.gather @ sums[:, -1]).sum()) / self.n
+        return float((self.gather @ _last(sums)).sum()) / self.n
 
     def log_copies(self) -> float:
         """Logarithm of the number of different copies."""
@@ -157,45 +157,98 @@ class CellQuestion:
 class CellKPC:
     """A question's statistic: (T(Y, Ã) − T(Y)) / (k̄ − T(Y)) from the sums of a copy."""
 
-    def __init__(self, question: CellQuestion, alone: CellQuestion, observed: Array) -> None:
+    def __init__(self, question: CellQuestion, alone: CellQuestion, observed: Any) -> None:
         self.question = question
         self.alone = alone.mean_kernel(observed)
         self.left = question.diagonal(observed) - self.alone
 
-    def value(self, sums: Array) -> float:
+    def value(self, sums: Any) -> float:
         if self.left <= 1e-12:
             return 0.0
         return (self.question.mean_kernel(sums) - self.alone) / self.left
 
 
+def _last(matrix: Any) -> Array:
+    """Its last column, of a dense or sparse one."""
+    if isinstance(matrix, np.ndarray):
+        return matrix[:, -1]
+    return np.asarray(matrix[:, [-1]].toarray()).ravel()
+
+
 class CellFeatures:
     """Kernel features of predictions: of the kernel for all rows, then of that of their class.
 
-    Each has a last column with the squared norms.
+    Each has a last column with the squared norms. Where one of the maps is sparse, so are the
+    features and their sums.
     """
 
-    def __init__(self, whole: FeatureMap, of_class: Sequence[FeatureMap | None]) -> None:
+    def __init__(
+        self,
+        whole: FeatureMap | GridFeatures,
+        of_class: Sequence[FeatureMap | GridFeatures | None],
+    ) -> None:
         self.whole, self.of_class = whole, of_class
+        self.maps = [whole, *(one for one in of_class if one is not None)]
         self.split = whole.rank + 1
-        ranks = [one.rank + 1 for one in of_class if one is not None]
-        self.width = self.split + max(ranks, default=0)
+        self.width = self.split + max((one.rank + 1 for one in self.maps[1:]), default=0)
+        self.sparse = any(isinstance(one, GridFeatures) for one in self.maps)
 
-    def __call__(self, u: Array, code: int) -> Array:
-        result = np.zeros((len(u), self.width))
-        _fill(result[:, : self.split], self.whole(u))
+    def __call__(self, u: Array, code: int) -> Any:
         own = self.of_class[code] if self.of_class else None
-        if own is not None:
-            _fill(result[:, self.split :], own(u))
+        parts = [(self.whole, slice(0, self.split)), (own, slice(self.split, self.width))]
+        if self.sparse:
+            return _side_by_side(u, parts)
+        result = np.zeros((len(u), self.width))
+        for one, at in parts:
+            if one is not None:
+                features = one(u)
+                result[:, at][:, : features.shape[1]] = features
+                result[:, at.stop - 1] = row_products(features, features)
         return result
+
+    def row_bytes(self) -> int:
+        """That the features of a row take, at most."""
+        if not self.sparse:
+            return 8 * self.width
+        dense = sum(one.rank for one in self.maps if isinstance(one, FeatureMap))
+        return 12 * (2 * (GridFeatures.ENTRIES + 1) + dense)
+
+    def copy_bytes(self, cells: int, rows: int) -> int:
+        """That the sums of a copy take, at most."""
+        dense = 8 * self.width * cells
+        return dense if self._dense_sums(cells) else min(3 * dense // 2, self.row_bytes() * rows)
+
+    def no_sums(self, copies: int, cells: int) -> Any:
+        """To be added to, one matrix (cells × width) per copy."""
+        if self._dense_sums(cells):
+            return np.zeros((copies, cells, self.width))
+        from scipy.sparse import csr_array
+
+        return [csr_array((cells, self.width)) for _ in range(copies)]
+
+    def _dense_sums(self, cells: int) -> bool:
+        return not self.sparse or 8 * self.width * cells <= _DENSE_SUMS
 
     def part(self, of_class: int | None) -> slice:
         """The columns for all rows, or for a class."""
         return slice(0, self.split) if of_class is None else slice(self.split, self.width)
 
 
-def _fill(result: Array, features: Array) -> None:
-    result[:, : features.shape[1]] = features
-    result[:, -1] = np.einsum("nr,nr->n", features, features)
+def _side_by_side(u: Array, parts: Sequence[tuple[Any, slice]]) -> Any:
+    """Sparse features of the maps, each with its squared norms, in their columns."""
+    from scipy.sparse import csr_array, hstack
+
+    blocks = []
+    for one, at in parts:
+        width = at.stop - at.start
+        if one is None:
+            blocks.append(csr_array((len(u), width)))
+            continue
+        features = csr_array(one(u))
+        norms = csr_array(row_products(features, features)[:, None])
+        features.resize(len(u), width - 1)
+        blocks += [features, norms]
+    return hstack(blocks, format="csr")
 
 
 def drawn_cells(
@@ -223,22 +276,25 @@ def drawn_cells(
         yield slice(at, at + size), drawn
 
 
-def add_sums(total: Array, cells: Index, features: Array) -> None:
+def add_sums(total: Any, cells: Index, features: Any) -> None:
     """Add the features of rows to their cells, copy by copy.
 
     Parameters
     ----------
-    total : array, copies × cells × width
+    total : one matrix (cells × width) per copy
         Is added to.
     cells : int array, copies × rows
-    features : array, rows × width
+    features : matrix, rows × width
     """
     from scipy.sparse import csc_array
 
-    for at in range(0, len(features), _CHUNK):
+    dense = isinstance(total, np.ndarray)
+    for at in range(0, features.shape[0], _CHUNK):
         some = features[at : at + _CHUNK]
-        ones, pointer = np.ones(len(some)), np.arange(len(some) + 1, dtype=np.int32)
+        rows = some.shape[0]
+        ones, pointer = np.ones(rows), np.arange(rows + 1, dtype=np.int32)
         for copy, cell in enumerate(cells):
             place = cell[at : at + _CHUNK].astype(np.int32)
-            members = csc_array((ones, place, pointer), shape=(total.shape[1], len(some)))
-            total[copy] += members @ some
+            members = csc_array((ones, place, pointer), shape=(total[copy].shape[0], rows))
+            added = times(members, some)
+            total[copy] += added.toarray() if dense and not isinstance(added, np.ndarray) else added

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,12 @@ from numpy.typing import NDArray
 from fairaudit.attributes import Cells
 from fairaudit.kernels import Array, Gram, Index
 
-__all__ = ["EXACT", "NeighbourGraph", "cell_graph", "neighbour_graph"]
+__all__ = ["NeighbourGraph", "cell_graph", "neighbour_graph", "row_products", "times"]
 
 _TIE = 1e-9  # distances that agree to this relative precision are equal
 _QUERY = 1 << 21  # neighbours per tree query
 _PAIRS = 1 << 20  # kernel values per evaluation
 _DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pair
-EXACT = 1e-12  # features are used where no kernel value is off by more than this
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +60,8 @@ class NeighbourGraph:
         if within_sums is not None:
             total = self._between(gram) + float(self.within @ within_sums(self.cells))
             return total / self.n
-        if self.count_row_pairs() > _DIRECT * self.n and gram.features[1] <= EXACT:
-            return self._by_features(gram.features[0]) / self.n
+        if self.count_row_pairs() > _DIRECT * self.n and gram.features is not None:
+            return self.mean_of_features(gram.features)(self.cells.of_row)
         inside = np.flatnonzero(self.within > 0)
         return (self._between(gram) + self._inside(gram, inside)) / self.n
 
@@ -82,17 +82,24 @@ class NeighbourGraph:
         between = (counts[self.source] * counts[self.target]).sum()
         return float(between + (inside * (inside - 1)).sum())
 
-    def _by_features(self, features: Array) -> float:
-        cell = self.cells.of_row
-        sums = np.column_stack([np.bincount(cell, feature) for feature in features])
-        norms = np.bincount(cell, np.einsum("rn,rn->n", features, features))
-        total = float(self.within @ (np.einsum("gr,gr->g", sums, sums) - norms))
-        step = max(1, _PAIRS // sums.shape[1])
-        for at in range(0, len(self.weight), step):
-            part = slice(at, at + step)
-            products = np.einsum("er,er->e", sums[self.source[part]], sums[self.target[part]])
-            total += float(self.weight[part] @ products)
-        return total
+    def mean_of_features(self, features: Any) -> Callable[[Index], float]:
+        """The function cells of the rows → mean_i Σ_j w_ij φ_i·φ_j."""
+        from scipy.sparse import csc_array, csr_array
+
+        count, norms = len(self.cells), row_products(features, features)
+        ones, pointer = np.ones(self.n), np.arange(self.n + 1)
+        between = csr_array((self.weight, (self.source, self.target)), shape=(count, count))
+
+        def mean(cell: Index) -> float:
+            sums = times(csc_array((ones, cell, pointer), shape=(count, self.n)), features)
+            total = float(
+                self.within @ (row_products(sums, sums) - np.bincount(cell, norms, count))
+            )
+            if between.nnz:
+                total += float(row_products(sums, between @ sums).sum())
+            return total / self.n
+
+        return mean
 
     def _between(self, gram: Gram) -> float:
         return sum(
@@ -128,6 +135,18 @@ class NeighbourGraph:
             j = order[_ranges(start[target[edge[block]]], width[block])]
             yield np.repeat(edge[block], width[block]), np.repeat(row[block], width[block]), j
             at = stop
+
+
+def row_products(a: Any, b: Any) -> Array:
+    """Σ_r a_ir·b_ir of two matrices, both dense or both sparse."""
+    if isinstance(a, np.ndarray):
+        return np.asarray(np.einsum("ir,ir->i", a, b))
+    return np.asarray(a.multiply(b).sum(axis=1)).ravel()
+
+
+def times(members: Any, features: Any) -> Any:
+    """Their product; of two sparse matrices both should be stored by rows."""
+    return members @ features if isinstance(features, np.ndarray) else members.tocsr() @ features
 
 
 def _ranges(start: Index, length: Index) -> Index:

@@ -10,7 +10,16 @@ from reference import naive_kpc
 import fairaudit as fa
 from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import columns_from
-from fairaudit.kernels import kernel_named, low_rank_features, median_distance
+from fairaudit.kernels import (
+    EXACT,
+    FeatureMap,
+    GridFeatures,
+    feature_map,
+    has_grid,
+    kernel_named,
+    low_rank_features,
+    median_distance,
+)
 from fairaudit.neighbours import neighbour_graph
 from fairaudit.spanning_tree import spanning_tree
 
@@ -53,8 +62,9 @@ def test_low_rank_route_equals_the_quadratic_version():
         expected = naive_kpc(u, a[:, None].astype(float), y[:, None].astype(float), 1)
         assert float(kpc(u, a, y)) == pytest.approx(expected, abs=1e-10)
     spiked = np.concatenate([np.geomspace(1, 1e8, 600), rng.normal(size=600)])  # no low rank
-    expected = naive_kpc(spiked, a[:, None].astype(float), y[:, None].astype(float), 1, "laplace")
-    assert float(kpc(spiked, a, y, kernel="laplace")) == pytest.approx(expected, abs=1e-10)
+    for kernel in ("laplace", "rbf"):  # all pairs, and sparse features
+        expected = naive_kpc(spiked, a[:, None].astype(float), y[:, None].astype(float), 1, kernel)
+        assert float(kpc(spiked, a, y, kernel=kernel)) == pytest.approx(expected, abs=1e-10)
 
 
 def test_a_tie_set_larger_than_the_query_is_seen_whole():
@@ -182,6 +192,38 @@ def test_features_reproduce_the_kernel():
     features, residual = low_rank_features(kernel, u)
     exact = kernel(u[:, None], u[None])
     assert np.abs(features.T @ features - exact).max() <= max(residual, 1e-11)
+
+
+LINES = {
+    "rare event": lambda rng: 1 / (1 + np.exp(9 - 3 * rng.normal(size=600))),
+    "lognormal": lambda rng: np.exp(5 * rng.normal(size=600)),
+    "one value and rounding": lambda rng: np.append(
+        0.3 + 1e-16 * rng.integers(0, 3, 595), range(5)
+    ),
+    "far apart": lambda rng: np.append(1e-30 * rng.normal(size=590), np.repeat([1.0, 1e30], 5)),
+    "two columns": lambda rng: np.column_stack([(p := rng.beta(0.2, 30, 600)), 1 - p]),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_sparse_features_reproduce_the_kernel(name):
+    u = LINES[name](np.random.default_rng(0))
+    u = u[:, None] if u.ndim == 1 else u
+    kernel, _ = kernel_named("rbf", u)
+    assert has_grid(kernel, u)
+    features = GridFeatures(kernel, u)(u)
+    exact = kernel(u[:, None], u[None])
+    assert np.abs((features @ features.T).toarray() - exact).max() < EXACT
+    some = GridFeatures(kernel, u)(u[17:40])
+    assert (some != features[17:40]).nnz == 0
+    assert features.nnz == 600 * GridFeatures.ENTRIES
+
+
+def test_dense_features_where_they_suffice():
+    u = np.random.default_rng(0).normal(size=(600, 1))
+    assert isinstance(feature_map(kernel_named("rbf", u)[0], u), FeatureMap)
+    assert isinstance(feature_map(kernel_named("rbf", u**9)[0], u**9), GridFeatures)
+    assert not has_grid(kernel_named("laplace", u)[0], u)
 
 
 def test_rkhs_rank_converges():

@@ -31,10 +31,21 @@ def by_cells_from(monkeypatch):
     return lambda rows: monkeypatch.setattr(cells, "_FEWEST_ROWS", rows)
 
 
-@pytest.mark.parametrize("form", ["scores", "labels", "three classes"])
-def test_cells_give_the_numbers_of_rows(form, by_cells_from):
+def rare(score):
+    """Probabilities of a rare event: most close to 0, some far away."""
+    return 1 / (1 + np.exp(9 - 3 * score))
+
+
+@pytest.mark.parametrize(
+    "form", ["scores", "labels", "three classes", "rare event", "rare event, sparse sums"]
+)
+def test_cells_give_the_numbers_of_rows(form, by_cells_from, monkeypatch):
     score, y, frame = people(12_000, classes=3 if form == "three classes" else 2)
     prediction = (score > 0.5).astype(int) if form == "labels" else score
+    if form.startswith("rare"):
+        prediction = rare(score)
+    if form.endswith("sums"):
+        monkeypatch.setattr(cells, "_DENSE_SUMS", 0)
     results = []
     for fewest in (1, 10**9):
         by_cells_from(fewest)
@@ -57,9 +68,26 @@ def test_cells_give_the_numbers_of_rows(form, by_cells_from):
     assert by_cells.quality.moved == pytest.approx(by_rows.quality.moved, abs=2e-3)
 
 
-def test_memory_and_jobs_change_no_number(by_cells_from):
+@pytest.mark.parametrize("by_cells", [True, False])
+def test_no_score_takes_all_pairs_of_rows(by_cells, by_cells_from):
+    import tracemalloc
+
+    by_cells_from(1 if by_cells else 10**9)
+    score, y, frame = people(30_000)
+    tracemalloc.start()
+    fa.equalized_odds_test(
+        rare(score), y, frame[["race", "sex"]], permutations=fa.Permutations(n=3)
+    )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200e6  # the pairs within cells: 2e8, of 20 bytes or more
+
+
+@pytest.mark.parametrize("shape", [lambda score: score, rare], ids=["plain", "rare"])
+def test_memory_and_jobs_change_no_number(shape, by_cells_from):
     by_cells_from(1)
     score, y, frame = people(12_000)
+    score = shape(score)
     values = [
         fa.equalized_odds_test(score, y, frame, permutations=Permutations(n=9, **options)).null
         for options in ({}, {"memory": 200_000}, {"n_jobs": 2}, {"batch": 2})

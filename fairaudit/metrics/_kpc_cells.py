@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from fairaudit.cells import (
-    POOR,
     CellFeatures,
     CellKPC,
     CellQuestion,
@@ -15,7 +12,7 @@ from fairaudit.cells import (
     add_sums,
     worth_cells,
 )
-from fairaudit.kernels import FeatureMap, kernel_named, landmark_candidates
+from fairaudit.kernels import POOR, feature_map, kernel_named
 from fairaudit.table import AuditTable
 
 __all__ = ["kpc_by_cells"]
@@ -36,10 +33,10 @@ def kpc_by_cells(table: AuditTable, sets: Sequence[Sequence[str]]) -> list[float
     if not worth_cells(n, len(space)):
         return None
     u = table.prediction.matrix()
-    features = CellFeatures(FeatureMap(kernel_named("rbf", u)[0], landmark_candidates(u)), ())
+    features = CellFeatures(feature_map(kernel_named("rbf", u)[0], u), ())
     if features.whole.residual > POOR:
         return None
-    sums = np.zeros((1, len(space), features.width))
+    sums = features.no_sums(1, len(space))
     for at in range(0, n, _CHUNK):
         some = slice(at, at + _CHUNK)
         add_sums(sums, cells[None, some], features(u[some], 0))

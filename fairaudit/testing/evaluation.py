@@ -11,7 +11,6 @@ import numpy as np
 
 from fairaudit.cells import (
     DRAWN_BYTES,
-    POOR,
     CellFeatures,
     CellKPC,
     CellQuestion,
@@ -20,7 +19,15 @@ from fairaudit.cells import (
     drawn_cells,
     worth_cells,
 )
-from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_candidates
+from fairaudit.kernels import (
+    POOR,
+    Array,
+    FeatureMap,
+    GridFeatures,
+    Index,
+    feature_map,
+    kernel_named,
+)
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.table import AuditTable
@@ -201,25 +208,23 @@ class CellEvaluation:
         self.prediction = [prediction[rows] for rows in members]
         self.cells = [cells[rows].astype(np.min_scalar_type(len(space) - 1)) for rows in members]
         memory = permutations.memory or _MEMORY
-        width = 8 * maps.width
-        self.kept: list[Array] | None = None
-        if width * sampler.n <= memory // 2:
+        self.kept: list[Any] | None = None
+        if maps.row_bytes() * sampler.n <= memory // 2:
             self.kept = [maps(u, code) for code, u in enumerate(self.prediction)]
         left = memory // (2 if self.kept is None else 8)
-        per_copy = width * len(space) + DRAWN_BYTES
+        per_copy = maps.copy_bytes(len(space), sampler.n) + DRAWN_BYTES
         self.batch = permutations.batch or max(1, min(_MOST_COPIES, left // per_copy))
-        sums = np.zeros((len(space), maps.width))
+        sums = maps.no_sums(1, len(space))
         for code, own in enumerate(self.cells):
             for at in range(0, len(own), _CHUNK):
                 some = slice(at, at + _CHUNK)
-                add_sums(sums[None], own[None, some], self._features(code, some))
+                add_sums(sums, own[None, some], self._features(code, some))
         self.asked = []
         for one in asked:
-            part = sums[:, maps.part(one.of_class)]
+            part = sums[0][:, maps.part(one.of_class)]
             alone = CellQuestion(space, (), one.of_class, one.knn)
             self.asked.append(CellKPC(one, alone, part))
-        self.observed = self._answers(sums[None])
-        self.observed = [value[0] for value in self.observed]
+        self.observed = [value[0] for value in self._answers(sums)]
         self.spent = (time.process_time() - start) / len(asked)
 
     @classmethod
@@ -261,7 +266,7 @@ class CellEvaluation:
 
     def values(self, numbers: range) -> list[Array]:
         generators = [stream(self.seed, 1, number) for number in numbers]
-        sums = np.zeros((len(numbers), len(self.space), self.maps.width))
+        sums = self.maps.no_sums(len(numbers), len(self.space))
         for code, own in enumerate(self.cells):
             for rows, cells in drawn_cells(own, len(self.space), generators):
                 add_sums(sums, cells, self._features(code, rows))
@@ -271,12 +276,12 @@ class CellEvaluation:
         values = self.values(numbers)
         return [values[k] for k in asked]
 
-    def _features(self, code: int, rows: slice) -> Array:
+    def _features(self, code: int, rows: slice) -> Any:
         if self.kept is not None:
             return self.kept[code][rows]
         return self.maps(self.prediction[code][rows], code)
 
-    def _answers(self, sums: Array) -> list[Array]:
+    def _answers(self, sums: Any) -> list[Array]:
         return [
             np.array([[one.value(copy[:, self.maps.part(one.question.of_class)])] for copy in sums])
             for one in self.asked
@@ -321,8 +326,8 @@ def _feature_maps(
 ) -> CellFeatures | None:
     """Kernels with the median bandwidth of the rows they are for; None where features are poor."""
 
-    def made(u: Array) -> FeatureMap:
-        return FeatureMap(kernel_named("rbf", u)[0], landmark_candidates(u))
+    def made(u: Array) -> FeatureMap | GridFeatures:
+        return feature_map(kernel_named("rbf", u)[0], u)
 
     classes = {one.of_class for one in asked if one.of_class is not None}
     of_class = [
@@ -330,5 +335,4 @@ def _feature_maps(
         for code in range(int(codes.max()) + 1)
     ]
     maps = CellFeatures(made(prediction), of_class)
-    used = [maps.whole, *(one for one in of_class if one is not None)]
-    return maps if all(one.residual <= POOR for one in used) else None
+    return maps if all(one.residual <= POOR for one in maps.maps) else None

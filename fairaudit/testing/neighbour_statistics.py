@@ -17,7 +17,7 @@ from fairaudit.attributes import Cells, cells_of, encode
 from fairaudit.kernels import Array, Gram, Index, kernel_named
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
-from fairaudit.neighbours import EXACT, NeighbourGraph, neighbour_graph
+from fairaudit.neighbours import NeighbourGraph, neighbour_graph
 from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
@@ -134,41 +134,20 @@ def _single_rows(n: int) -> Cells:
 def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
     """Row k sits at node rows[k] of a graph that stays."""
     n, pairs = graph.n, graph.count_row_pairs()
-    if pairs > _MANY_PAIRS * n and gram.features[1] <= EXACT:
-        rank = len(gram.features[0])
-        if rank * (n + len(graph.weight)) < _PAIR_COST * pairs:
-            return _by_features(graph, gram)
+    if pairs > _MANY_PAIRS * n and gram.features is not None:
+        entries = gram.features.size / n  # of a row that are not 0
+        if entries * (n + len(graph.weight)) < _PAIR_COST * pairs:
+            mean, cell = graph.mean_of_features(gram.features), graph.cells.of_row
+            return lambda rows: mean(cell[rows])
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
 
-    def mean(rows: Index) -> float:
+    def over_pairs(rows: Index) -> float:
         at_node = np.empty_like(gram.u)
         at_node[rows] = gram.u
         return float(weight @ gram.kernel(at_node[i], at_node[j])) / n
 
-    return mean
-
-
-def _by_features(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
-    from scipy.sparse import csc_array
-
-    n, cells = graph.n, graph.cells
-    features = np.ascontiguousarray(gram.features[0].T)
-    norms = np.einsum("nr,nr->n", features, features)
-    ones, pointer = np.ones(n), np.arange(n + 1)
-    between = csc_array((graph.weight, (graph.source, graph.target)), shape=(len(cells),) * 2)
-
-    def mean(rows: Index) -> float:
-        cell = cells.of_row[rows]
-        members = csc_array((ones, cell, pointer), shape=(len(cells), n))
-        sums = members @ features
-        own = np.einsum("gr,gr->g", sums, sums) - np.bincount(cell, norms, len(cells))
-        total = float(graph.within @ own)
-        if between.nnz:
-            total += float((sums * (between @ sums)).sum())
-        return total / n
-
-    return mean
+    return over_pairs
 
 
 def _on_moved_cells(
