@@ -136,10 +136,6 @@ class CellQuestion:
             total += float(row_products(features, self.between @ features).sum())
         return total / self.n
 
-    def diagonal(self, sums: Any) -> float:
-        """Mean of k(u, u)."""
-        return float((self.gather @ _last(sums)).sum()) / self.n
-
     def log_copies(self) -> float:
         """Logarithm of the number of different copies."""
         from scipy.special import gammaln
@@ -155,12 +151,12 @@ class CellQuestion:
 
 
 class CellKPC:
-    """A question's statistic: (T(Y, Ã) − T(Y)) / (k̄ − T(Y)) from the sums of a copy."""
+    """A question's statistic: (T(Y, Ã) − T(Y)) / (1 − T(Y)) from the sums of a copy."""
 
     def __init__(self, question: CellQuestion, alone: CellQuestion, observed: Any) -> None:
         self.question = question
         self.alone = alone.mean_kernel(observed)
-        self.left = question.diagonal(observed) - self.alone
+        self.left = 1.0 - self.alone  # k(u, u) = 1
 
     def value(self, sums: Any) -> float:
         if self.left <= 1e-12:

@@ -20,6 +20,7 @@ __all__ = [
     "Gram",
     "GridFeatures",
     "Kernel",
+    "drawn_features",
     "feature_map",
     "has_grid",
     "kernel_named",
@@ -293,10 +294,27 @@ def has_grid(kernel: Kernel, u: Array) -> bool:
 
 
 def feature_map(kernel: Kernel, u: Array) -> FeatureMap | GridFeatures:
-    """Features for the rows of `u`: dense ones if few of them do, otherwise sparse if possible."""
+    """Features for the rows of `u`: dense ones if few of them do, otherwise sparse if possible.
+
+    Where neither is, as for probabilities of three classes most of which are close to one corner,
+    the landmarks are rows drawn at random. Their products are another kernel, close to this one
+    where rows are many; `residual` says that it is another.
+    """
     sparse, points = has_grid(kernel, u), landmark_candidates(u)
     dense = FeatureMap(kernel, points, max_rank=_FEW if sparse else _MANY)
-    return GridFeatures(kernel, u) if sparse and dense.residual > POOR else dense
+    if dense.residual <= POOR:
+        return dense
+    return GridFeatures(kernel, u) if sparse else drawn_features(kernel, u)
+
+
+def drawn_features(
+    kernel: Kernel, u: Array, *, tolerance: float = POOR, max_rank: int = _MANY
+) -> FeatureMap:
+    """Features from rows drawn at random (Nyström)."""
+    rows = np.random.default_rng(0).choice(len(u), min(len(u), max_rank), replace=False)
+    drawn = FeatureMap(kernel, u[rows], tolerance=tolerance, max_rank=max_rank)
+    drawn.residual = 1.0  # nothing is known of the other rows
+    return drawn
 
 
 def _on_a_line(u: Array) -> Array | None:

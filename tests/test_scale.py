@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit import cells
+from fairaudit import cells, neighbours
+from fairaudit.testing import neighbour_statistics
 from fairaudit.testing.permutations import Permutations
 from fairaudit_cli.main import main
 
@@ -68,19 +69,55 @@ def test_cells_give_the_numbers_of_rows(form, by_cells_from, monkeypatch):
     assert by_cells.quality.moved == pytest.approx(by_rows.quality.moved, abs=2e-3)
 
 
+def confident(frame, shift=0.0, seed=0):
+    """An outcome of four classes, one of them frequent, and probabilities close to the corners."""
+    y = np.random.default_rng(1).choice(4, len(frame), p=[0.7, 0.15, 0.1, 0.05])
+    raw = 2 * np.random.default_rng(seed).normal(size=(len(y), 4)) + 4 * np.eye(4)[y]
+    raw[:, 0] += 3 + shift
+    shares = np.exp(raw - raw.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True), y
+
+
 @pytest.mark.parametrize("by_cells", [True, False])
-def test_no_score_takes_all_pairs_of_rows(by_cells, by_cells_from):
+@pytest.mark.parametrize("form", ["rare event", "four classes"])
+def test_no_score_takes_all_pairs_of_rows(form, by_cells, by_cells_from):
     import tracemalloc
 
     by_cells_from(1 if by_cells else 10**9)
     score, y, frame = people(30_000)
+    score, y = confident(frame) if form == "four classes" else (rare(score), y)
     tracemalloc.start()
-    fa.equalized_odds_test(
-        rare(score), y, frame[["race", "sex"]], permutations=fa.Permutations(n=3)
-    )
+    fa.equalized_odds_test(score, y, frame[["race", "sex"]], permutations=fa.Permutations(n=3))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 200e6  # the pairs within cells: 2e8, of 20 bytes or more
+    assert peak < 500e6  # the pairs within cells would take gigabytes
+
+
+def test_a_kernel_from_drawn_rows_is_close(monkeypatch):
+    frame = people(3000)[-1]
+    score, y = confident(frame, shift=(frame["race"] == "b").to_numpy())
+    results = []
+    for most in (10**9, 0):
+        monkeypatch.setattr(neighbour_statistics, "_MOST_PAIRS", most)
+        results.append(
+            fa.equalized_odds_test(
+                score, y, frame[["race", "sex"]], permutations=fa.Permutations(n=39)
+            )
+        )
+    exact, close = results
+    assert np.corrcoef(exact.null.ravel(), close.null.ravel())[0, 1] > 0.98
+    assert (exact.null != close.null).all()
+    assert exact.p_value == close.p_value == 1 / 40
+
+
+def test_kpc_from_drawn_pairs_is_close(monkeypatch):
+    frame = people(3000)[-1]
+    score, y = confident(frame, shift=2.0 * (frame["race"] == "b").to_numpy())
+    exact = float(fa.metrics.kpc(score, frame[["race", "sex"]], y))
+    monkeypatch.setattr(neighbours, "_MOST_PAIRS", 0)
+    drawn = float(fa.metrics.kpc(score, frame[["race", "sex"]], y))
+    assert drawn != exact
+    assert drawn == pytest.approx(exact, abs=3e-3) and exact > 0.01
 
 
 @pytest.mark.parametrize("shape", [lambda score: score, rare], ids=["plain", "rare"])

@@ -5,12 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairaudit.cells import CellFeatures, CellKPC, CellQuestion, CellSpace, add_sums
-from fairaudit.kernels import Array, FeatureMap, Index, kernel_named, landmark_candidates
+from fairaudit.kernels import (
+    Array,
+    FeatureMap,
+    Index,
+    drawn_features,
+    kernel_named,
+    landmark_candidates,
+)
 from fairaudit.permute.base import stream
 from fairaudit.shards.schema import Schema
 from fairaudit.shards.sources import PERSON, ROW, named
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CellJob", "answers", "digest_of", "features_of", "partial_sums"]
 
 _CHUNK = 1 << 17
-_TOLERANCE, _MOST_FEATURES = 1e-8, 64  # what is summed and sent must be small
+_FEATURES: Any = {"tolerance": 1e-8, "max_rank": 64}  # what is summed and sent must be small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,14 +44,20 @@ class CellJob:
 
 
 def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) -> CellFeatures:
-    """Kernel features with the median bandwidth of a sample, for all rows and for classes."""
+    """Kernel features with the median bandwidth of a sample, for all rows and for classes.
+
+    Where so few cannot be exact, they are those of rows drawn at random: the test then has another
+    kernel, close to that one.
+    """
     u = schema.prediction_matrix(sample)
     codes = sample[schema.outcome.name].to_numpy()
 
     def made(rows: Array) -> FeatureMap:
         kernel, _ = kernel_named("rbf", rows)
-        points = landmark_candidates(rows)
-        return FeatureMap(kernel, points, tolerance=_TOLERANCE, max_rank=_MOST_FEATURES)
+        exact = FeatureMap(kernel, landmark_candidates(rows), **_FEATURES)
+        if exact.residual <= _FEATURES["tolerance"]:
+            return exact
+        return drawn_features(kernel, rows, **_FEATURES)
 
     levels = schema.outcome.levels
     assert levels is not None  # noqa: S101  for mypy: classes

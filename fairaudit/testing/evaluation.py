@@ -20,7 +20,6 @@ from fairaudit.cells import (
     worth_cells,
 )
 from fairaudit.kernels import (
-    POOR,
     Array,
     FeatureMap,
     GridFeatures,
@@ -260,8 +259,6 @@ class CellEvaluation:
             return None
         prediction = table.prediction.matrix()
         maps = _feature_maps(known, prediction, table.require_outcome().codes)
-        if maps is None:
-            return None
         return cls(sampler, space, cells, known, prediction, maps, permutations)
 
     def values(self, numbers: range) -> list[Array]:
@@ -321,10 +318,8 @@ def _cell_question(
     return CellQuestion(space, names, of_class, knn) if knn < len(table) else None
 
 
-def _feature_maps(
-    asked: list[CellQuestion], prediction: Array, codes: Index
-) -> CellFeatures | None:
-    """Kernels with the median bandwidth of the rows they are for; None where features are poor."""
+def _feature_maps(asked: list[CellQuestion], prediction: Array, codes: Index) -> CellFeatures:
+    """Kernels with the median bandwidth of the rows they are for."""
 
     def made(u: Array) -> FeatureMap | GridFeatures:
         return feature_map(kernel_named("rbf", u)[0], u)
@@ -334,5 +329,4 @@ def _feature_maps(
         made(prediction[codes == code]) if code in classes else None
         for code in range(int(codes.max()) + 1)
     ]
-    maps = CellFeatures(made(prediction), of_class)
-    return maps if all(one.residual <= POOR for one in maps.maps) else None
+    return CellFeatures(made(prediction), of_class)

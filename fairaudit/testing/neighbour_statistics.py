@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from fairaudit.attributes import Cells, cells_of, encode
-from fairaudit.kernels import Array, Gram, Index, kernel_named
+from fairaudit.kernels import Array, Gram, Index, drawn_features, kernel_named
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
 from fairaudit.neighbours import NeighbourGraph, neighbour_graph
@@ -25,6 +25,7 @@ __all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
 
 
 _MANY_PAIRS = 8  # per row; below, features cannot be cheaper
+_MOST_PAIRS = 1 << 22  # of rows that are held; beyond, the kernel is replaced by a close one
 _PAIR_COST = 12  # a kernel value on a pair of rows, in multiplications
 
 
@@ -134,10 +135,13 @@ def _single_rows(n: int) -> Cells:
 def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
     """Row k sits at node rows[k] of a graph that stays."""
     n, pairs = graph.n, graph.count_row_pairs()
-    if pairs > _MANY_PAIRS * n and gram.features is not None:
-        entries = gram.features.size / n  # of a row that are not 0
+    features = gram.features if pairs > _MANY_PAIRS * n else None
+    if features is None and pairs > _MOST_PAIRS:
+        features = drawn_features(gram.kernel, gram.u)(gram.u)
+    if features is not None:
+        entries = features.size / n  # of a row that are not 0
         if entries * (n + len(graph.weight)) < _PAIR_COST * pairs:
-            mean, cell = graph.mean_of_features(gram.features), graph.cells.of_row
+            mean, cell = graph.mean_of_features(features), graph.cells.of_row
             return lambda rows: mean(cell[rows])
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
