@@ -255,9 +255,15 @@ def _plan(
     return Plan(
         alpha=alpha, statistic=statistic, density=density, adjust=adjust,
         permutations=drawn if seed is None else replace(drawn, seed=seed),
-        pairs=_pairs(pairs, list(names)), tolerance=dict(tolerance or {}),
-        certify=dict(certify or {}), threshold=threshold, **checks,
+        pairs=_pairs(pairs, list(names)), tolerance=_sizes("tolerance", tolerance),
+        certify=_sizes("certify", certify), threshold=threshold, **checks,
     )  # fmt: skip
+
+
+def _sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
+    if given is not None and not isinstance(given, Mapping):
+        raise InputError(f"{name!r} must be measures with sizes, as {{'kpc': 0.02}}. Got: {given}.")
+    return dict(given or {})
 
 
 def _named_roles(

@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import binom, norm
 from test_audit import verdict_of
 
 import fairaudit as fa
-from fairaudit.equivalence import bounds
+from fairaudit.equivalence import bounds, kpc_bound
 from fairaudit.equivalence.bounds import deo_bound, gap_bound
 from fairaudit.equivalence.rates import RateCells, rate_cells
 from fairaudit.equivalence.result import Certificate
@@ -101,6 +102,44 @@ def test_kpc_of_scores_is_bounded():
             float(fa.metrics.kpc(score, {"sex": sex}, y)), rel=2e-3, abs=1e-5
         )
         assert one.holds == (shift == 0)
+
+
+def test_kpc_of_a_rare_event_is_bounded():
+    # sparse features; every row of the dense ones would have about 800
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, (2, 4000))
+    for shift in (0.0, 0.5):
+        score = 1 / (1 + np.exp(9 - 3 * (y + shift * sex + rng.normal(size=4000))))
+        (one,) = fa.certify(score, {"sex": sex}, y, {"kpc": 0.01})
+        assert one.value == pytest.approx(
+            float(fa.metrics.kpc(score, {"sex": sex}, y)), rel=2e-3, abs=1e-5
+        )
+        assert one.holds == (shift == 0)
+
+
+def test_sparse_and_dense_spreads_agree():
+    rng = np.random.default_rng(0)
+    rows = rng.random((200, 40)) * (rng.random((200, 40)) < 0.3)
+    expected = kpc_bound._spread(rows)
+    assert kpc_bound._spread(csr_array(rows)) == pytest.approx(expected, rel=1e-9)
+    covariance = np.cov(rows.T)
+    assert expected == pytest.approx(
+        (np.trace(covariance), np.linalg.norm(covariance, 2), (covariance**2).sum()), rel=1e-9
+    )
+
+
+def test_kpc_of_scattered_probabilities_is_not_bounded():
+    rng = np.random.default_rng(0)
+    score = np.exp(8 * rng.normal(size=(3000, 3)))
+    score /= score.sum(axis=1, keepdims=True) * 1e3 ** rng.integers(0, 9, (3000, 1))
+    y, sex = rng.integers(0, 2, (2, 3000))
+    with pytest.raises(fa.InputError, match="cannot be bounded for these predictions"):
+        kpc_bound.kpc_bound(fa.AuditTable.of(score, {"sex": sex}, y), 0.05)
+
+
+def test_sizes_are_a_mapping():
+    with pytest.raises(fa.InputError, match="'certify' must be measures with sizes"):
+        fa.audit(predictions=[0, 1], outcome=[0, 1], sensitive=[0, 1], certify="kpc=0.02")
 
 
 def test_critical_values():

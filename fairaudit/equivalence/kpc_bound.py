@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
 from fairaudit.attributes import cells_of
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Gram, Index, kernel_named
+from fairaudit.kernels import Array, Gram, Index, has_grid, kernel_named, low_rank_features
+from fairaudit.neighbours import row_products
 from fairaudit.table import AuditTable
 
 __all__ = ["kpc_bound"]
+
+_MOST_FEATURES, _TOO_POOR = 512, 1e-6  # of predictions in several columns
 
 
 def kpc_bound(table: AuditTable, alpha: float) -> tuple[float, float]:
@@ -33,26 +37,23 @@ def kpc_bound(table: AuditTable, alpha: float) -> tuple[float, float]:
     from scipy.stats import norm
 
     n = len(table)
-    u = table.prediction.matrix("standard")
-    features = Gram(kernel_named("rbf", u)[0], u).features[0].T.copy()  # n × rank
+    features = _features(table.prediction.matrix("standard"))
     outcome = table.require_outcome()
     cell = cells_of((outcome, *table.attributes), n)
     class_of = outcome.codes[cell.first]
-    of_class = np.bincount(outcome.codes, minlength=len(outcome.levels)).astype(np.float64)
-    means = _sums(features, cell.of_row, len(cell)) / cell.counts[:, None]
-    centres = _sums(features, outcome.codes, len(of_class)) / of_class[:, None]
-    share = cell.counts / of_class[class_of]
-    raw = float(cell.counts @ ((means - centres[class_of]) ** 2).sum(axis=1)) / n
-    bias = largest = squares = 0.0
+    of_class = np.bincount(outcome.codes, minlength=len(outcome.levels))
+    centres = [_mean(features[outcome.codes == code]) for code in range(len(of_class))]
+    raw = bias = largest = squares = 0.0
     by_cell = np.split(np.argsort(cell.of_row, kind="stable"), np.cumsum(cell.counts)[:-1])
-    for number, members in enumerate(by_cell):
+    for members, code in zip(by_cell, class_of, strict=True):
         rows = features[members]
-        if len(rows) < 2:  # its spread is unknown: that of its outcome is an upper estimate
-            rows = features[outcome.codes == class_of[number]]
-        spread = np.atleast_2d(np.cov(rows.T)) if len(rows) > 1 else np.eye(1)
-        bias += (1 - share[number]) * float(np.trace(spread)) / n
-        largest = max(largest, float(np.linalg.eigvalsh(spread)[-1]) / n)
-        squares += float((spread**2).sum()) / n**2
+        raw += len(members) * float(((_mean(rows) - centres[code]) ** 2).sum()) / n
+        if len(members) < 2:  # its spread is unknown: that of its outcome is an upper estimate
+            rows = features[outcome.codes == code]
+        total, most, square = _spread(rows)
+        bias += (1 - len(members) / of_class[code]) * total / n
+        largest = max(largest, most / n)
+        squares += square / n**2
     size = raw - bias
     known = max(size, 0.0)  # a sample far below zero says no more than one at zero
     z = float(norm.ppf(1 - 0.9 * alpha))
@@ -64,14 +65,59 @@ def kpc_bound(table: AuditTable, alpha: float) -> tuple[float, float]:
     return float(size / left), float(min(upper / low, 1.0)) if low > 0 else 1.0
 
 
-def _left(features: Array, codes: Index, centres: Array, z: float) -> tuple[float, float]:
+def _features(u: Array) -> Any:
+    """Features of the kernel, one row per person, dense or sparse."""
+    kernel, _ = kernel_named("rbf", u)
+    if has_grid(kernel, u):
+        return Gram(kernel, u).features
+    dense, error = low_rank_features(kernel, u, max_rank=_MOST_FEATURES)
+    if error > _TOO_POOR:
+        raise InputError(
+            "KPC cannot be bounded for these predictions: most of them are close together, some "
+            "far away, in several columns. Certify tpr_gap or deo, or KPC of the labels."
+        )
+    return np.ascontiguousarray(dense.T)
+
+
+def _mean(rows: Any) -> Array:
+    return np.asarray(rows.mean(axis=0)).ravel()
+
+
+def _spread(rows: Any) -> tuple[float, float, float]:
+    """Of the covariance of the rows: trace, largest eigenvalue, sum of squares."""
+    n, mean = rows.shape[0], _mean(rows)
+    if n < 2:
+        return 1.0, 1.0, 1.0
+    products = rows.T @ rows
+    if isinstance(products, np.ndarray):
+        covariance = (products - n * np.outer(mean, mean)) / (n - 1)
+        largest = float(np.linalg.eigvalsh(covariance)[-1])
+        return float(np.trace(covariance)), largest, float((covariance**2).sum())
+    trace = float(products.trace()) - n * float(mean @ mean)
+    square = float(products.multiply(products).sum())
+    square += n**2 * float(mean @ mean) ** 2 - 2 * n * float(mean @ (products @ mean))
+    return trace / (n - 1), _largest(products, mean, n) / (n - 1), square / (n - 1) ** 2
+
+
+def _largest(products: Any, mean: Array, n: int) -> float:
+    """The largest eigenvalue of Σφφ' − n·mean·mean'."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    def times(vector: Array) -> Array:
+        return np.asarray(products @ vector - n * mean * (mean @ vector))
+
+    operator = LinearOperator(products.shape, matvec=times, dtype=np.float64)
+    start = np.random.default_rng(0).random(len(mean))
+    return float(eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
+
+
+def _left(features: Any, codes: Index, centres: list[Array], z: float) -> tuple[float, float]:
     """What the outcome leaves of the features: the mean squared distance, and its lower limit."""
-    n = len(features)
+    n = features.shape[0]
     rows = np.bincount(codes)[codes]
-    distance = ((features - centres[codes]) ** 2).sum(axis=1) * rows / np.maximum(rows - 1, 1)
+    middle = np.array(centres)
+    along = (features @ middle.T)[np.arange(n), codes]
+    distance = row_products(features, features) - 2 * along + (middle**2).sum(axis=1)[codes]
+    distance *= rows / np.maximum(rows - 1, 1)
     left = float(distance.mean())
     return left, left - z * float(distance.std()) / sqrt(n)
-
-
-def _sums(values: Array, codes: Index, count: int) -> Array:
-    return np.column_stack([np.bincount(codes, column, count) for column in values.T])

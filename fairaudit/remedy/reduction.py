@@ -17,6 +17,8 @@ from fairaudit.remedy.gerryfair import Mixture
 
 __all__ = ["ReductionClassifier"]
 
+_NEWTON = 1000  # features up to which logistic regression is fitted by Newton's method
+
 
 class ReductionClassifier(MetaEstimatorMixin, Mixture):
     """A mixture of classifiers with bounded differences of the rates between groups.
@@ -102,7 +104,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
         codes = self._codes(np.asarray(target)).astype(np.int64)
         groups = self._groups(sensitive_features, len(codes))
         solver = ExponentiatedGradient(
-            self._base(),
+            self._base(np.shape(values)[1]),
             EqualizedOdds(difference_bound=self.difference_bound),
             eps=self.eps,
             max_iter=self.max_iter,
@@ -127,11 +129,13 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             return validate_data(self, X, reset=False, **how)
         return validate_data(self, X, y, **how)
 
-    def _base(self) -> Any:
+    def _base(self, features: int) -> Any:
         if self.estimator is None:
             from sklearn.linear_model import LogisticRegression
 
-            return LogisticRegression(max_iter=1000, random_state=self.random_state)
+            # Newton's steps need no features of one scale; their cost is cubic in the features
+            solver = "newton-cholesky" if features <= _NEWTON else "lbfgs"
+            return LogisticRegression(max_iter=1000, solver=solver)
         base = clone(self.estimator)
         unset = {
             name: self.random_state
