@@ -17,6 +17,7 @@ from fairaudit.experiments import (
     table1,
     tuning,
 )
+from fairaudit.experiments.frontier import frontier_at
 from fairaudit.experiments.runner import run_units
 from fairaudit_cli import main as cli
 
@@ -104,9 +105,27 @@ def test_more_runs_go_on_where_the_first_ended(tmp_path):
 
 def test_frontier_between_points():
     points = np.array([[0.3, 0.04], [0.35, 0.06], [0.4, 0.02], [0.5, 0.0]])
-    assert real.frontier_at(points, 0.03) == pytest.approx([0.35, 0.03])  # skips what is worse
-    assert real.frontier_at(points, 0.05) == pytest.approx([0.3, 0.04])
-    assert real.frontier_at(points, -0.1) is None
+    assert frontier_at(points, 0.03) == pytest.approx([0.35, 0.03])  # skips what is worse
+    assert frontier_at(points, 0.05) == pytest.approx([0.3, 0.04])
+    assert frontier_at(points, -0.1) is None
+
+
+def test_fairicp_beside_the_best_rival():
+    def curve(method, splits, shift, reach):
+        return [
+            {"task": "compas", "method": method, "split": split, "value": value,
+             "loss": 0.3 + value / 10 + shift + 0.01 * split, "kpc": 0.04 - reach * value}
+            for split in range(splits) for value in (0.0, 0.5, 1.0)
+        ]  # fmt: skip
+
+    rows = [*curve("kernel", 5, 0.0, 0.036), *curve("hgr", 3, 0.02, 0.036),
+            *curve("fdl", 5, -0.05, 0.015), *curve("mixture", 5, -0.1, 0.04)]  # fmt: skip
+    line = table1.beside_rivals(pd.DataFrame(rows))[-1]
+    # splits shift both curves alike: the difference has no error. FDL stays above a KPC of 0.025
+    assert line == (
+        "| COMPAS | FairICP (kernel) | -0.020 ± 0.000 (HGR, 3) | -0.020 ± 0.000 (HGR, 3) | "
+        "+0.019 ± 0.000 (FDL, 5) |"
+    )
 
 
 def test_unknown_experiment(tmp_path):

@@ -89,7 +89,7 @@ def experiment_named(name: str) -> Experiment:
     figure = table1.figure if name in ("tradeoff", "linear") else None
     return Experiment(EXPERIMENTS[name].capitalize(), f"data-{predictor}", table1.WORK,
                       partial(table1.units, predictor=predictor),
-                      pages.get(name, table1.rows_of), figure, 100)  # fmt: skip
+                      pages.get(name, table1.page), figure, 100)  # fmt: skip
 
 
 def reproduce(

@@ -25,7 +25,7 @@ from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
 from fairaudit.testing.neighbour_statistics import KPCStatistic
 
 __all__ = [
-    "METHODS", "TASKS", "UNTUNED", "Method", "Task", "frontier_at", "halves", "methods",
+    "METHODS", "TASKS", "UNTUNED", "Method", "Task", "halves", "methods",
     "split_rows", "trained",
 ]  # fmt: skip
 
@@ -248,17 +248,3 @@ def _tested(scores: Array, outcome: Any, attributes: Any, encode: str, seed: int
     again = fa.equalized_odds_test(scores, outcome, attributes, statistic=paper, permutations=drawn)
     random = fa.metrics.kpc(scores, attributes, outcome, ties="random", encode=encode, seed=seed)
     return {"kpc_random": float(random), "p_value": test.p_value, "p_paper": again.p_value}
-
-
-def frontier_at(points: Array, limit: float) -> Array | None:
-    """Where the frontier of points (loss, KPC, …) reaches this KPC, linear between points."""
-    points = points[np.lexsort((points[:, 1], points[:, 0]))]
-    frontier = points[points[:, 1] <= np.minimum.accumulate(points[:, 1])]
-    if frontier[-1, 1] > limit:
-        return None
-    k = int(np.argmax(frontier[:, 1] <= limit))
-    if k == 0:
-        return np.asarray(frontier[0])
-    above, below = frontier[k - 1], frontier[k]
-    share = (above[1] - limit) / (above[1] - below[1])
-    return np.asarray(above + share * (below - above))

@@ -12,12 +12,12 @@ import numpy as np
 
 import fairaudit as fa
 from fairaudit.columns import columns_from
+from fairaudit.experiments.frontier import frontier_at
 from fairaudit.experiments.paper import TABLE1
 from fairaudit.experiments.real import (
     METHODS,
     TASKS,
     UNTUNED,
-    frontier_at,
     halves,
     methods,
     trained,
