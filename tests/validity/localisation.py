@@ -104,6 +104,7 @@ def _mean_effect(table: AuditTable) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
@@ -116,7 +117,7 @@ def main() -> None:
         if args.only not in setting:
             continue
         runs = Parallel(n_jobs=args.jobs)(
-            delayed(replicate)(setting, seed) for seed in range(args.replications)
+            delayed(replicate)(setting, args.first + k) for k in range(args.replications)
         )
         rates = " | ".join(f"{np.mean([run[name] for run in runs]):.3f}" for name in columns)
         print(f"| {setting} | {len(runs)} | {rates} |", flush=True)
