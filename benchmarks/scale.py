@@ -7,6 +7,7 @@
     PEERS_PYTHON=<python> python benchmarks/scale.py --only peers --rows 1e5,1e6
 
 binary      outcome of two classes; race (5), sex, integer age; scores in [0, 1]
+rare        the same with an event of 2 %: most probabilities are close to 0, some far away
 continuous  continuous outcome, one continuous attribute
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
@@ -38,7 +39,9 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 CHUNK = 1_000_000
-SENSITIVE = {"binary": "race,sex,age", "continuous": "a", "mixed": "race,sex,a"}
+SENSITIVE = {
+    "binary": "race,sex,age", "rare": "race,sex,age", "continuous": "a", "mixed": "race,sex,a",
+}  # fmt: skip
 
 
 def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
@@ -47,17 +50,18 @@ def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
     if kind == "continuous":
         y = 0.8 * a + rng.normal(size=n)
         return pd.DataFrame({"score": y + rng.normal(size=n), "y": y, "a": a, "unused": a})
-    y = rng.integers(0, 2, n)
+    y = (rng.random(n) < 0.02).astype(int) if kind == "rare" else rng.integers(0, 2, n)
+    logit = 1.5 * rng.normal(size=n) + 2 * y - 5 if kind == "rare" else rng.normal(size=n) + y
     frame = pd.DataFrame(
         {
-            "score": 1 / (1 + np.exp(-rng.normal(size=n) - y)),
+            "score": 1 / (1 + np.exp(-logit)),
             "y": y,
             "race": rng.choice(["a", "b", "c", "d", "e"], n),
             "sex": rng.choice(["f", "m"], n),
             "unused": a,
         }
     )
-    return frame.assign(**({"age": rng.integers(18, 90, n)} if kind == "binary" else {"a": a}))
+    return frame.assign(**({"a": a} if kind == "mixed" else {"age": rng.integers(18, 90, n)}))
 
 
 def write(kind: str, rows: int, path: Path) -> None:
