@@ -75,6 +75,27 @@ def test_fillings_say_whether_the_verdict_hangs_on_them():
     assert "depends on the missing values" in found.summary()
 
 
+def test_small_groups_are_left_out_of_the_gaps():
+    rng = np.random.default_rng(0)
+    n = 600
+    y = rng.integers(0, 2, n)
+    race = np.array(["a", "b"], dtype=object)[rng.integers(0, 2, n)]
+    race[:8] = "rare"
+    race[rng.random(n) < 0.1] = None
+    label = rng.integers(0, 2, n)
+    label[:8] = 1
+    drawn = fa.Permutations(n=19)
+    every = fa.audit_incomplete(label, y, {"race": race}, permutations=drawn)
+    some = fa.audit_incomplete(label, y, {"race": race}, permutations=drawn, suppress=10)
+    assert any("rare" in one.worst_pair for one in every.bounds)
+    assert "rare" not in some.summary() and len(some.bounds) == 2
+    assert some.notes[0].endswith(
+        "fewer than 10 people with an outcome are left out of its gaps: 1."
+    )
+    two = pd.Series(race).where(race != "rare", "a").to_numpy(dtype=object)
+    assert fa.audit_incomplete(label, y, {"race": two}, permutations=drawn, suppress=10).notes == ()
+
+
 def test_levels_are_drawn_with_their_probabilities():
     chances = np.tile([0.2, 0.5, 0.3], (20_000, 1))
     shares = np.bincount(drawn_levels(chances, np.random.default_rng(0))) / 20_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fairaudit.errors import InputError
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -43,6 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write .html, .md, .json or .txt; repeatable",
     )
+    parser.add_argument(
+        "--suppress", type=int, default=SUPPRESS, metavar="K",
+        help=f"leave groups of fewer than K people out of the gaps (default: {SUPPRESS}; 0: none)",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -68,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     result = incomplete_frame(
         frame, roles if given else replace(roles, sensitive=()), probabilities,
         predictor=predictor_from(args), alpha=args.alpha, imputations=args.imputations,
-        permutations=Permutations(n=args.permutations, seed=args.seed),
+        permutations=Permutations(n=args.permutations, seed=args.seed), suppress=args.suppress,
     )  # fmt: skip
     for path in args.report or ():
         write_text(path, FORMATS[format_of(path)](result))

@@ -50,6 +50,7 @@ def audit_incomplete(
     alpha: float = 0.05,
     imputations: int = 20,
     permutations: Permutations | None = None,
+    suppress: int = 0,
 ) -> IncompleteResult:
     """Test missingness, bound gaps over fillings, and test attributes known as probabilities.
 
@@ -66,6 +67,8 @@ def audit_incomplete(
     alpha : float
     imputations : int
     permutations : Permutations, optional
+    suppress : int
+        Groups of fewer people with an outcome are left out of the gaps.
 
     Returns
     -------
@@ -106,7 +109,7 @@ def audit_incomplete(
     roles = Roles(tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold)
     columns_of = {name: tuple(columns) for name, columns in groups.items()}
     return incomplete_frame(frame, roles, columns_of, alpha=alpha, imputations=imputations,
-                            permutations=permutations)  # fmt: skip
+                            permutations=permutations, suppress=suppress)  # fmt: skip
 
 
 def incomplete_frame(
@@ -118,6 +121,7 @@ def incomplete_frame(
     alpha: float = 0.05,
     imputations: int = 20,
     permutations: Permutations | None = None,
+    suppress: int = 0,
 ) -> IncompleteResult:
     """The same for one table with named columns; `probabilities` name columns per attribute."""
     from fairaudit.columns import split_kinds
@@ -142,7 +146,13 @@ def incomplete_frame(
             notes.append(f"No gaps of {name}: they need an outcome and labels of two classes.")
             continue
         cells = _Cells(table, labels)
-        bounds += cells.bounds(name)
+        found, left_out = cells.bounds(name, suppress)
+        bounds += found
+        if left_out:
+            notes.append(
+                f"Groups of {name} that have fewer than {suppress} people with an outcome are left "
+                f"out of its gaps: {left_out}."
+            )
         fillings.append(_fillings(table, cells, name, drawn))
     imputed = [
         _imputed(frame, roles, name, columns, predictor, alpha, imputations, drawn)
@@ -234,19 +244,22 @@ class _Cells:
         known = np.array(self.known, dtype=np.intp)
         return np.asarray(positive[known], float), all_rows[known].astype(float), ones, zeros
 
-    def bounds(self, name: str) -> list[Bounds]:
-        found = []
+    def bounds(self, name: str, fewest: int) -> tuple[list[Bounds], int]:
+        """Bounds between groups of at least so many people, and how many groups are smaller."""
+        found, small = [], np.zeros(len(self.known), dtype=bool)
+        names = np.array([self.names[k] for k in self.known], dtype=object)
         for rate, y in (("TPR", 1), ("FPR", 0)):
             positive, count, ones, zeros = self.counts(y)
-            if len(self.known) < 2:
+            shown = (count == 0) | (count >= fewest)
+            small |= ~shown
+            if shown.sum() < 2:
                 continue
-            worst, (g, h) = worst_gap(positive, count, ones, zeros)
-            names = [self.names[k] for k in self.known]
-            found.append(
-                Bounds(name, rate, gap(positive, count), best_gap(positive, count, ones, zeros)[0],
-                       worst, (names[g], names[h]))
-            )  # fmt: skip
-        return found
+            cell = positive[shown], count[shown]
+            worst, pair = worst_gap(*cell, ones, zeros)
+            favoured, other = (str(names[shown][k]) for k in pair)
+            best = best_gap(*cell, ones, zeros)[0]
+            found.append(Bounds(name, rate, gap(*cell), best, worst, (favoured, other)))
+        return found, int(small.sum())
 
     def filled(self, how: str, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
