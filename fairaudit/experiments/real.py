@@ -103,16 +103,18 @@ def methods(
 ) -> dict[str, Method]:
     """The methods that can be used for this task, with the paper's grids.
 
-    `strength` is the decay of each network and the rounds of boosting; by default as tuned. The
-    game has the paper's batches and rates. GerryFair and Reduction have gradient boosting in place
+    `strength` is the decay of each network and the rounds of boosting; by default as tuned with
+    networks. The game has the paper's batches and rates; with linear models the largest of its
+    rates, without which they are not trained at μ = 0. GerryFair and Reduction have gradient boosting in place
     of the paper's network; their linear versions are the paper's.
     """
     regression = TASKS[task].regression
     kind = "Regressor" if regression else "Classifier"
-    tuned = UNTUNED | (TUNED.get(task, {}) if predictor == "mlp" else {}) | dict(strength or {})
+    tuned = UNTUNED | TUNED.get(task, {}) | dict(strength or {})
     shared: dict[str, Any] = {"predictor": predictor}
     game = shared | {
-        "objective": "adversarial", "loss": "cross_entropy", "learning_rate": 1e-3,
+        "objective": "adversarial", "loss": "cross_entropy",
+        "learning_rate": 1e-3 if predictor == "mlp" else 1e-2,
         "batch_size": 64 if regression else 256,
         "epochs": 20 if task in ("adult", "acsincome") else 100,
     }  # fmt: skip
