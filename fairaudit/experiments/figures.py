@@ -68,6 +68,6 @@ def panels(
     for axis in axes.flat:
         for line, text in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(text, line)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize=8,
-                  frameon=False)  # fmt: skip
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center",
+                  ncols=min(4, 2 * len(groups)), fontsize=8, frameon=False)  # fmt: skip
     return figure

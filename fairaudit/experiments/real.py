@@ -105,8 +105,8 @@ def methods(
 
     `strength` is the decay of each network and the rounds of boosting; by default as tuned with
     networks. The game has the paper's batches and rates; with linear models the largest of its
-    rates, without which they are not trained at μ = 0. GerryFair and Reduction have gradient boosting in place
-    of the paper's network; their linear versions are the paper's.
+    rates, without which they are not trained at μ = 0. GerryFair and Reduction have gradient
+    boosting in place of the paper's network; their linear versions are the paper's.
     """
     regression = TASKS[task].regression
     kind = "Regressor" if regression else "Classifier"
