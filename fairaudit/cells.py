@@ -16,7 +16,7 @@ import numpy as np
 
 from fairaudit.attributes import Cells, cells_of, encode
 from fairaudit.columns import Column
-from fairaudit.kernels import Array, FeatureMap, GridFeatures, Index
+from fairaudit.kernels import POOR, Array, FeatureMap, GridFeatures, Index
 from fairaudit.neighbours import cell_graph, row_products, times
 
 __all__ = [
@@ -158,8 +158,13 @@ class CellKPC:
         self.alone = alone.mean_kernel(observed)
         self.left = 1.0 - self.alone  # k(u, u) = 1
 
+    @property
+    def defined(self) -> bool:
+        """Whether the outcome leaves more of the prediction than features can be wrong by."""
+        return self.left > 10 * POOR
+
     def value(self, sums: Any) -> float:
-        if self.left <= 1e-12:
+        if not self.defined:
             return 0.0
         return (self.question.mean_kernel(sums) - self.alone) / self.left
 
@@ -201,6 +206,15 @@ class CellFeatures:
                 result[:, at][:, : features.shape[1]] = features
                 result[:, at.stop - 1] = row_products(features, features)
         return result
+
+    def of_rows(self, u: Array, code: int) -> Any:
+        """The same for many rows, made bit by bit."""
+        if not self.sparse or len(u) <= _CHUNK:
+            return self(u, code)
+        from scipy.sparse import vstack
+
+        parts = [self(u[at : at + _CHUNK], code) for at in range(0, len(u), _CHUNK)]
+        return vstack(parts, format="csr")
 
     def row_bytes(self) -> int:
         """That the features of a row take, at most."""

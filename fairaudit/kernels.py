@@ -14,6 +14,7 @@ from fairaudit.errors import InputError
 
 __all__ = [
     "EXACT",
+    "MOST_FEATURES",
     "POOR",
     "FeatureMap",
     "Gaussian",
@@ -36,8 +37,9 @@ Kernel = Callable[[Array, Array], Array]
 
 _EXACT_PAIRS = 2_000  # up to this many rows all pairwise distances are formed at once
 _SAMPLED_PAIRS = 1 << 22
+_INT32 = 1 << 31
 POOR = 1e-10  # features that leave out more of a kernel than this are not used for large tables
-_MANY, _FEW = 256, 64  # low-rank features at most; fewer where sparse ones can be had
+MOST_FEATURES, _FEW = 256, 64  # of low rank; fewer where sparse ones can be had
 EXACT = 1e-12  # features are used where no kernel value is off by more than this
 
 
@@ -84,8 +86,8 @@ class Gaussian:
 
     def __call__(self, u: Array, v: Array) -> Array:
         if u.shape[-1] == 1:
-            gap = u[..., 0] - v[..., 0]
-            return np.exp(gap * gap * (-0.5 / self.width**2))
+            gap = (u[..., 0] - v[..., 0]) / self.width  # the square of a width may be 0
+            return np.exp(-0.5 * gap * gap)
         scaled = (u - v) / self.width
         return np.exp(-0.5 * np.einsum("...k,...k->...", scaled, scaled))
 
@@ -113,6 +115,12 @@ class Gram:
         self.kernel = kernel
         self.u = u
 
+    def from_drawn_rows(self) -> Gram:
+        """A close kernel that has features: see `drawn_features`. Its diagonal is that of this."""
+        close = Gram(self.kernel, self.u)
+        close.features = drawn_features(self.kernel, self.u)(self.u)
+        return close
+
     def pairs(self, i: Index, j: Index) -> Array:
         return self.kernel(self.u[i], self.u[j])
 
@@ -127,7 +135,7 @@ class Gram:
         A Gaussian kernel on a line has always some.
         """
         sparse = has_grid(self.kernel, self.u)
-        rank = _FEW if sparse else _MANY
+        rank = _FEW if sparse else MOST_FEATURES
         dense, error = low_rank_features(self.kernel, self.u, max_rank=rank)
         if error <= EXACT:
             return np.ascontiguousarray(dense.T)
@@ -135,7 +143,7 @@ class Gram:
 
 
 def low_rank_features(
-    kernel: Kernel, u: Array, *, tolerance: float = EXACT, max_rank: int = _MANY
+    kernel: Kernel, u: Array, *, tolerance: float = EXACT, max_rank: int = MOST_FEATURES
 ) -> tuple[Array, float]:
     """Features Φ (r × n) with ``kernel(u_i, u_j) ≈ Φ[:, i]·Φ[:, j]``, and the largest error.
 
@@ -201,7 +209,12 @@ class FeatureMap:
     """
 
     def __init__(
-        self, kernel: Kernel, points: Array, *, tolerance: float = POOR, max_rank: int = _MANY
+        self,
+        kernel: Kernel,
+        points: Array,
+        *,
+        tolerance: float = POOR,
+        max_rank: int = MOST_FEATURES,
     ) -> None:
         phi, self.residual, pivots = _pivoted_cholesky(kernel, points, tolerance, max_rank)
         self.kernel = kernel
@@ -283,8 +296,9 @@ class GridFeatures:
         cell, above = self._cell(line)
         gap = (self._AROUND - above[:, None]) * self._STEP
         values = np.exp(-gap * gap) * np.sqrt(self._STEP * np.sqrt(2 / np.pi))
-        index = self.place[np.searchsorted(self.cells, cell)]
-        pointer = np.arange(0, values.size + 1, values.shape[1])
+        small = np.int32 if max(self.rank, values.size) < _INT32 else np.int64
+        index = self.place[np.searchsorted(self.cells, cell)].astype(small)
+        pointer = np.arange(0, values.size + 1, values.shape[1], dtype=small)
         return csr_array((values.ravel(), index.ravel(), pointer), shape=(len(u), self.rank))
 
 
@@ -301,14 +315,14 @@ def feature_map(kernel: Kernel, u: Array) -> FeatureMap | GridFeatures:
     where rows are many; `residual` says that it is another.
     """
     sparse, points = has_grid(kernel, u), landmark_candidates(u)
-    dense = FeatureMap(kernel, points, max_rank=_FEW if sparse else _MANY)
+    dense = FeatureMap(kernel, points, max_rank=_FEW if sparse else MOST_FEATURES)
     if dense.residual <= POOR:
         return dense
     return GridFeatures(kernel, u) if sparse else drawn_features(kernel, u)
 
 
 def drawn_features(
-    kernel: Kernel, u: Array, *, tolerance: float = POOR, max_rank: int = _MANY
+    kernel: Kernel, u: Array, *, tolerance: float = POOR, max_rank: int = MOST_FEATURES
 ) -> FeatureMap:
     """Features from rows drawn at random (Nyström)."""
     rows = np.random.default_rng(0).choice(len(u), min(len(u), max_rank), replace=False)
@@ -323,7 +337,7 @@ def _on_a_line(u: Array) -> Array | None:
         return u[:, 0]
     if u.shape[1] == 2:
         total = u.sum(axis=1)
-        if np.ptp(total) <= 1e-12 * max(1.0, float(np.abs(total).max())):
+        if np.ptp(total) <= min(1e-12 * float(np.abs(total).max()), 1e-9 * np.ptp(u[:, 0])):
             return np.sqrt(2.0) * u[:, 0]
     return None
 

@@ -66,7 +66,10 @@ class NeighbourGraph:
             return self.mean_of_features(gram.features)(self.cells.of_row)
         inside = np.flatnonzero(self.within > 0)
         if self.count_row_pairs() > _MOST_PAIRS:
-            return (self._between(gram) + self._drawn_inside(gram)) / self.n
+            close = gram.from_drawn_rows()
+            rest = _Rest(gram, close.features)
+            known = self.mean_of_features(close.features)(self.cells.of_row)
+            return known + (self._between(rest) + self._drawn_inside(rest)) / self.n
         return (self._between(gram) + self._inside(gram, inside)) / self.n
 
     def row_pairs(self) -> tuple[Index, Index, Array]:
@@ -105,7 +108,7 @@ class NeighbourGraph:
 
         return mean
 
-    def _between(self, gram: Gram) -> float:
+    def _between(self, gram: Gram | _Rest) -> float:
         return sum(
             float(self.weight[edge] @ gram.pairs(i, j))
             for edge, i, j in self._row_pairs(self.source, self.target)
@@ -117,8 +120,8 @@ class NeighbourGraph:
             total += float(self.within[cells[edge]] @ gram.pairs(i, j))
         return total
 
-    def _drawn_inside(self, gram: Gram) -> float:
-        """An estimate from a few rows of its cell for every row, drawn at random."""
+    def _drawn_inside(self, gram: Gram | _Rest) -> float:
+        """Within cells: an estimate from a few other rows for every row, drawn at random."""
         rng, counts = np.random.default_rng(0), self.cells.counts
         order = np.argsort(self.cells.of_row, kind="stable")
         start = np.cumsum(counts) - counts
@@ -155,6 +158,17 @@ class NeighbourGraph:
             j = order[_ranges(start[target[edge[block]]], width[block])]
             yield np.repeat(edge[block], width[block]), np.repeat(row[block], width[block]), j
             at = stop
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What features leave of a kernel: of its entries little, so that a few of them will do."""
+
+    gram: Gram
+    features: Array
+
+    def pairs(self, i: Index, j: Index) -> Array:
+        return self.gram.pairs(i, j) - row_products(self.features[i], self.features[j])
 
 
 def row_products(a: Any, b: Any) -> Array:

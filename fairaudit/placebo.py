@@ -97,14 +97,14 @@ def _planted(
 ) -> tuple[str, float, float]:  # fmt: skip
     """The group, the mean size and the share found of a large violation."""
     from fairaudit.power.detect import Trial
-    from fairaudit.power.plant import amount_for, field_of, groups_in, sorted_pairs
+    from fairaudit.power.plant import amount_for, field_of, groups_in, shifted
 
     field = field_of(table, threshold)
     group = min(groups_in(table, 10_000), key=lambda one: abs(one.member.mean() - 0.5))
     copies = fitted.sampler.block(range(first, first + PLANTED))
     amount = amount_for(lambda one: field.shift(one, group), copies[:16], group, field, SHIFT, seed)
     rng = stream(seed, 13)
-    planted = np.array([sorted_pairs(one, group, field, amount, rng) for one in copies])
+    planted = np.array([shifted(one, group, field, amount, rng) for one in copies])
     trial = Trial(table, fitted, statistics, gate.null, alpha, seed)
     shift = float(np.mean([field.shift(one, group) for one in planted]))
     return group.name, shift, float(trial.rejects(planted).mean())

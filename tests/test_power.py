@@ -11,7 +11,15 @@ from scipy.stats import chi2, ncx2, norm
 import fairaudit as fa
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.power.planning import _curve, plan_certificate, plan_rows
-from fairaudit.power.plant import Group, field_of, groups_in, largest_gap, sorted_pairs, with_gap
+from fairaudit.power.plant import (
+    Group,
+    amount_for,
+    field_of,
+    groups_in,
+    largest_gap,
+    shifted,
+    with_gap,
+)
 from fairaudit.power.result import PowerPoint
 from fairaudit.result import AuditResult
 from fairaudit_cli.main import main
@@ -34,7 +42,7 @@ def test_planting_exchanges_attributes_between_rows_of_the_same_outcome(continuo
     (group, _) = groups_in(given, 8)
     copy = WithinOutcome(field.strata, 0).block(range(1))[0]
     for planted in (
-        sorted_pairs(copy, group, field, 0.5, RNG),
+        shifted(copy, group, field, 0.5, RNG),
         copy if continuous else with_gap(copy, group, field, True, 0.1, RNG),
     ):
         assert sorted(planted) == list(range(2000))
@@ -65,16 +73,33 @@ def test_the_largest_gap_is_what_exchanges_reach():
         assert reached == pytest.approx(largest_gap(group, field, outcome), abs=0.01)
 
 
-def test_sorted_pairs_grow_with_their_amount():
+def test_a_planted_shift_grows_with_its_amount():
     given = table()
     field = field_of(given, None)
     (group, _) = groups_in(given, 8)
     copies = WithinOutcome(field.strata, 0).block(range(20))
     sizes = [
-        np.mean([field.shift(sorted_pairs(c, group, field, amount, RNG), group) for c in copies])
+        np.mean([field.shift(shifted(c, group, field, amount, RNG), group) for c in copies])
         for amount in (0.0, 0.2, 0.6, 1.0, 3.0)
     ]
     assert abs(sizes[0]) < 0.05 and (np.diff(sizes) > 0.05).all()
+
+
+def test_a_planted_shift_is_like_a_real_one():
+    """KPC, on which the rows depend that are needed, is that of a law with the same shift."""
+    rng = np.random.default_rng(3)
+    y, sex = rng.integers(0, 2, (2, 40_000))
+    score = np.where(y == 1, rng.beta(5, 2, 40_000), rng.beta(2, 5, 40_000))
+    spread = score[y == 0].std()
+    truth = float(fa.metrics.kpc(score + 0.4 * spread * sex, sex, y))
+    given = fa.AuditTable.of(score, {"sex": sex}, y)
+    field, group = field_of(given, None), Group("sex = 1", sex == 1)
+    copies = WithinOutcome(field.strata, 0).block(range(3))
+    real = 0.4 / np.hypot(1, 0.2)  # of the spread that includes the shift
+    amount = amount_for(lambda one: field.shift(one, group), copies, group, field, real, 0)
+    planted = [shifted(copy, group, field, amount, RNG) for copy in copies]
+    sizes = [float(fa.metrics.kpc(score, sex[one], y)) for one in planted]
+    assert np.mean(sizes) == pytest.approx(truth, rel=0.05)
 
 
 def test_shift_is_the_difference_of_means_given_the_outcome():

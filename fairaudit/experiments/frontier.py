@@ -12,7 +12,15 @@ from fairaudit.kernels import Array, Index
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Curves", "Difference", "curves", "frontier_at", "loss_difference", "loss_error"]
+__all__ = [
+    "Curves",
+    "Difference",
+    "curves",
+    "frontier_at",
+    "loss_difference",
+    "loss_error",
+    "reaches",
+]
 
 _BOOTSTRAPS = 200
 
@@ -59,12 +67,16 @@ class Difference:
     error: float
     runs: int
 
+    @property
+    def known(self) -> bool:
+        return self.loss == self.loss
+
     def __str__(self) -> str:
         return f"{self.loss:+.3f}" + ("" if self.error != self.error else f" ± {self.error:.3f}")
 
 
-def loss_difference(ours: Curves, theirs: Curves, limit: float) -> Difference | None:
-    """Our loss minus theirs at this KPC: None if we do not get there, NaN if they do not.
+def loss_difference(ours: Curves, theirs: Curves, limit: float) -> Difference:
+    """Our loss minus theirs at this KPC; NaN if one of us does not get there in common runs.
 
     The runs drawn with replacement are the same for both: the error is that of the difference.
     """
@@ -72,11 +84,14 @@ def loss_difference(ours: Curves, theirs: Curves, limit: float) -> Difference | 
     if not common:
         return Difference(float("nan"), float("nan"), 0)
     first, second = (np.array([one[k] for k in common]) for one in (ours, theirs))
-    if np.isnan(_loss_at(first, limit)):
-        return None
     every = [np.arange(len(common)), *_drawn(len(common))]
     apart, *others = [_loss_at(first[k], limit) - _loss_at(second[k], limit) for k in every]
     return Difference(apart, _spread(others), len(common))
+
+
+def reaches(found: Curves, limit: float) -> bool:
+    """Whether the mean curve of all runs gets down to this KPC."""
+    return bool(found) and not np.isnan(_loss_at(np.array(list(found.values())), limit))
 
 
 def _loss_at(points: Array, limit: float) -> float:

@@ -138,7 +138,9 @@ def _beside_the_oracle(frame: pd.DataFrame) -> list[str]:
         shown = []
         for method in others:
             for share in SHARES.values():
-                apart = loss_difference(found[method], found["oracle"], share * plain)
+                apart = loss_difference(
+                    found.get(method, {}), found.get("oracle", {}), share * plain
+                )
                 shown.append(
                     "not reached" if apart is None or apart.loss != apart.loss else str(apart)
                 )

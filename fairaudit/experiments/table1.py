@@ -12,6 +12,7 @@ from fairaudit.experiments.frontier import (
     frontier_at,
     loss_difference,
     loss_error,
+    reaches,
 )
 from fairaudit.experiments.paper import RUNTIME, TABLE1
 from fairaudit.experiments.real import METHODS, TASKS, methods, split_rows
@@ -119,13 +120,10 @@ def _curves(rows: pd.DataFrame) -> Curves:
 
 def _best_rival(ours: Curves, rivals: dict[str, Curves], limit: float) -> str:
     """The least favourable difference, with its rival and the number of common splits."""
-    found = []
-    for name, theirs in rivals.items():
-        apart = loss_difference(ours, theirs, limit)
-        if apart is None:
-            return "not reached"
-        if apart.loss == apart.loss:
-            found.append((apart.loss, name, apart))
+    if not reaches(ours, limit):
+        return "not reached"
+    every = {name: loss_difference(ours, theirs, limit) for name, theirs in rivals.items()}
+    found = [(apart.loss, name, apart) for name, apart in every.items() if apart.known]
     if not found:
         return "no rival gets there"
     _, name, apart = max(found)

@@ -44,5 +44,5 @@ def kpc_by_cells(table: AuditTable, sets: Sequence[Sequence[str]]) -> list[float
     values = []
     for names in sets:
         size = CellKPC(CellQuestion(space, names, None, 1), alone, sums[0])
-        values.append(size.value(sums[0]) if size.left > 1e-12 else float("nan"))
+        values.append(size.value(sums[0]) if size.defined else float("nan"))
     return values

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import FittedCopies, stream
-from fairaudit.power.plant import Field, Group, field_of, groups_in, sorted_pairs
+from fairaudit.power.plant import Field, Group, field_of, groups_in, shifted
 from fairaudit.power.result import Detectable, Power
 from fairaudit.table import AuditTable
 from fairaudit.testing.neighbour_statistics import KPCStatistic
@@ -18,7 +18,7 @@ POWER = 0.8
 FEWEST_COPIES = 99  # with fewer, power is lost to the copies themselves
 MOST_GROUPS = 8
 MOST_CELLS = 30_000_000  # rows of all planted tables together; one group is always looked at
-_AMOUNTS = np.geomspace(0.02, 10.24, 10)  # of sorted pairs
+_AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
 _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
 
 
@@ -117,7 +117,7 @@ class _Search:
         copies = self.trial.sampler.block(range(self.first, self.first + count))
         self.first += count
         self.planted += count
-        planted = np.array([sorted_pairs(one, group, self.field, amount, rng) for one in copies])
+        planted = np.array([shifted(one, group, self.field, amount, rng) for one in copies])
         sizes = [
             (self.field.shift(one, group), self.field.gap(one, group, True),
              self.field.gap(one, group, False))

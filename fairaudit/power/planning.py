@@ -16,14 +16,14 @@ from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.power.detect import Trial
 from fairaudit.power.plant import (
-    MOST_PAIRS,
+    MOST_SHIFT,
     Field,
     Group,
     amount_for,
     field_of,
     groups_in,
     largest_gap,
-    sorted_pairs,
+    shifted,
     with_gap,
 )
 from fairaudit.power.result import GroupPlan, PowerPoint, SamplePlan
@@ -35,7 +35,7 @@ __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]
 
 EFFECTS = ("tpr_gap", "fpr_gap", "score_shift", "kpc")
 COPIES = 199
-TABLES, PLANTED = 12, 25  # tables of each size, and violations planted in each
+TABLES, PLANTED = 24, 25  # tables of each size, and violations planted in each
 CERTIFIED = 100  # tables of each size for a certificate
 FIRST, GROWTH = 200, 1.5
 MOST_GROUPS = 8
@@ -78,7 +78,7 @@ def plan_rows(
 
     Notes
     -----
-    For 200, 300, 450, … rows, 12 tables are drawn from the pilot with replacement, made null by
+    For 200, 300, 450, … rows, 24 tables are drawn from the pilot with replacement, made null by
     permutation within the outcome, and 25 violations are planted in each; each is tested against
     199 copies. Power is then a probit curve in the logarithm of the rows. With a continuous
     outcome, rows are permuted within blocks of 20 neighbours in the outcome: the plan does
@@ -176,7 +176,7 @@ class _Plant:
     def __call__(self, copy: Index, group: Group, field: Field, rng: np.random.Generator) -> Index:
         if self.effect in ("tpr_gap", "fpr_gap"):
             return with_gap(copy, group, field, self.effect == "tpr_gap", self.size, rng)
-        return sorted_pairs(copy, group, field, self.amounts[group.name], rng)
+        return shifted(copy, group, field, self.amounts[group.name], rng)
 
 
 def _check(effect: str | None, size: float, power: float, alpha: float) -> None:
@@ -277,7 +277,7 @@ def _with_threshold(statistic: Statistic, table: AuditTable) -> Statistic:
 def _amount(
     table: AuditTable, field: Field, group: Group, effect: str, size: float, seed: int
 ) -> float:
-    """Of sorted pairs, for a score shift or a KPC of this size, by bisection on the pilot."""
+    """Of `shifted`, for a score shift or a KPC of this size, by bisection on the pilot."""
     if effect in ("tpr_gap", "fpr_gap"):
         most = largest_gap(group, field, effect == "tpr_gap")
         if size > most:
@@ -295,7 +295,7 @@ def _amount(
         lambda one: field.shift(one, group)
     )  # fmt: skip
     amount = amount_for(sizes, copies, group, field, size, seed)
-    if amount >= MOST_PAIRS:
+    if amount >= MOST_SHIFT:
         raise InputError(
             f"A {effect} of {size:g} cannot be planted for {group.name}: it is more than a "
             "complete separation. Plan for less."

@@ -23,12 +23,12 @@ from fairaudit.permute.base import stream
 from fairaudit.table import AuditTable
 
 __all__ = [
-    "MOST_PAIRS", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",
-    "sorted_pairs", "with_gap",
+    "MOST_SHIFT", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",
+    "shifted", "with_gap",
 ]  # fmt: skip
 
 Mask = NDArray[np.bool_]
-MOST_PAIRS = 64.0  # rounds of pairs: a complete separation
+MOST_SHIFT = 16.0  # a complete separation
 NEIGHBOURS = 20  # rows with nearly the same continuous outcome
 
 
@@ -123,24 +123,26 @@ def groups_in(table: AuditTable, most: int) -> list[Group]:
     return found if len(found) <= most else sorted(found, key=lambda g: -g.member.sum())[:most]
 
 
-def sorted_pairs(
+def shifted(
     copy: Index, group: Group, field: Field, amount: float, rng: np.random.Generator
 ) -> Index:
-    """The copy with pairs of a member and another row of the same outcome put in order.
+    """The copy with attributes exchanged as if the group's scores had been raised.
 
-    Of each pair the member gets the larger score. An `amount` of 0.3 does so with 30 % of random
-    disjoint pairs, 2 with all pairs of two rounds.
+    Given the outcome, scores are put on the normal scale by their ranks (ties in random order),
+    those of members are raised by `amount`, and the attributes are brought in the order of the
+    result. Labels are thus shifted as in a probit model.
     """
-    planted = copy.copy()
-    while amount > 0:
-        inside = group.member[planted]
-        key = np.lexsort((rng.random(len(copy)), inside, field.strata))
-        one, other = _paired(key, inside, field.strata)
-        wrong = field.score[one] < field.score[other]
-        chosen = wrong & (rng.random(len(one)) < amount)
-        one, other = one[chosen], other[chosen]
-        planted[one], planted[other] = planted[other], planted[one]
-        amount -= 1
+    from scipy.special import ndtri
+
+    size = np.bincount(field.strata)
+    by_score = np.lexsort((rng.random(len(copy)), field.score, field.strata))
+    of = field.strata[by_score]
+    place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
+    raised = np.empty(len(copy))
+    raised[by_score] = ndtri((place + 0.5) / size[of])
+    raised += amount * group.member[copy]
+    planted = np.empty_like(copy)
+    planted[by_score] = copy[np.lexsort((raised, field.strata))]
     return planted
 
 
@@ -148,34 +150,23 @@ def amount_for(
     measured: Callable[[Index], float], copies: Index, group: Group, field: Field, size: float,
     seed: int,
 ) -> float:  # fmt: skip
-    """Of sorted pairs, for a mean increase of a measure by `size`; at most `MOST_PAIRS`."""
+    """Of `shifted`, for a mean increase of a measure by `size`; at most `MOST_SHIFT`."""
     before = np.mean([measured(one) for one in copies])
 
     def reached(amount: float) -> float:
         rng = stream(seed, 11)
-        planted = (sorted_pairs(one, group, field, amount, rng) for one in copies)
+        planted = (shifted(one, group, field, amount, rng) for one in copies)
         return float(np.mean([measured(one) for one in planted]) - before)
 
     low, high = 0.0, 0.25
     while reached(high) < size:
         low, high = high, 2 * high
-        if high >= MOST_PAIRS:
-            return MOST_PAIRS
+        if high >= MOST_SHIFT:
+            return MOST_SHIFT
     for _ in range(12):
         middle = (low + high) / 2
         low, high = (middle, high) if reached(middle) < size else (low, middle)
     return high
-
-
-def _paired(order: Index, inside: Mask, strata: Index) -> tuple[Index, Index]:
-    """Members and others of the same stratum, the first with the first and so on."""
-    place = strata[order] * 2 + inside[order]
-    start = np.flatnonzero(np.diff(place, prepend=-1))
-    rank = np.arange(len(order)) - np.repeat(start, np.diff(np.r_[start, len(order)]))
-    key = strata[order] * np.intp(len(order)) + rank
-    members, others = inside[order], ~inside[order]
-    _, a, b = np.intersect1d(key[members], key[others], assume_unique=True, return_indices=True)
-    return order[members][a], order[others][b]
 
 
 def largest_gap(group: Group, field: Field, outcome: bool) -> float:

@@ -110,9 +110,12 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             max_iter=self.max_iter,
             sample_weight_name=self.sample_weight_name,
         )
-        with warnings.catch_warnings():  # fairlearn's about pandas
+        from scipy.linalg import LinAlgWarning
+
+        with warnings.catch_warnings():  # fairlearn's about pandas; after the last comes lbfgs
             warnings.filterwarnings("ignore", category=DeprecationWarning, module="fairlearn")
             warnings.filterwarnings("ignore", category=FutureWarning, module="fairlearn")
+            warnings.filterwarnings("ignore", category=LinAlgWarning)
             solver.fit(values, codes, sensitive_features=groups)
         kept = [place for place, weight in solver.weights_.items() if weight > 0]
         self.estimators_ = [solver.predictors_[place] for place in kept]

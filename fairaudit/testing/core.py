@@ -148,7 +148,7 @@ def run_test(
         seed=permutations.seed, units=None if tested.ids is None else tested.ids.codes,
         training=training,
     )  # fmt: skip
-    question = Question(table, tested=tested)
+    question = Question(table, tested=None if tested is table else tested)
     fit = time.process_time() - start
     (result,) = run_tests([question], fitted, statistics, permutations)
     result.seconds["fit"] += fit
@@ -182,6 +182,11 @@ def run_tests(
             f"{len(statistics)} of them."
         )
     evaluation = evaluation_of(questions, fitted, statistics, permutations)
+    if any(np.isnan(values).any() for values in evaluation.observed):
+        raise InputError(
+            "The statistic of the data is not a number. Are predictions so large or so small that "
+            "their differences overflow? Rescale them."
+        )
     start = time.process_time()
     nulls = _null_values(evaluation, permutations, progress, kept)
     shared = (time.process_time() - start) / len(questions)

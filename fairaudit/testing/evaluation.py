@@ -209,7 +209,7 @@ class CellEvaluation:
         memory = permutations.memory or _MEMORY
         self.kept: list[Any] | None = None
         if maps.row_bytes() * sampler.n <= memory // 2:
-            self.kept = [maps(u, code) for code, u in enumerate(self.prediction)]
+            self.kept = [maps.of_rows(u, code) for code, u in enumerate(self.prediction)]
         left = memory // (2 if self.kept is None else 8)
         per_copy = maps.copy_bytes(len(space), sampler.n) + DRAWN_BYTES
         self.batch = permutations.batch or max(1, min(_MOST_COPIES, left // per_copy))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from fairaudit.attributes import Cells, cells_of, encode
-from fairaudit.kernels import Array, Gram, Index, drawn_features, kernel_named
+from fairaudit.kernels import MOST_FEATURES, Array, Gram, Index, kernel_named
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
 from fairaudit.neighbours import NeighbourGraph, neighbour_graph
@@ -63,10 +63,15 @@ class KPCStatistic:
         given = (table.require_outcome(),)
         if self.ties == "random":
             return _random_ties(table, gram, knn, self.how, seed)
+        if within_outcome:
+            graph = graph_of((*given, *table.attributes), n, self.how, knn)
+            if _too_many_pairs(graph) and gram.features is None:
+                gram = gram.from_drawn_rows()
+            mean = _on_fixed_graph(graph, gram)
+        else:
+            mean = _on_own_graphs(table, gram, knn, self.how, None)
         alone = graph_of(given, n, self.how, knn).mean_kernel(gram)
-        left = float(gram.diagonal.mean()) - alone
-        mean = _mean_over_copies(table, gram, knn, self.how, within_outcome, None)
-        return _ratio(mean, alone, left)
+        return _ratio(mean, alone, float(gram.diagonal.mean()) - alone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +91,14 @@ class CODECStatistic:
         def sums(cells: Cells) -> Array:
             return minimum_sums(rank, cells)
 
-        alone = graph_of((table.require_outcome(),), n, self.how, 1).mean_kernel(
-            gram, within_sums=sums
-        )
-        left = float(rank.mean()) - alone
-        mean = _mean_over_copies(table, gram, 1, self.how, within_outcome, sums)
-        return _ratio(mean, alone, left)
+        given = (table.require_outcome(),)
+        alone = graph_of(given, n, self.how, 1).mean_kernel(gram, within_sums=sums)
+        if within_outcome:
+            graph = graph_of((*given, *table.attributes), n, self.how, 1)
+            mean = _on_moved_cells(graph, gram, sums)
+        else:
+            mean = _on_own_graphs(table, gram, 1, self.how, sums)
+        return _ratio(mean, alone, float(rank.mean()) - alone)
 
 
 def _ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
@@ -101,20 +108,11 @@ def _ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
     return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
 
 
-def _mean_over_copies(
-    table: AuditTable,
-    gram: Gram,
-    knn: int,
-    how: str,
-    within_outcome: bool,
-    sums: Callable[[Cells], Array] | None,
+def _on_own_graphs(
+    table: AuditTable, gram: Gram, knn: int, how: str, sums: Callable[[Cells], Array] | None
 ) -> Callable[[Index], float]:
-    """The function copy → T(Y, Ã)."""
-    n = len(table)
-    outcome = table.require_outcome()
-    if within_outcome:
-        graph = graph_of((outcome, *table.attributes), n, how, knn)
-        return _on_fixed_graph(graph, gram) if sums is None else _on_moved_cells(graph, gram, sums)
+    """The function copy → T(Y, Ã), where every copy has its own neighbours."""
+    n, outcome = len(table), table.require_outcome()
     given, attributes = encode((outcome,), how), encode(table.attributes, how)
     distinct = len(outcome.levels) == n
     cell = cells_of(table.attributes, n).of_row
@@ -132,17 +130,24 @@ def _single_rows(n: int) -> Cells:
     return Cells(rows, rows, np.ones(n, dtype=np.intp))
 
 
+def _too_many_pairs(graph: NeighbourGraph) -> bool:
+    """To be held, and more work than with features."""
+    pairs = graph.count_row_pairs()
+    return pairs > _MOST_PAIRS and _cheaper(MOST_FEATURES, graph, pairs)
+
+
+def _cheaper(entries: float, graph: NeighbourGraph, pairs: float) -> bool:
+    """Features with so many entries per row than the pairs of rows."""
+    return entries * (graph.n + len(graph.weight)) < _PAIR_COST * pairs
+
+
 def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
-    """Row k sits at node rows[k] of a graph that stays."""
+    """The function copy → T(Y, Ã), where row k sits at node rows[k] of a graph that stays."""
     n, pairs = graph.n, graph.count_row_pairs()
     features = gram.features if pairs > _MANY_PAIRS * n else None
-    if features is None and pairs > _MOST_PAIRS:
-        features = drawn_features(gram.kernel, gram.u)(gram.u)
-    if features is not None:
-        entries = features.size / n  # of a row that are not 0
-        if entries * (n + len(graph.weight)) < _PAIR_COST * pairs:
-            mean, cell = graph.mean_of_features(features), graph.cells.of_row
-            return lambda rows: mean(cell[rows])
+    if features is not None and _cheaper(features.size / n, graph, pairs):
+        mean, cell = graph.mean_of_features(features), graph.cells.of_row
+        return lambda rows: mean(cell[rows])
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
 
