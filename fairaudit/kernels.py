@@ -85,11 +85,12 @@ class Gaussian:
     width: float
 
     def __call__(self, u: Array, v: Array) -> Array:
-        if u.shape[-1] == 1:
-            gap = (u[..., 0] - v[..., 0]) / self.width  # the square of a width may be 0
-            return np.exp(-0.5 * gap * gap)
-        scaled = (u - v) / self.width
-        return np.exp(-0.5 * np.einsum("...k,...k->...", scaled, scaled))
+        with np.errstate(over="ignore"):  # infinitely far apart: 0
+            if u.shape[-1] == 1:
+                gap = (u[..., 0] - v[..., 0]) / self.width  # the square of a width may be 0
+                return np.exp(-0.5 * gap * gap)
+            scaled = (u - v) / self.width
+            return np.exp(-0.5 * np.einsum("...k,...k->...", scaled, scaled))
 
 
 def _laplace(width: float) -> Kernel:

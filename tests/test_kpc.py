@@ -219,6 +219,17 @@ def test_sparse_features_reproduce_the_kernel(name):
     assert features.nnz == 600 * GridFeatures.ENTRIES
 
 
+def test_scores_of_any_magnitude():
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, (2, 900))
+    tiny = np.exp(-rng.uniform(366, 375, 900))  # the square of the bandwidth is 0
+    tiny[:20] = 0.5
+    result = fa.equalized_odds_test(tiny, y, sex, permutations=fa.Permutations(n=99))
+    assert np.isfinite(result.statistic) and result.p_value > 0.01
+    both = rng.normal(size=(900, 2)) + np.column_stack([0 * y, 0.8 * sex])  # on no line
+    assert float(kpc(1e-13 * both, sex, y)) == pytest.approx(float(kpc(both, sex, y)), abs=1e-9)
+
+
 def test_dense_features_where_they_suffice():
     u = np.random.default_rng(0).normal(size=(600, 1))
     assert isinstance(feature_map(kernel_named("rbf", u)[0], u), FeatureMap)
