@@ -86,9 +86,12 @@ def _at(rows: pd.DataFrame, limit: float) -> dict[str, Any]:
     return found | dict(zip(_MEASURES, met, strict=True)) | {"reached": True}
 
 
-def page(frame: pd.DataFrame) -> list[str]:
-    """The table, and FairICP beside its best rival on the same splits."""
-    return [*rows_of(frame), "", *beside_rivals(frame)]
+def page(frame: pd.DataFrame, paper: bool = True) -> list[str]:
+    """The table, and FairICP beside its best rival on the same splits.
+
+    The paper's rows are of networks; of linear models it has figures only.
+    """
+    return [*rows_of(frame, paper), "", *beside_rivals(frame)]
 
 
 def beside_rivals(frame: pd.DataFrame) -> list[str]:
@@ -130,7 +133,7 @@ def _best_rival(ours: Curves, rivals: dict[str, Curves], limit: float) -> str:
     return f"{apart} ({_titled(name)}, {apart.runs})"
 
 
-def rows_of(frame: pd.DataFrame) -> list[str]:
+def rows_of(frame: pd.DataFrame, paper: bool = True) -> list[str]:
     """The table as Markdown, the paper's rows above ours."""
     lines = [
         "| task | method | loss (sd) | ± | KPC | with random ties | power | paper's statistic | "
@@ -139,7 +142,8 @@ def rows_of(frame: pd.DataFrame) -> list[str]:
     ]
     table = summary(frame)
     for task in dict.fromkeys(table["task"]):
-        for name, (loss, sd, kpc, power, deo) in TABLE1[task].items():
+        published = TABLE1[task] if paper else {}
+        for name, (loss, sd, kpc, power, deo) in published.items():
             shown = "" if deo is None else f"{deo:.3f}"
             lines.append(f"| {TASKS[task].title} | paper: {name} | {loss:.3f} ({sd:.3f}) |  |  | "
                          f"{kpc:.3f} |  | {power:.2f} | {shown} |  | 100 |")  # fmt: skip
