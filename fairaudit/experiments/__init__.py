@@ -85,7 +85,10 @@ def experiment_named(name: str) -> Experiment:
     from fairaudit.experiments import table1
 
     predictor = "linear" if name == "linear" else "mlp"
-    pages = {"runtime": table1.runtime_page, "linear": partial(table1.page, paper=False)}
+    pages: dict[str, Callable[[Any], list[str]]] = {
+        "runtime": table1.runtime_page,
+        "linear": partial(table1.page, paper=False),
+    }
     figure = table1.figure if name in ("tradeoff", "linear") else None
     return Experiment(EXPERIMENTS[name].capitalize(), f"data-{predictor}", table1.WORK,
                       partial(table1.units, predictor=predictor),
