@@ -269,6 +269,7 @@ class GridFeatures:
     def __init__(self, kernel: Kernel, u: Array) -> None:
         line = _on_a_line(u)
         assert isinstance(kernel, Gaussian) and line is not None  # noqa: S101  `has_grid`
+        self.scale = 1.0 if u.shape[1] == 1 else float(np.sqrt(2.0))  # as in `_on_a_line`
         self.step = self._STEP * kernel.width
         ordered = np.unique(line)
         gaps = np.flatnonzero(np.diff(ordered) > self._FAR * kernel.width)
@@ -292,9 +293,7 @@ class GridFeatures:
     def __call__(self, u: Array) -> Any:
         from scipy.sparse import csr_array
 
-        line = _on_a_line(u)
-        assert line is not None  # noqa: S101  for mypy
-        cell, above = self._cell(line)
+        cell, above = self._cell(self.scale * u[:, 0])
         gap = (self._AROUND - above[:, None]) * self._STEP
         values = np.exp(-gap * gap) * np.sqrt(self._STEP * np.sqrt(2 / np.pi))
         small = np.int32 if max(self.rank, values.size) < _INT32 else np.int64

@@ -19,7 +19,6 @@ from fairaudit.power.plant import (
     MOST_SHIFT,
     Field,
     Group,
-    Mask,
     amount_for,
     field_of,
     groups_in,
@@ -97,7 +96,7 @@ def plan_rows(
     statistics = statistic_named(statistic)
     hear = progress or (lambda what, done, total: None)
     amounts = {one.name: _amount(table, field, one, effect, size, seed) for one in found}
-    plant = _Plant(effect, size, amounts, {one.name: one.member for one in found})
+    plant = _Plant(effect, size, amounts)
     points: dict[str, list[PowerPoint]] = {one.name: [] for one in found}
     sizes = _sizes(most_rows)
     for step, n in enumerate(sizes):
@@ -172,27 +171,27 @@ def plan_certificate(
 class _Plant:
     """How the wanted effect gets into a copy."""
 
-    def __init__(
-        self, effect: str, size: float, amounts: dict[str, float], members: dict[str, Mask]
-    ) -> None:
-        self.effect, self.size, self.amounts, self.members = effect, size, amounts, members
+    def __init__(self, effect: str, size: float, amounts: dict[str, float]) -> None:
+        self.effect, self.size, self.amounts = effect, size, amounts
 
-    def for_rows(self, table: AuditTable, n: int, threshold: float | None, seed: int) -> _Plant:
+    def for_rows(
+        self, table: AuditTable, n: int, groups: list[Group], threshold: float | None, seed: int
+    ) -> _Plant:
         """The same for tables of n rows: in small ones ranks leave a little less of a shift."""
         if self.effect != "score_shift":
             return self
         amounts = dict(self.amounts)
-        for name, member in self.members.items():
+        for one in groups:
             reached = []
             for number in range(_SMALL_TABLES):
                 drawn, rows = _drawn(table, n, seed, n, number)
-                field, here = field_of(drawn, threshold), Group(name, member[rows])
+                field, here = field_of(drawn, threshold), Group(one.name, one.member[rows])
                 rng = stream(seed, 14, n, number)
                 for copy in WithinOutcome(field.strata, seed).block(range(_SMALL_COPIES)):
-                    planted = shifted(copy, here, field, amounts[name], rng)
+                    planted = shifted(copy, here, field, amounts[one.name], rng)
                     reached.append(field.shift(planted, here) - field.shift(copy, here))
-            amounts[name] *= self.size / max(float(np.mean(reached)), 0.5 * self.size)
-        return _Plant(self.effect, self.size, amounts, self.members)
+            amounts[one.name] *= self.size / max(float(np.mean(reached)), 0.5 * self.size)
+        return _Plant(self.effect, self.size, amounts)
 
     def __call__(self, copy: Index, group: Group, field: Field, rng: np.random.Generator) -> Index:
         if self.effect in ("tpr_gap", "fpr_gap"):
@@ -258,7 +257,7 @@ def _shares(
 ) -> dict[str, float]:  # fmt: skip
     """For every group the share of planted violations that are found among n rows."""
     found = {one.name: 0.0 for one in groups}
-    plant = plant.for_rows(table, n, threshold, seed)
+    plant = plant.for_rows(table, n, groups, threshold, seed)
     for number in range(TABLES):
         drawn, rows = _drawn(table, n, seed, n, number)
         field = field_of(drawn, threshold)

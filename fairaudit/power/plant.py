@@ -23,7 +23,7 @@ from fairaudit.permute.base import stream
 from fairaudit.table import AuditTable
 
 __all__ = [
-    "MOST_SHIFT", "Field", "Group", "Mask", "amount_for", "field_of", "groups_in", "largest_gap",
+    "MOST_SHIFT", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",
     "shifted", "with_gap",
 ]  # fmt: skip
 
