@@ -92,6 +92,8 @@ def test_small_groups_are_left_out_of_the_gaps():
     assert some.notes[0].endswith(
         "fewer than 10 people with an outcome are left out of its gaps: 1."
     )
+    with pytest.raises(fa.InputError, match="'suppress' option must be 0 or more"):
+        fa.audit_incomplete(label, y, {"race": race}, suppress=-5)
     two = pd.Series(race).where(race != "rare", "a").to_numpy(dtype=object)
     assert fa.audit_incomplete(label, y, {"race": two}, permutations=drawn, suppress=10).notes == ()
 

@@ -126,6 +126,8 @@ def incomplete_frame(
     """The same for one table with named columns; `probabilities` name columns per attribute."""
     from fairaudit.columns import split_kinds
 
+    if suppress < 0:
+        raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
     drawn = permutations or Permutations()
     tests: list[MissingnessTest] = []
     bounds: list[Bounds] = []
