@@ -230,6 +230,18 @@ def test_scores_of_any_magnitude():
     assert float(kpc(1e-13 * both, sex, y)) == pytest.approx(float(kpc(both, sex, y)), abs=1e-9)
 
 
+def test_a_statistic_that_is_no_number_gets_no_p_value():
+    class Broken:
+        name = "broken"
+
+        def bind(self, table, *, within_outcome, seed):
+            return lambda rows: np.full(len(rows), np.nan)
+
+    y, sex = np.random.default_rng(0).integers(0, 2, (2, 100))
+    with pytest.raises(fa.InputError, match="statistic of the data is not a number"):
+        fa.equalized_odds_test(y, y, sex, statistic=Broken(), permutations=fa.Permutations(n=9))
+
+
 def test_dense_features_where_they_suffice():
     u = np.random.default_rng(0).normal(size=(600, 1))
     assert isinstance(feature_map(kernel_named("rbf", u)[0], u), FeatureMap)
