@@ -24,7 +24,11 @@ from fairaudit_reports import badge
 def cells_of(rate, size, **changes):
     rate, size = np.array(rate, float), np.array(size, float)
     levels = tuple((str(k),) for k in range(len(rate)))
-    return replace(RateCells(levels, rate, size, size, True, True), **changes)
+    cells = RateCells(
+        levels=levels, rate=rate, size=size, rest_size=size.sum(axis=0) - size, weight=size,
+        groups_apart=True, outcomes_apart=True,
+    )  # fmt: skip
+    return replace(cells, **changes)
 
 
 def labels(n=2000, groups=3, seed=0, gap=0.0):

@@ -99,14 +99,12 @@ def gap_table(
 def _against_rest(cells: RateCells, y: int) -> tuple[Any, Array, Array, Array, Array, Array]:
     """Groups with rows of outcome y: their numbers, rates and sizes; those of the rest; shares."""
     some = np.flatnonzero(cells.size[:, y] > 0)
-    rate, size, weight = (x[some, y] for x in (cells.rate, cells.size, cells.weight))
+    columns = (cells.rate, cells.size, cells.rest_size, cells.weight)
+    rate, size, rest_size, weight = (x[some, y] for x in columns)
     share = weight / weight.sum()
     if len(some) < 2:
         return some, rate, size, rate, size, share
-    others = 1 - share
-    rest = (share @ rate - share * rate) / others
-    noise = share**2 / size
-    rest_size = others**2 / (noise.sum() - noise)
+    rest = (share @ rate - share * rate) / (1 - share)
     return some, rate, size, np.clip(rest, 0, 1), rest_size, share
 
 

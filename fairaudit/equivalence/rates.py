@@ -18,6 +18,7 @@ from fairaudit.metrics._labels import (
     row_weights,
     tally,
 )
+from fairaudit.metrics._sizes import rate_sums
 from fairaudit.table import AuditTable
 
 __all__ = ["RATES", "RateCells", "newcombe", "rate_cells", "wilson"]
@@ -36,6 +37,8 @@ class RateCells:
     size : array
         Rows that the rate is worth: fewer than there are with weights or with several rows of
         one person.
+    rest_size : array
+        The same of the rate of all other groups with that outcome.
     weight : array
         Sums of weights, the shares of the groups.
     groups_apart, outcomes_apart : bool
@@ -45,6 +48,7 @@ class RateCells:
     levels: tuple[tuple[str, ...], ...]
     rate: Array
     size: Array
+    rest_size: Array
     weight: Array
     groups_apart: bool
     outcomes_apart: bool
@@ -55,10 +59,13 @@ def rate_cells(table: AuditTable, threshold: float | None) -> RateCells:
     labels = binary_labels(table, threshold=threshold)
     groups = groups_of(table)
     counts = tally(table, labels, groups)
-    size = np.nan_to_num(ratio(counts.weight**2, counts.squares))
+    sums = rate_sums(table, labels, groups, counts)
+    size = sums.size()
+    rest_size = sums.pooled(lambda each: np.maximum(each.sum(axis=0) - each, 0.0)).size()
     groups_apart = outcomes_apart = True
     if table.ids is not None:
-        size = np.minimum(size, _worth_of_people(table, labels, groups.of_row, counts))
+        size = np.minimum(size, _worth_of_people(table, labels, groups.of_row, counts, size))
+        rest_size = np.minimum(rest_size, _worth_of_rest(counts.weight, size))
         people = table.ids.codes
         groups_apart = all(
             _single(people[labels.actual == y], groups.of_row[labels.actual == y])
@@ -72,7 +79,13 @@ def rate_cells(table: AuditTable, threshold: float | None) -> RateCells:
         if kept
     )
     return RateCells(
-        levels, counts.rates()[seen], size[seen], counts.weight[seen], groups_apart, outcomes_apart
+        levels=levels,
+        rate=counts.rates()[seen],
+        size=size[seen],
+        rest_size=rest_size[seen],
+        weight=counts.weight[seen],
+        groups_apart=groups_apart,
+        outcomes_apart=outcomes_apart,
     )
 
 
@@ -82,10 +95,13 @@ def _single(people: Index, places: Index) -> bool:
     return len(both) == len(np.unique(people))
 
 
-def _worth_of_people(table: AuditTable, labels: Labels, of_row: Index, counts: Tally) -> Array:
+def _worth_of_people(
+    table: AuditTable, labels: Labels, of_row: Index, counts: Tally, size: Array
+) -> Array:
     """Independent rows with the variance that the rates have over people.
 
-    One a person where all rows agree: a rate of 0 or 1 shows no variance.
+    Where all rows agree, a rate of 0 or 1 shows no variance. Then it is one a person, and as much
+    less as `size` is below the number of rows.
     """
     assert table.ids is not None  # noqa: S101  for mypy
     cell = of_row * 2 + labels.actual
@@ -99,10 +115,17 @@ def _worth_of_people(table: AuditTable, labels: Labels, of_row: Index, counts: T
     squares = np.bincount(pairs[:, 0], sums**2, minlength=rate.size).reshape(rate.shape)
     factor = people / np.maximum(people - 1, 1)
     variance = ratio(factor * squares, counts.weight**2)
-    worth = people.copy()
+    worth = people * np.nan_to_num(ratio(size, counts.rows.astype(np.float64)))
     spread = np.nan_to_num(rate * (1 - rate))
     np.divide(spread, variance, out=worth, where=np.nan_to_num(variance) > 0)
     return worth
+
+
+def _worth_of_rest(weight: Array, size: Array) -> Array:
+    """Of the rate of all other groups, from the sizes of theirs."""
+    share = np.nan_to_num(ratio(weight, np.broadcast_to(weight.sum(axis=0), weight.shape)))
+    noise = np.nan_to_num(ratio(share**2, size))
+    return np.nan_to_num(ratio((1 - share) ** 2, noise.sum(axis=0) - noise))
 
 
 def wilson(rate: Array, size: Array, critical: float) -> tuple[Array, Array]:

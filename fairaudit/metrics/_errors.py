@@ -116,11 +116,12 @@ def group_errors(
     effective sample size :math:`m = (\sum w)^2 / \sum w^2`,
 
     .. math:: \bar e = \frac{\sum w e}{\sum w}, \qquad
-        \mathrm{se} = \sqrt{\frac{\sum w (e - \bar e)^2}{\sum w} \cdot \frac{1}{m - 1}},
+        \mathrm{se} = \frac{\sqrt{\sum w^2 (e - \bar e)^2}}{\sum w} \sqrt{\frac{m}{m - 1}},
 
-    and the interval is Student's with m − 1 degrees of freedom. Without weights this is the
-    usual :math:`s / \sqrt n`. The q-quantile is the smallest error that at least a share q of the
-    weight does not exceed. A difference of mean errors between cells says less than equalized
+    which holds also where weights are related to the errors. The interval is Student's with
+    :math:`(\sum w^2)^2 / \sum w^4 - 1` degrees of freedom. Without weights this is the usual
+    :math:`s / \sqrt n` with n − 1. The q-quantile is the smallest error that at least a share q of
+    the weight does not exceed. A difference of mean errors between cells says less than equalized
     odds, which also compares the errors at each outcome.
 
     References
@@ -187,14 +188,20 @@ def _means(
 
     weight = total(weights)
     mean = ratio(total(weights * errors), weight)
-    variance = ratio(total(weights * (errors - np.nan_to_num(mean)[groups.of_row]) ** 2), weight)
-    freedom = np.nan_to_num(ratio(weight**2, total(weights**2))) - 1
-    freedom[freedom < 1e-9] = 0.0  # one row has all the weight: no standard error
-    se = np.sqrt(ratio(variance, freedom))
+    share = np.nan_to_num(ratio(weights, weight[groups.of_row]))
+    squares = total((share * (errors - np.nan_to_num(mean)[groups.of_row])) ** 2)
+    lost, freedom = 1 - total(share**2), _freedom(total(share**2), total(share**4))
+    se = np.sqrt(ratio(np.where(freedom > 0, squares, np.nan), lost))
     margin = np.full(len(groups), np.nan)
     some = freedom > 0
     margin[some] = se[some] * stdtrit(freedom[some], (1 + confidence) / 2)
     return np.bincount(groups.of_row, minlength=len(groups)), mean, se, margin
+
+
+def _freedom(squares: NDArray[np.float64], fourth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Degrees of freedom of a variance, from sums of powers of the shares of the weight."""
+    freedom = np.nan_to_num(ratio(squares**2, fourth)) - 1
+    return np.where(freedom < 1e-9, 0.0, freedom)  # one row has all the weight: no standard error
 
 
 def _quantiles(

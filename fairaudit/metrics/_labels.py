@@ -65,15 +65,13 @@ class Groups:
 class Tally:
     """Sums per cell (rows) and outcome (columns: negative, positive).
 
-    `hits` are rows predicted positive; `hit_weight` and `weight` the same in weights;
-    `squares` sums the squared weights, for Kish's effective sample size.
+    `hits` are rows predicted positive; `hit_weight` and `weight` the same in weights.
     """
 
     rows: NDArray[np.intp]
     hits: NDArray[np.intp]
     weight: NDArray[np.float64]
     hit_weight: NDArray[np.float64]
-    squares: NDArray[np.float64]
 
     def rates(self) -> NDArray[np.float64]:
         """P(prediction positive | cell, outcome); NaN where the cell has no such rows."""
@@ -118,7 +116,6 @@ def tally(table: AuditTable, labels: Labels, groups: Groups) -> Tally:
         total(labels.predicted).astype(np.intp),
         total(weights),
         total(weights * labels.predicted),
-        total(weights**2),
     )
 
 

@@ -15,10 +15,10 @@ from fairaudit.metrics._labels import (
     binary_labels,
     check_confidence,
     groups_of,
-    ratio,
     spread,
     tally,
 )
+from fairaudit.metrics._sizes import RateSums, rate_sums
 from fairaudit.metrics.result import Measure
 from fairaudit.table import AuditTable
 
@@ -37,7 +37,7 @@ class Rate:
     value, low, high : the rate and its Wilson interval
     count : rows predicted positive
     n : rows
-    effective_n : Kish's effective sample size; n without weights
+    effective_n : rows of equal weight with the same variance; n without weights
     """
 
     value: float
@@ -146,14 +146,20 @@ def group_rates(
     :math:`\mathrm{FPR}(z) = P(\hat Y = 1 \mid Z = z, Y = 0)`. Every combination of levels is
     listed. A rate without rows to take it from is undefined (NaN), neither 0 nor 1.
 
-    With weights w the Wilson interval uses Kish's effective sample size
-    :math:`(\sum w)^2 / \sum w^2` of the rows behind the rate.
+    With weights w the Wilson interval of a rate r counts :math:`r (1 - r) / v` rows, where
+    :math:`v = \sum w^2 (\hat y - r)^2 / (\sum w)^2`: weights may be related to the label. Two rows
+    are added to v, as heavy as rows of the rarer label are in the table; a rate of 0 or 1 shows no
+    variance of its own. More than Kish's effective sample size, :math:`(\sum w)^2 / \sum w^2`, is
+    never counted.
 
     References
     ----------
     Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA.
 
     Kish (1965). Survey Sampling. Wiley.
+
+    Korn & Graubard (1998). Confidence intervals for proportions with small expected number of
+    positive counts estimated from survey data. Survey Methodology 24.
 
     Examples
     --------
@@ -183,9 +189,10 @@ def _group_rates(
     groups = groups_of(table)
     labels = binary_labels(table, positive=positive, threshold=threshold)
     counts = tally(table, labels, groups)
-    selection = _rates(counts, lambda sums: sums.sum(axis=1), confidence)
-    fpr = _rates(counts, lambda sums: sums[:, 0], confidence)
-    tpr = _rates(counts, lambda sums: sums[:, 1], confidence)
+    sums = rate_sums(table, labels, groups, counts)
+    selection = _rates(counts, sums, lambda each: each.sum(axis=1), confidence)
+    fpr = _rates(counts, sums, lambda each: each[:, 0], confidence)
+    tpr = _rates(counts, sums, lambda each: each[:, 1], confidence)
     outcome = table.require_outcome()
     key = groups.of_row * len(outcome.levels) + outcome.codes
     classes = np.bincount(key, minlength=len(groups) * len(outcome.levels))
@@ -209,14 +216,13 @@ def _group_rates(
 
 
 def _rates(
-    counts: Tally, pick: Callable[[NDArray[Any]], NDArray[Any]], confidence: float
+    counts: Tally, sums: RateSums, pick: Callable[[NDArray[Any]], NDArray[Any]], confidence: float
 ) -> list[Rate]:
     """One rate per cell, from the outcome columns that `pick` takes of the counts."""
     from statsmodels.stats.proportion import proportion_confint
 
-    weight = pick(counts.weight)
-    values = ratio(pick(counts.hit_weight), weight)
-    effective = np.nan_to_num(ratio(weight**2, pick(counts.squares)))
+    picked = sums.pooled(pick)
+    values, effective = picked.rate(), picked.size()
     interval = np.full((2, len(values)), np.nan)
     some = effective > 0
     interval[:, some] = proportion_confint(

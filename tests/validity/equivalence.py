@@ -3,6 +3,7 @@
 
 Prints a Markdown table. Labels are drawn with known rates by group and outcome. A certificate is
 false where the upper bound lies at or below the true size; the tolerance is then at its boundary.
+`--weighted`: only the tables with weights.
 """
 
 from __future__ import annotations
@@ -22,38 +23,76 @@ MEASURES = ("deo", "tpr_gap", "equalized_odds_difference", "kpc")
 
 
 @dataclass(frozen=True)
+class Weighting:
+    """A row weighs `heavy` with this probability, by its label (negative, positive), and else 1."""
+
+    heavy: float
+    chances: tuple[float, float]
+
+    def mean(self) -> np.ndarray:
+        return 1 + (self.heavy - 1) * np.array(self.chances)
+
+    def draw(self, rng, label):
+        heavy = rng.random(len(label)) < np.array(self.chances)[label]
+        return np.where(heavy, float(self.heavy), 1.0)
+
+
+@dataclass(frozen=True)
 class Law:
-    """Labels whose rates are known: `rates` by group and outcome (negative, positive)."""
+    """Labels whose rates are known: `rates` by group and outcome (negative, positive).
+
+    With weights these are the weighted rates; positive labels are drawn more rarely if they are
+    heavier.
+    """
 
     name: str
     n: int
     shares: tuple[float, ...]
     rates: tuple[tuple[float, float], ...]
     positive: float = 0.5
+    weighting: Weighting | None = None
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        return MEASURES if self.weighting is None else MEASURES[:-1]  # KPC has no weights
+
+    def mean_weights(self) -> np.ndarray:
+        return np.ones(2) if self.weighting is None else self.weighting.mean()
+
+    def chances(self) -> np.ndarray:
+        """Of a positive label, by group and outcome."""
+        rate, (negative, positive) = np.array(self.rates), self.mean_weights()
+        return rate * negative / (rate * negative + (1 - rate) * positive)
 
     def draw(self, rng):
         group = rng.choice(len(self.shares), self.n, p=self.shares)
         y = (rng.random(self.n) < self.positive).astype(int)
-        label = (rng.random(self.n) < np.array(self.rates)[group, y]).astype(int)
-        return label, group, y
+        label = (rng.random(self.n) < self.chances()[group, y]).astype(int)
+        weights = None if self.weighting is None else self.weighting.draw(rng, label)
+        return label, group, y, weights
+
+    def weighted_shares(self) -> np.ndarray:
+        """Of the groups, by outcome."""
+        chance, (negative, positive) = self.chances(), self.mean_weights()
+        share = np.array(self.shares)[:, None] * (chance * positive + (1 - chance) * negative)
+        return share / share.sum(axis=0)
 
     def truth(self) -> dict[str, float]:
-        share, rate = np.array(self.shares), np.array(self.rates)
+        share, rate = self.weighted_shares(), np.array(self.rates)
         classes = np.array([1 - self.positive, self.positive])
-        common = share @ rate
+        common = (share * rate).sum(axis=0)
         gaps = rate.max(axis=0) - rate.min(axis=0)
         left = classes @ (common * (1 - common))
         return {
             "deo": float(np.abs(rate - common).sum()),
             "tpr_gap": float(gaps[1]),
             "equalized_odds_difference": float(gaps.max()),
-            "kpc": float((share @ (rate - common) ** 2) @ classes / left),
+            "kpc": float((share * (rate - common) ** 2).sum(axis=0) @ classes / left),
         }
 
     def against_rest(self) -> dict[tuple[int, str], float]:
-        share, rate = np.array(self.shares), np.array(self.rates)
-        rest = (share @ rate - share[:, None] * rate) / (1 - share)[:, None]
-        gap = rate - rest
+        share, rate = self.weighted_shares(), np.array(self.rates)
+        gap = rate - ((share * rate).sum(axis=0) - share * rate) / (1 - share)
         names = ("FPR", "TPR")
         return {(z, names[y]): gap[z, y] for z in range(len(share)) for y in (0, 1)}
 
@@ -77,18 +116,40 @@ LAWS = (
     Law("few positives, 4 groups", 400, (0.4, 0.3, 0.2, 0.1), (*_equal(3), (0.3, 0.6)), 0.15),
 )  # fmt: skip
 
+TWO, FIVE = (0.5, 0.5), (0.35, 0.25, 0.2, 0.12, 0.08)
+LOW, HIGH = ((0.3, 0.10), (0.3, 0.16)), ((0.7, 0.90), (0.7, 0.84))
+#: Weights that are related to the label: 30, 100 and 500 positives in a group, and others.
+WEIGHTED = (
+    *(
+        Law(f"positive labels weigh {heavy}", rows, TWO, LOW,
+            weighting=Weighting(heavy, (0.0, 1.0)))
+        for heavy in (5, 10) for rows in (120, 400, 2000)
+    ),
+    Law("negative labels weigh 10", 400, TWO, HIGH, weighting=Weighting(10, (1.0, 0.0))),
+    Law("positive labels weigh 10 often", 400, TWO, LOW, weighting=Weighting(10, (0.1, 0.9))),
+    Law("positive labels weigh 10 rarely", 2000, TWO, LOW, weighting=Weighting(10, (0.0, 0.1))),
+    Law("3 groups, positive labels weigh 5", 1200, (0.5, 0.3, 0.2), (*LOW, (0.3, 0.10)),
+        weighting=Weighting(5, (0.0, 1.0))),
+    Law("5 groups, positive labels weigh 5", 1000, FIVE, (*((LOW[0],) * 4), LOW[1]),
+        weighting=Weighting(5, (0.0, 1.0))),
+    Law("5 groups, positive labels weigh 10", 5000, FIVE, (*((LOW[0],) * 4), LOW[1]),
+        weighting=Weighting(10, (0.0, 1.0))),
+    Law("independent weights 1 and 10", 400, TWO, LOW, weighting=Weighting(10, (0.5, 0.5))),
+    Law("independent weights 1 and 10", 2000, TWO, LOW, weighting=Weighting(10, (0.5, 0.5))),
+)  # fmt: skip
+
 
 def replicate(law: Law, seed: int) -> dict[str, float]:
-    """Did all intervals cover, did each certificate come out falsely? NaN: no bound."""
-    rng = np.random.default_rng([seed, LAWS.index(law)])
-    label, group, y = law.draw(rng)
-    kinds = {"group": "categorical"}
-    table = fa.gap_intervals(label, {"group": group}, y, kinds=kinds, seed=seed)
+    """Did all intervals cover, did each certificate come out falsely?"""
+    rng = np.random.default_rng([seed, (*LAWS, *WEIGHTED).index(law)])
+    label, group, y, weights = law.draw(rng)
+    options = {"kinds": {"group": "categorical"}, "weights": weights}
+    table = fa.gap_intervals(label, {"group": group}, y, seed=seed, **options)
     truth = law.against_rest()
     covered = all(one.low <= truth[int(one.levels[0]), one.rate] <= one.high for one in table.gaps)
     sizes = law.truth()
-    limits = {name: max(sizes[name], 1e-12) for name in MEASURES}
-    found = fa.certify(label, {"group": group}, y, limits, kinds=kinds)
+    limits = {name: max(sizes[name], 1e-12) for name in law.measures}
+    found = fa.certify(label, {"group": group}, y, limits, **options)
     return {"covered": covered} | {one.measure: one.holds for one in found}
 
 
@@ -109,25 +170,31 @@ def replicate_people(seed: int) -> dict[str, float]:
     return {"covered": all(gap.low <= 0 <= gap.high for gap in table.gaps), "false": one.holds}
 
 
+def print_table(laws, replications: int, jobs: int) -> None:
+    from joblib import Parallel, delayed
+
+    names = laws[0].measures
+    print("| law | rows | all intervals cover | false certificates: " + " | ".join(names) + " |")
+    print("|---" * (3 + len(names)) + "|", flush=True)
+    for law in laws:
+        found = Parallel(n_jobs=jobs)(delayed(replicate)(law, seed) for seed in range(replications))
+        shares = [np.mean([one[name] for one in found]) for name in ("covered", *names)]
+        print(f"| {law.name} | {law.n:,} | " + " | ".join(f"{x:.3f}" for x in shares) + " |",
+              flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--weighted", action="store_true", help="only the tables with weights")
     args = parser.parse_args()
-    from joblib import Parallel, delayed
-
-    print("| law | rows | all intervals cover | false certificates: " + " | ".join(MEASURES) + " |")
-    print("|---" * (3 + len(MEASURES)) + "|", flush=True)
-    for law in LAWS:
-        found = Parallel(n_jobs=args.jobs)(
-            delayed(replicate)(law, seed) for seed in range(args.replications)
-        )
-        shares = [np.mean([one[name] for one in found]) for name in ("covered", *MEASURES)]
-        print(f"| {law.name} | {law.n:,} | " + " | ".join(f"{x:.3f}" for x in shares) + " |",
-              flush=True)  # fmt: skip
-    found = [replicate_people(seed) for seed in range(args.replications)]
-    share = np.mean([one["covered"] for one in found])
-    print(f"\n300 people with 4 rows each, 3 groups, equal: all intervals cover {share:.3f}")
+    if not args.weighted:
+        print_table(LAWS, args.replications, args.jobs)
+        found = [replicate_people(seed) for seed in range(args.replications)]
+        share = np.mean([one["covered"] for one in found])
+        print(f"\n300 people with 4 rows each, 3 groups, equal: all intervals cover {share:.3f}\n")
+    print_table(WEIGHTED, args.replications, args.jobs)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+"""How many rows of equal weight a rate is worth, from sums that can be added up over cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.kernels import Array
+from fairaudit.metrics._labels import Groups, Labels, Tally, ratio, row_weights
+from fairaudit.table import AuditTable
+
+__all__ = ["RateSums", "rate_sums"]
+
+#: Rows added to a variance, as heavy as such rows are in the table (see `RateSums.size`).
+ADDED_ROWS = 2.0
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateSums:
+    """Sums behind weighted rates; one entry for every rate.
+
+    Attributes
+    ----------
+    weight, hit_weight : array
+        Of all rows, and of those that are predicted positive.
+    hit_squares, miss_squares : array
+        Squared weights of the rows that are predicted positive, and of the others.
+    hit_unit, miss_unit : array
+        `weight` times the weight that a row of that label may have.
+    """
+
+    weight: Array
+    hit_weight: Array
+    hit_squares: Array
+    miss_squares: Array
+    hit_unit: Array
+    miss_unit: Array
+
+    def rate(self) -> Array:
+        """Share predicted positive; NaN without rows."""
+        return ratio(self.hit_weight, self.weight)
+
+    def pooled(self, pick: Callable[[NDArray[Any]], NDArray[Any]]) -> RateSums:
+        """Of other sets of rows: `pick` adds up entries."""
+        return RateSums(**{one.name: pick(getattr(self, one.name)) for one in fields(self)})
+
+    def size(self) -> Array:
+        r"""Rows of equal weight whose rate has the same variance; 0 without rows.
+
+        Notes
+        -----
+        The variance of a rate r is :math:`\sum w^2 (\hat y - r)^2 / W^2`. Kish's size,
+        :math:`W^2 / \sum w^2`, takes the weights for unrelated to the labels. Where few rows, or
+        none, have the rarer label, the sum shows little of how heavy they can be. Two rows are
+        added, with the weight u that rows of this label have where they make the variance:
+
+        .. math:: m = \frac{r (1 - r) W^2 + 2 u W}{\sum w^2 (\hat y - r)^2 + 2 u^2}.
+
+        So a rate of 0 is worth W / u rows, and equal weights give the number of rows. In between,
+        u moves from the weight of a positive prediction to that of a negative one. No more than
+        Kish's size is counted.
+
+        References
+        ----------
+        Korn and Graubard (1998). Confidence intervals for proportions with small expected number
+        of positive counts estimated from survey data. Survey Methodology 24.
+        """
+        kish = np.nan_to_num(ratio(self.weight**2, self.hit_squares + self.miss_squares))
+        rate = np.nan_to_num(self.rate())
+        hit, miss = (np.nan_to_num(ratio(x, self.weight)) for x in (self.hit_unit, self.miss_unit))
+        squares = (1 - rate) ** 2 * self.hit_squares + rate**2 * self.miss_squares
+        added = ADDED_ROWS * ((1 - rate) * hit + rate * miss)
+        added_squares = ADDED_ROWS * ((1 - rate) * hit**2 + rate * miss**2)
+        size = ratio(
+            rate * (1 - rate) * self.weight**2 + added * self.weight, squares + added_squares
+        )
+        return np.where(size < kish * (1 - _ROUNDING), size, kish)
+
+
+def rate_sums(table: AuditTable, labels: Labels, groups: Groups, counts: Tally) -> RateSums:
+    """Of every cell (rows) and outcome (columns: negative, positive)."""
+    key = groups.of_row * 2 + labels.actual
+    weights = row_weights(table)
+
+    def total(values: Array) -> Array:
+        sums = np.bincount(key, values, minlength=2 * len(groups))
+        return sums.astype(np.float64).reshape(-1, 2)
+
+    of_label = (labels.predicted, ~labels.predicted)
+    squares = [total(weights**2 * rows) for rows in of_label]
+    everybody = squares[0] + squares[1]  # with this unit the size is Kish's
+    mean = ratio(counts.weight, counts.rows.astype(np.float64))
+    relative = np.nan_to_num(ratio(weights, mean.ravel()[key]))
+    hit_unit, miss_unit = (
+        np.maximum(
+            counts.weight * np.nan_to_num(mean) * _heaviness(relative * rows, labels.actual),
+            everybody,
+        )
+        for rows in of_label
+    )
+    return RateSums(
+        weight=counts.weight,
+        hit_weight=counts.hit_weight,
+        hit_squares=squares[0],
+        miss_squares=squares[1],
+        hit_unit=hit_unit,
+        miss_unit=miss_unit,
+    )
+
+
+def _heaviness(relative: Array, actual: NDArray[np.bool_]) -> float:
+    """How many times the mean weight of its cell a row of one label may weigh; 0 without such rows.
+
+    `relative` weights are 0 in rows of the other label. All groups are looked at, since a cell may
+    have no row of the label; weights are relative, since groups may differ in them by design. Rows
+    count by their squared weight, which is their part in the variance: so the third moment is kept,
+    too. Of the two outcomes the larger value is taken.
+    """
+    cubes, squares = (
+        np.bincount(actual, relative**power, minlength=2).astype(np.float64) for power in (3, 2)
+    )
+    return float(np.nan_to_num(ratio(cubes, squares)).max())
