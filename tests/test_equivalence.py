@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 from test_audit import verdict_of
 
 import fairaudit as fa
-from fairaudit.equivalence import bounds, kpc_bound
+from fairaudit.equivalence import bounds, gaps, kpc_bound
 from fairaudit.equivalence.bounds import deo_bound, gap_bound
 from fairaudit.equivalence.rates import RateCells, rate_cells
 from fairaudit.equivalence.result import Certificate
@@ -24,11 +24,7 @@ from fairaudit_reports import badge
 def cells_of(rate, size, **changes):
     rate, size = np.array(rate, float), np.array(size, float)
     levels = tuple((str(k),) for k in range(len(rate)))
-    cells = RateCells(
-        levels=levels, rate=rate, size=size, rest_size=size.sum(axis=0) - size, weight=size,
-        groups_apart=True, outcomes_apart=True,
-    )  # fmt: skip
-    return replace(cells, **changes)
+    return replace(RateCells(levels, rate, size, size, True, True), **changes)
 
 
 def labels(n=2000, groups=3, seed=0, gap=0.0):
@@ -160,6 +156,61 @@ def test_a_person_counts_once():
     weighted = rate_cells(fa.AuditTable.of(label, frame, y, weights=np.full(600, 3.0)), None)
     np.testing.assert_allclose(weighted.size, once.size)
     assert both.groups_apart and both.outcomes_apart
+
+
+def answers(label, frame, y, **options):
+    table = fa.gap_intervals(label, frame, y, **options)
+    shown = fa.certify(label, frame, y, {"deo": 0.1, "tpr_gap": 0.1}, **options)
+    return [(gap.low, gap.high) for gap in table.gaps] + [(one.value, one.upper) for one in shown]
+
+
+@pytest.mark.parametrize("ids", [None, np.arange(600) // 3])
+def test_equal_weights_change_no_interval_and_no_certificate(ids):
+    label, frame, y = labels(600)
+    weighted = answers(label, frame, y, ids=ids, weights=np.full(600, 0.3))
+    np.testing.assert_allclose(weighted, answers(label, frame, y, ids=ids), rtol=1e-9)
+
+
+def test_weights_related_to_the_label_make_rates_worth_fewer_rows():
+    """Kish's size does not ask whose weights are large: 5:1 leaves it at .78 of the rows."""
+    rng = np.random.default_rng(0)
+    y, z = np.ones(4000, dtype=int), pd.DataFrame({"z": rng.choice(list("ab"), 4000)})
+    label = (rng.random(4000) < 0.022).astype(int)  # weighted: 0.10
+    weights = np.where(label == 1, 5.0, 1.0)
+    cells = rate_cells(fa.AuditTable.of(label, z, y, weights=weights), None)
+    np.testing.assert_allclose(cells.size[:, 1], 0.24 * 2000, rtol=0.15)
+    people = rate_cells(
+        fa.AuditTable.of(*(np.repeat(x, 2) for x in (label, z["z"].to_numpy(), y)),
+                         weights=np.repeat(weights, 2), ids=np.arange(8000) // 2), None
+    )  # fmt: skip
+    np.testing.assert_allclose(people.size, cells.size, rtol=0.1)
+
+
+def test_the_rest_is_worth_what_the_variance_of_its_rows_says():
+    """90 % of the rest have a rate of .01 and are well known, 10 % one of .5 and 10 rows."""
+    rate, share = np.array([0.3, 0.01, 0.5]), np.array([0.2, 0.72, 0.08])
+    size = np.array([500.0, 10_000.0, 10.0])
+    rest = np.array([0.059])
+    found = gaps._rest_size(rate, size, share, np.full(3, rest))[0]
+    variance = 0.9**2 * 0.01 * 0.99 / 10_000 + 0.1**2 * 0.5 * 0.5 / 10
+    assert 0.5 * variance < rest[0] * (1 - rest[0]) / found - variance < variance
+    counts = np.array([40.0, 30.0, 20.0])  # without weights: the number of rows
+    share = counts / counts.sum()
+    rest = (share @ rate - share * rate) / (1 - share)
+    np.testing.assert_allclose(gaps._rest_size(rate, counts, share, rest), 90 - counts)
+    none = gaps._rest_size(np.zeros(3), counts, share, np.zeros(3))
+    np.testing.assert_allclose(none, 90 - counts)
+
+
+def test_weights_and_people_in_a_group_where_all_labels_agree():
+    """Nobody of a is predicted positive; elsewhere such rows are 10 times as heavy."""
+    label = np.array([0] * 100 + [1, 1, 0, 0] * 25)
+    z, y = pd.DataFrame({"z": ["a"] * 100 + ["b"] * 100}), np.ones(200, dtype=int)
+    weights = np.where(label == 1, 10.0, 1.0)
+    rows = rate_cells(fa.AuditTable.of(label, z, y, weights=weights), None)
+    both = rate_cells(fa.AuditTable.of(label, z, y, weights=weights, ids=np.arange(200) // 2), None)
+    assert rows.size[0, 1] == pytest.approx(100 / 10)
+    assert both.size[0, 1] == pytest.approx(50 / 10)
 
 
 SHOWN = Certificate("deo", 0.05, 0.02, 0.04, 0.95)

@@ -99,3 +99,16 @@ def test_one_row_that_outweighs_all_others_has_no_standard_error():
 def test_group_errors_needs_numbers(prediction, outcome, says):
     with pytest.raises(InputError, match=says):
         metrics.group_errors(prediction, {"sex": list("ffmm")}, outcome)
+
+
+def test_intervals_of_mean_errors_hold_where_weights_are_related_to_errors():
+    """Errors beyond 2 weigh 10: by Kish's size coverage was .80. A binomial bound at 1e-4."""
+    rng = np.random.default_rng(4)
+    sex = {"sex": np.repeat(["f", "m"], 150)}
+    y, hits = np.zeros(300), 0
+    for _ in range(1000):
+        errors = rng.normal(size=300)
+        weights = np.where(np.abs(errors) > 2, 10.0, 1.0)
+        cell = metrics.group_errors(errors, sex, y, weights=weights).cells[0]
+        hits += cell.low <= 0 <= cell.high
+    assert abs(hits - 950) < 3.9 * math.sqrt(1000 * 0.95 * 0.05)

@@ -99,13 +99,28 @@ def gap_table(
 def _against_rest(cells: RateCells, y: int) -> tuple[Any, Array, Array, Array, Array, Array]:
     """Groups with rows of outcome y: their numbers, rates and sizes; those of the rest; shares."""
     some = np.flatnonzero(cells.size[:, y] > 0)
-    columns = (cells.rate, cells.size, cells.rest_size, cells.weight)
-    rate, size, rest_size, weight = (x[some, y] for x in columns)
+    rate, size, weight = (x[some, y] for x in (cells.rate, cells.size, cells.weight))
     share = weight / weight.sum()
     if len(some) < 2:
         return some, rate, size, rate, size, share
-    rest = (share @ rate - share * rate) / (1 - share)
-    return some, rate, size, np.clip(rest, 0, 1), rest_size, share
+    rest = np.clip((share @ rate - share * rate) / (1 - share), 0, 1)
+    return some, rate, size, rest, _rest_size(rate, size, share, rest), share
+
+
+def _rest_size(rate: Array, size: Array, share: Array, rest: Array) -> Array:
+    """Rows that the rate of all other groups is worth, by the variance of all their rows.
+
+    A group adds share² / size times r (1 − r) + (r − rest)². Without weights this is the number of
+    rows; with them, a group may have more of the variance than of the weight.
+    """
+    noise = share**2 / size
+    along = noise @ rate - noise * rate
+    noise = noise.sum() - noise
+    worth = (1 - share) ** 2 / noise
+    variance = along * (1 - 2 * rest) + rest**2 * noise
+    own = np.full(len(rate), np.inf)
+    np.divide(rest * (1 - rest) * (1 - share) ** 2, variance, out=own, where=variance > 0)
+    return np.where(own > 0, np.minimum(own, worth), worth)
 
 
 def _critical(parts: list[Any], confidence: float, seed: int) -> float:

@@ -37,8 +37,6 @@ class RateCells:
     size : array
         Rows that the rate is worth: fewer than there are with weights or with several rows of
         one person.
-    rest_size : array
-        The same of the rate of all other groups with that outcome.
     weight : array
         Sums of weights, the shares of the groups.
     groups_apart, outcomes_apart : bool
@@ -48,7 +46,6 @@ class RateCells:
     levels: tuple[tuple[str, ...], ...]
     rate: Array
     size: Array
-    rest_size: Array
     weight: Array
     groups_apart: bool
     outcomes_apart: bool
@@ -59,13 +56,10 @@ def rate_cells(table: AuditTable, threshold: float | None) -> RateCells:
     labels = binary_labels(table, threshold=threshold)
     groups = groups_of(table)
     counts = tally(table, labels, groups)
-    sums = rate_sums(table, labels, groups, counts)
-    size = sums.size()
-    rest_size = sums.pooled(lambda each: np.maximum(each.sum(axis=0) - each, 0.0)).size()
+    size = rate_sums(table, labels, groups, counts).size()
     groups_apart = outcomes_apart = True
     if table.ids is not None:
         size = np.minimum(size, _worth_of_people(table, labels, groups.of_row, counts, size))
-        rest_size = np.minimum(rest_size, _worth_of_rest(counts.weight, size))
         people = table.ids.codes
         groups_apart = all(
             _single(people[labels.actual == y], groups.of_row[labels.actual == y])
@@ -82,7 +76,6 @@ def rate_cells(table: AuditTable, threshold: float | None) -> RateCells:
         levels=levels,
         rate=counts.rates()[seen],
         size=size[seen],
-        rest_size=rest_size[seen],
         weight=counts.weight[seen],
         groups_apart=groups_apart,
         outcomes_apart=outcomes_apart,
@@ -119,13 +112,6 @@ def _worth_of_people(
     spread = np.nan_to_num(rate * (1 - rate))
     np.divide(spread, variance, out=worth, where=np.nan_to_num(variance) > 0)
     return worth
-
-
-def _worth_of_rest(weight: Array, size: Array) -> Array:
-    """Of the rate of all other groups, from the sizes of theirs."""
-    share = np.nan_to_num(ratio(weight, np.broadcast_to(weight.sum(axis=0), weight.shape)))
-    noise = np.nan_to_num(ratio(share**2, size))
-    return np.nan_to_num(ratio((1 - share) ** 2, noise.sum(axis=0) - noise))
 
 
 def wilson(rate: Array, size: Array, critical: float) -> tuple[Array, Array]:

@@ -91,35 +91,34 @@ def rate_sums(table: AuditTable, labels: Labels, groups: Groups, counts: Tally) 
         sums = np.bincount(key, values, minlength=2 * len(groups))
         return sums.astype(np.float64).reshape(-1, 2)
 
-    of_label = (labels.predicted, ~labels.predicted)
-    squares = [total(weights**2 * rows) for rows in of_label]
-    everybody = squares[0] + squares[1]  # with this unit the size is Kish's
-    mean = ratio(counts.weight, counts.rows.astype(np.float64))
-    relative = np.nan_to_num(ratio(weights, mean.ravel()[key]))
-    hit_unit, miss_unit = (
-        np.maximum(
-            counts.weight * np.nan_to_num(mean) * _heaviness(relative * rows, labels.actual),
-            everybody,
-        )
-        for rows in of_label
-    )
+    hit, miss = labels.predicted, ~labels.predicted
+    hit_squares, miss_squares = total(weights**2 * hit), total(weights**2 * miss)
+    everybody = hit_squares + miss_squares  # with this unit the size is Kish's
+
+    def unit(rows: NDArray[np.bool_], others: Array, count: NDArray[np.intp]) -> Array:
+        mean = ratio(others, count.astype(np.float64))
+        relative = np.nan_to_num(ratio(weights, mean.ravel()[key])) * rows
+        heavy = _heaviness(relative, labels.actual) * np.nan_to_num(mean)
+        return np.maximum(counts.weight * heavy, everybody)
+
     return RateSums(
         weight=counts.weight,
         hit_weight=counts.hit_weight,
-        hit_squares=squares[0],
-        miss_squares=squares[1],
-        hit_unit=hit_unit,
-        miss_unit=miss_unit,
+        hit_squares=hit_squares,
+        miss_squares=miss_squares,
+        hit_unit=unit(hit, counts.weight - counts.hit_weight, counts.rows - counts.hits),
+        miss_unit=unit(miss, counts.hit_weight, counts.hits),
     )
 
 
 def _heaviness(relative: Array, actual: NDArray[np.bool_]) -> float:
-    """How many times the mean weight of its cell a row of one label may weigh; 0 without such rows.
+    """How many times as heavy as rows of the other label in its cell a row of one label may be.
 
-    `relative` weights are 0 in rows of the other label. All groups are looked at, since a cell may
-    have no row of the label; weights are relative, since groups may differ in them by design. Rows
-    count by their squared weight, which is their part in the variance: so the third moment is kept,
-    too. Of the two outcomes the larger value is taken.
+    `relative` is that ratio, and 0 for rows of the other label and in cells with one label only,
+    which tell nothing. All groups are looked at, since a cell may have no row of the label; weights
+    are relative, since groups may differ in them by design. Rows count by their squared weight,
+    which is their part in the variance: so the third moment is kept, too. Of the two outcomes the
+    larger value is taken.
     """
     cubes, squares = (
         np.bincount(actual, relative**power, minlength=2).astype(np.float64) for power in (3, 2)
