@@ -18,6 +18,7 @@ from fairaudit.comparison.bands import (
 from fairaudit.comparison.cells import FEWEST, PairedCells, paired_cells
 from fairaudit.comparison.result import ComparedCell, Comparison, ComparisonVerdict, Difference
 from fairaudit.errors import InputError
+from fairaudit.measurements import default_threshold
 from fairaudit.models import predictor_of
 from fairaudit.preparation import Roles, prepare
 from fairaudit.result import Source
@@ -36,6 +37,8 @@ _NAMES = {
     "mean_error_difference": "largest difference of mean errors",
 }
 _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_difference"}
+#: Keys and names of the same measures where groups with fewer people are left out.
+_LARGE = ("_of_large_groups", f" of groups of {FEWEST}+")
 _CLASSES = {"equalized_odds_difference": (0, 1), "tpr_gap": (1,), "fpr_gap": (0,),
             "mean_error_difference": (0,)}  # fmt: skip
 
@@ -138,16 +141,15 @@ def compare_frame(
     measure, allowed = margin_from(margin, cells, tables[0])
     found = _intervals(cells, alpha, seed)
     interval = found[measure]
-    raw = {key: (_value(cells, key, 0), _value(cells, key, 1)) for key in found}
     order = [measure, *(key for key in found if key != measure)]
-    differences = [
-        Difference(key, _NAMES[key], *raw[key], found[key].low, found[key].high) for key in order
-    ]
+    differences = [_bounded(cells, key, found[key]) for key in order]
+    if cells.left_out:
+        differences += _of_all_groups(tables, cells, roles.threshold)
     differences += _others(tables, cells, roles.threshold, alpha)
-    verdict, because = _decide(measure, allowed, alpha, interval, *raw[measure])
+    verdict, because = _decide(differences[0], allowed, alpha, interval)
     return Comparison(
-        verdict, because, measure, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), _shown(cells), cells.attributes, int(cells.used.sum()),
+        verdict, because, differences[0].key, allowed, alpha, interval.at_least, interval.at_most,
+        tuple(differences), _shown(cells), cells.attributes, len(tables[0]),
         (sources[0], sources[1]), data, _notes(tables[0], cells), now(), version("fairaudit-icp"),
         command,
     )  # fmt: skip
@@ -196,8 +198,50 @@ def _intervals(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interva
     return found
 
 
+def _bounded(cells: PairedCells, key: str, interval: Interval) -> Difference:
+    """A measure of the groups that have enough people, under a name that says so."""
+    suffix, which = _LARGE if cells.left_out else ("", "")
+    values = (_value(cells, key, 0), _value(cells, key, 1))
+    return Difference(
+        key + suffix, _NAMES[key] + which, *values, low=interval.low, high=interval.high
+    )
+
+
+def _of_all_groups(
+    tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None
+) -> list[Difference]:
+    """The same measures as everywhere else; no interval holds with groups of few people."""
+    import fairaudit as fa
+
+    found = []
+    for table in tables:
+        groups = tuple(column for column in table.attributes if column.kind.is_categorical)
+        given: dict[str, Any] = {
+            "sensitive": groups,
+            "y_true": table.outcome,
+            "weights": table.weights,
+        }
+        columns = table.prediction.columns
+        if not cells.rates:
+            errors = fa.metrics.group_errors(columns, **given)
+            found.append({"mean_error_difference": errors.value})
+            continue
+        given["threshold"] = default_threshold(table) if threshold is None else threshold
+        odds = fa.metrics.equalized_odds_difference(columns, **given)
+        found.append({
+            "equalized_odds_difference": odds.value, "tpr_gap": odds.tpr, "fpr_gap": odds.fpr,
+            "deo": fa.metrics.deo(columns, **given).value,
+        })  # fmt: skip
+    note = "no interval: has smaller groups"
+    return [
+        Difference(key, _NAMES[key], value, found[1][key], low=None, high=None, note=note)
+        for key, value in found[0].items()
+        if np.isfinite([value, found[1][key]]).all()
+    ]
+
+
 def _value(cells: PairedCells, key: str, model: int) -> float:
-    """The measure itself, of one model."""
+    """The measure of these cells, of one model."""
     values = cells.raw[model]
     if key == "deo":
         total = 0.0
@@ -215,12 +259,11 @@ def _others(
     """What the change costs or wins in accuracy, and KPC, for which no interval is valid."""
     import fairaudit as fa
 
-    rows = np.flatnonzero(cells.used)
     found = []
-    losses = [_losses(table, threshold) for table in tables]
-    if losses[0] is not None and losses[1] is not None:
-        first, second = losses[0][rows], losses[1][rows]
-        unit = rows if tables[0].ids is None else tables[0].ids.codes[rows]
+    first, second = (_losses(table, threshold) for table in tables)
+    if first is not None and second is not None:
+        ids = tables[0].ids
+        unit = np.arange(len(first)) if ids is None else ids.codes
         interval = mean_difference(second - first, unit, alpha)
         name = "misclassified" if cells.rates else "mean squared error"
         found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
@@ -235,7 +278,6 @@ def _others(
 
 
 def _losses(table: AuditTable, threshold: float | None) -> Any:
-    from fairaudit.measurements import default_threshold
     from fairaudit.metrics._labels import binary_labels, score_column
 
     outcome = table.require_outcome()
@@ -248,12 +290,11 @@ def _losses(table: AuditTable, threshold: float | None) -> Any:
 
 
 def _decide(
-    measure: str, margin: float, alpha: float, interval: Interval, before: float, after: float
+    measure: Difference, margin: float, alpha: float, interval: Interval
 ) -> tuple[ComparisonVerdict, str]:
     """Non-inferiority first; then whether the candidate is shown to be worse at all."""
     sure = f"{100 * (1 - alpha):g} % confidence"
-    name = _NAMES[measure]
-    change = f"the {name} goes from {before:.3f} to {after:.3f}"
+    change = f"the {measure.name} goes from {measure.baseline:.3f} to {measure.candidate:.3f}"
     if interval.at_most < margin:
         return ComparisonVerdict.NOT_LESS_FAIR, (
             f"Not less fair: {change}; with {sure} the change is {_signed(interval.at_most)} at "
@@ -299,7 +340,9 @@ def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
     if cells.left_out:
         what = "groups (by outcome)" if cells.rates else "groups"
         notes.append(
-            f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of everything."
+            f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of the verdict "
+            "and of all intervals, which do not hold there; the measures without an interval have "
+            "them."
         )
     if cells.rates:
         classes = [level_text(level) for level in table.require_outcome().levels]

@@ -156,11 +156,13 @@ def _named(groups: list[tuple[str, ...]]) -> str:
 
 def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:
     from fairaudit.equivalence.kpc_bound import kpc_bound
+    from fairaudit.metrics import kpc
 
     if table.ids is not None and len(np.unique(table.ids.codes)) < len(table):
         raise InputError(
             "KPC cannot be certified where people have several rows (--id). Certify deo or "
             "equalized_odds_difference instead."
         )
-    value, upper = kpc_bound(table, alpha)
+    upper = kpc_bound(table, alpha)
+    value = float(kpc(table.prediction.columns, sensitive=table.attributes, y_true=table.outcome))
     return value, upper, "for a population with the shares of this table"

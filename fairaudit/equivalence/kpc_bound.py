@@ -18,8 +18,8 @@ __all__ = ["kpc_bound"]
 _MOST_FEATURES, _TOO_POOR = 512, 1e-6  # of predictions in several columns
 
 
-def kpc_bound(table: AuditTable, alpha: float) -> tuple[float, float]:
-    r"""KPC and its upper bound, with the kernel of `fairaudit.metrics.kpc`.
+def kpc_bound(table: AuditTable, alpha: float) -> float:
+    r"""The upper bound of KPC, with the kernel of `fairaudit.metrics.kpc`.
 
     Notes
     -----
@@ -62,7 +62,7 @@ def kpc_bound(table: AuditTable, alpha: float) -> tuple[float, float]:
     left, low = _left(features, outcome.codes, centres, float(norm.ppf(1 - 0.1 * alpha)))
     if left <= 1e-12:
         raise InputError("KPC is undefined: the outcome determines the prediction completely.")
-    return float(size / left), float(min(upper / low, 1.0)) if low > 0 else 1.0
+    return float(min(upper / low, 1.0)) if low > 0 else 1.0
 
 
 def _features(u: Array) -> Any:

@@ -128,6 +128,11 @@ def incomplete_frame(
 
     if suppress < 0:
         raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
+    if roles.weights is not None:
+        raise InputError(
+            "Gaps over fillings of missing values count rows and take no weights. Leave out the "
+            f"column of weights ({roles.weights})."
+        )
     drawn = permutations or Permutations()
     tests: list[MissingnessTest] = []
     bounds: list[Bounds] = []

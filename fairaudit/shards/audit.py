@@ -307,8 +307,9 @@ def _result(
     names = [s.name for s in statistic_named(plan.statistic)]
     made = [_finding(one, names) for one in asked]
     findings = judged([finding for finding, _ in made], plan)
+    kpc = "KPC" if by_cells or shards == 1 else "mean KPC of the shards"
     measures = [
-        MeasuredValue("kpc", "KPC", one.size, one.attributes)
+        MeasuredValue("kpc", kpc, one.size, one.attributes)
         for one in asked if one.family in ("joint", "attribute")
     ]  # fmt: skip
     rates, cells = ([], None) if roles.ids else rates_of(seen.rates, schema, cut)
