@@ -136,6 +136,11 @@ WEIGHTED = (
         weighting=Weighting(10, (0.0, 1.0))),
     Law("independent weights 1 and 10", 400, TWO, LOW, weighting=Weighting(10, (0.5, 0.5))),
     Law("independent weights 1 and 10", 2000, TWO, LOW, weighting=Weighting(10, (0.5, 0.5))),
+    *(
+        Law(f"positive labels weigh {heavy}", 8000, TWO, LOW,
+            weighting=Weighting(heavy, (0.0, 1.0)))
+        for heavy in (5, 10)
+    ),
 )  # fmt: skip
 
 
