@@ -120,7 +120,11 @@ def _heaviness(relative: Array, actual: NDArray[np.bool_]) -> float:
     which is their part in the variance: so the third moment is kept, too. Of the two outcomes the
     larger value is taken.
     """
+    largest = float(relative.max(initial=0.0))
+    if largest == 0:
+        return 0.0
     cubes, squares = (
-        np.bincount(actual, relative**power, minlength=2).astype(np.float64) for power in (3, 2)
+        np.bincount(actual, (relative / largest) ** power, minlength=2).astype(np.float64)
+        for power in (3, 2)
     )
-    return float(np.nan_to_num(ratio(cubes, squares)).max())
+    return largest * float(np.nan_to_num(ratio(cubes, squares)).max())
