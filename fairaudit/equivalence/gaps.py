@@ -120,7 +120,7 @@ def _rest_size(rate: Array, size: Array, share: Array, rest: Array) -> Array:
     variance = along * (1 - 2 * rest) + rest**2 * noise
     own = np.full(len(rate), np.inf)
     np.divide(rest * (1 - rest) * (1 - share) ** 2, variance, out=own, where=variance > 0)
-    return np.where(own > 0, np.minimum(own, worth), worth)
+    return np.where(own > 0, np.minimum(own, worth), worth)  # a rate of 0 or 1 shows no variance
 
 
 def _critical(parts: list[Any], confidence: float, seed: int) -> float:

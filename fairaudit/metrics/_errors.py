@@ -190,8 +190,9 @@ def _means(
     mean = ratio(total(weights * errors), weight)
     share = np.nan_to_num(ratio(weights, weight[groups.of_row]))
     squares = total((share * (errors - np.nan_to_num(mean)[groups.of_row])) ** 2)
-    lost, freedom = 1 - total(share**2), _freedom(total(share**2), total(share**4))
-    se = np.sqrt(ratio(np.where(freedom > 0, squares, np.nan), lost))
+    concentration = total(share**2)  # 1 / m, m Kish's size
+    freedom = _freedom(concentration, total(share**4))
+    se = np.sqrt(ratio(np.where(freedom > 0, squares, np.nan), 1 - concentration))
     margin = np.full(len(groups), np.nan)
     some = freedom > 0
     margin[some] = se[some] * stdtrit(freedom[some], (1 + confidence) / 2)
