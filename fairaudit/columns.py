@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from fairaudit.errors import InputError, clipped
 from fairaudit.text_columns import numbers_in, reject_non_text, reject_odd_text
 
-__all__ = ["Column", "Kind", "columns_from", "level_text", "parse_kind", "split_kinds"]
+__all__ = [
+    "Column",
+    "Kind",
+    "columns_from",
+    "level_text",
+    "named_values",
+    "parse_kind",
+    "split_kinds",
+]
 
 MAX_OUTCOME_CLASSES = 20
 _LARGEST = 1e150  # numbers, and differences of numbers, whose squares are still numbers
@@ -136,7 +144,7 @@ def columns_from(
     rows
         Numbers of the rows in the caller's own table, for messages; default: 0, 1, …
     """
-    named = _named_values(data, argument)
+    named = named_values(data, argument)
     if not named:
         raise InputError(f"The {argument!r} argument has no columns. Pass at least one.")
     names = [name for name, _ in named]
@@ -154,7 +162,7 @@ def columns_from(
     )
 
 
-def _named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
+def named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
     if isinstance(data, Column):
         return [(data.name, data)]
     if isinstance(data, (tuple, list)) and data and all(isinstance(c, Column) for c in data):

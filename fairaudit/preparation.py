@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.cautions import cautions
 from fairaudit.columns import columns_from, level_text, split_kinds
 from fairaudit.errors import InputError, clipped, some_names
 from fairaudit.missing import without_missing
@@ -62,7 +63,12 @@ class Roles:
     on : str
         ``"scores"`` or ``"labels"``.
     threshold : float or None
-        Scores at or above it count as the larger class.
+        Scores at or above it count as the positive class.
+    positive : str or None
+        The level of the outcome that counts as positive, and that the positive class of a model
+        (the second of two) and scores mean where their names do not tell. None: the larger of two.
+    classes : mapping
+        Class of the model, or prediction column or label → level of the outcome.
     """
 
     sensitive: tuple[str, ...]
@@ -74,6 +80,8 @@ class Roles:
     missing: str = "auto"
     on: str = "scores"
     threshold: float | None = None
+    positive: Any = None
+    classes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -94,6 +102,7 @@ class Prepared:
     features: tuple[str, ...]
     excluded: tuple[Excluded, ...]
     missing: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = None) -> Prepared:
@@ -116,21 +125,25 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     )
     excluded += dropped
     features: list[str] = []
+    named = None
     if predictor is not None:
         features = predictor.columns(columns, outcome=outcome, sensitive=sensitive, other=others)
         on = "scores" if roles.threshold is not None else roles.on  # cut below, in as_labels
-        predicted = predictor.predict(frame[features], on=on)
+        predicted, named = predictor.answers(frame[features], on=on)
     else:
         predicted = frame[predictions]
     table = AuditTable.of(
         predicted, frame[sensitive], frame[[outcome]],
         weights=None if roles.weights is None else frame[roles.weights],
         ids=None if roles.ids is None else frame[roles.ids],
-        kinds=kinds, rows=frame.index.to_numpy(),
+        kinds=kinds, rows=frame.index.to_numpy(), positive=roles.positive, classes=roles.classes,
+        model_classes=named,
     )  # fmt: skip
+    table.require_named_scores()
+    notes = cautions(table, features, predictor)
     if roles.on == "labels":
         table = as_labels(table, roles.threshold)
-    return Prepared(table, tuple(features), tuple(excluded), missing)
+    return Prepared(table, tuple(features), tuple(excluded), missing, notes)
 
 
 def needed_columns(
@@ -179,17 +192,22 @@ def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
                 "Scores become labels with a threshold and an outcome of two classes. "
                 "Pass --threshold, or predict labels."
             )
-        label = (np.asarray(columns[0].numeric) >= cut).astype(np.intp)
-        levels = outcome.levels
+        table.require_named_scores()
+        said = np.asarray(columns[0].numeric) >= cut
+        rest = [level for level in outcome.levels.tolist() if level != table.positive]
+        names = [rest[0], table.positive]
+        label = said.astype(np.intp)
     else:
         label = np.column_stack([np.asarray(c.numeric) for c in columns]).argmax(axis=1)
-        levels = outcome.levels
-        if len(levels) != len(columns):
+        names = list(table.prediction.classes)
+        if not names:
             raise InputError(
-                f"{len(columns)} prediction columns do not fit {len(levels)} outcome classes. "
-                "Pass one per class, in the order of the sorted classes."
+                f"{len(columns)} prediction columns do not fit {len(outcome.levels)} outcome "
+                "classes by their names. Name them as the classes, or pass 'classes'."
             )
-    (column,) = columns_from({"label": levels[label]}, argument="predictions", outcome=True)
+    kind = object if any(isinstance(name, str) for name in names) else None
+    values = np.array(names, dtype=kind)[label]
+    (column,) = columns_from({"label": values}, argument="predictions", outcome=True)
     return replace(table, prediction=Prediction("labels", (column,)))
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "differences", "run"]
 
-#: Fields that say when, where and how long, and differ from run to run.
+#: Fields that say when, where and how long, and differ from run to run; and what is said around
+#: the numbers, which differs from version to version.
 _CIRCUMSTANCES = ("seconds", "created", "python", "platform", "packages", "version", "command",
-                  "path")  # fmt: skip
+                  "path", "notes")  # fmt: skip
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
@@ -95,6 +96,9 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     roles: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in options.items() if k in names
     }
+    levels = record.table.outcome.levels
+    if "positive" not in options and len(levels) == 2:  # records of 0.1 took the larger class
+        roles["positive"] = levels[-1]
     capsule = record.capsule
     drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs,
                          stop_after=options.get("stop_after"))  # fmt: skip

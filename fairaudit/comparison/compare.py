@@ -52,6 +52,8 @@ def compare(
     where: str | None = None,
     missing: str = "auto",
     threshold: float | None = None,
+    positive: Any = None,
+    classes: Mapping[str, Any] | None = None,
     margin: float | Mapping[str, float] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
@@ -66,7 +68,7 @@ def compare(
         Features, outcome and sensitive attributes.
     sensitive : str or sequence of str
         Columns, as ``"race,sex"``; those with categories make the groups.
-    outcome, weights, ids, where, missing, threshold
+    outcome, weights, ids, where, missing, threshold, positive, classes
         See `fairaudit.preparation.Roles`.
     margin : float or mapping
         By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
@@ -99,7 +101,7 @@ def compare(
     names = sensitive.split(",") if isinstance(sensitive, str) else sensitive
     roles = Roles(
         tuple(name.strip() for name in names), outcome, weights=weights, ids=ids, where=where,
-        missing=missing, threshold=threshold,
+        missing=missing, threshold=threshold, positive=positive, classes=dict(classes or {}),
     )  # fmt: skip
     return compare_frame(as_pandas(frame), roles, baseline, candidate, margin=margin, alpha=alpha,
                          seed=seed)  # fmt: skip
@@ -124,13 +126,15 @@ def compare_frame(
 
     if not 0 < alpha < 0.5:
         raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")
-    tables, sources = [], []
+    tables, sources, notes = [], [], list[str]()
     for name, model in (("baseline", baseline), ("candidate", candidate)):
         predictor = predictor_of(model)
         try:
-            table = prepare(frame, roles, predictor).table
+            prepared = prepare(frame, roles, predictor)
         except InputError as error:
             raise InputError(f"The {name}: {error}") from None
+        table = prepared.table
+        notes += [note for note in prepared.notes if note not in notes]
         roles = replace(roles, outcome=roles.outcome or table.require_outcome().name)
         tables.append(table)
         sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
@@ -148,8 +152,8 @@ def compare_frame(
     return Comparison(
         verdict, because, measure, allowed, alpha, interval.at_least, interval.at_most,
         tuple(differences), _shown(cells), cells.attributes, int(cells.used.sum()),
-        (sources[0], sources[1]), data, _notes(tables[0], cells), now(), version("fairaudit-icp"),
-        command,
+        (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells)), now(),
+        version("fairaudit-icp"), command,
     )  # fmt: skip
 
 
@@ -302,6 +306,6 @@ def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
             f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of everything."
         )
     if cells.rates:
-        classes = [level_text(level) for level in table.require_outcome().levels]
-        notes.append(f"TPR and FPR: share predicted {classes[-1]} among those who are and are not.")
+        shown = level_text(table.positive)
+        notes.append(f"TPR and FPR: share predicted {shown} among those who are and are not.")
     return tuple(notes)

@@ -37,12 +37,13 @@ def certify(
     weights: Any = None,
     ids: Any = None,
     kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
 ) -> tuple[Certificate, ...]:
     """Upper bounds of measures, and whether they lie within tolerances.
 
     Parameters
     ----------
-    y_pred, sensitive, y_true, threshold, weights, kinds
+    y_pred, sensitive, y_true, threshold, weights, kinds, positive
         As for `fairaudit.metrics.deo`.
     limits : mapping
         Measure → tolerance. Measures: ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"`` (largest
@@ -70,7 +71,9 @@ def certify(
     >>> one.holds, one.upper < 0.06
     (True, True)
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
+    )
     cut = default_threshold(table) if threshold is None else threshold
     return certificates(table, limits, alpha=alpha, threshold=cut)
 

@@ -29,13 +29,14 @@ def gap_intervals(
     weights: Any = None,
     ids: Any = None,
     kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
     seed: int = 0,
 ) -> GapTable:
     r"""The gaps in TPR and FPR between every group and all others, with simultaneous intervals.
 
     Parameters
     ----------
-    y_pred, sensitive, y_true, threshold, weights, kinds
+    y_pred, sensitive, y_true, threshold, weights, kinds, positive
         As for `fairaudit.metrics.group_rates`.
     confidence : float
         Of all intervals together.
@@ -64,7 +65,9 @@ def gap_intervals(
     >>> all(gap.low < 0 < gap.high for gap in table.gaps)
     True
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
+    )
     names = tuple(column.name for column in table.attributes)
     return gap_table(rate_cells(table, threshold), names, confidence, seed)
 

@@ -90,9 +90,11 @@ def deo(
     y_true : array-like
         The outcome classes.
     positive : optional
-        The positive class; the larger of two unless given. Needed with more than two.
+        The level of the outcome that counts as positive; the larger of two unless given. Needed
+        with more than two, of which it is compared with the rest, and for scores where the levels
+        are not 0 and 1: it is the level that they speak of.
     threshold : float, optional
-        Scores at or above it predict the larger class.
+        Scores at or above it predict the positive class.
     weights : array-like, optional
         Row weights; the rates are then weighted.
     kinds : mapping, optional
@@ -123,12 +125,14 @@ def deo(
     >>> result.empty
     ((('f',), '0'),)
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _deo(table, positive=positive, threshold=threshold)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _deo(table, threshold=threshold)
 
 
-def _deo(table: AuditTable, *, positive: Any = None, threshold: float | None = None) -> Deo:
-    labels = binary_labels(table, positive=positive, threshold=threshold)
+def _deo(table: AuditTable, *, threshold: float | None = None) -> Deo:
+    labels = binary_labels(table, threshold=threshold)
     groups = groups_of(table)
     counts = tally(table, labels, groups)
     rates = counts.rates()

@@ -126,9 +126,11 @@ def group_rates(
     y_true : array-like
         The outcome classes.
     positive : optional
-        The positive class; the larger of two unless given. Needed with more than two.
+        The level of the outcome that counts as positive; the larger of two unless given. Needed
+        with more than two, of which it is compared with the rest, and for scores where the levels
+        are not 0 and 1: it is the level that they speak of.
     threshold : float, optional
-        Scores at or above it predict the larger class.
+        Scores at or above it predict the positive class.
     confidence : float
         Of the Wilson intervals.
     weights : array-like, optional
@@ -168,20 +170,21 @@ def group_rates(
     4   m        tpr   1.00      3  3
     5   m        fpr    NaN      0  0
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _group_rates(table, positive=positive, threshold=threshold, confidence=confidence)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _group_rates(table, threshold=threshold, confidence=confidence)
 
 
 def _group_rates(
     table: AuditTable,
     *,
-    positive: Any = None,
     threshold: float | None = None,
     confidence: float = 0.95,
 ) -> GroupRates:
     check_confidence(confidence)
     groups = groups_of(table)
-    labels = binary_labels(table, positive=positive, threshold=threshold)
+    labels = binary_labels(table, threshold=threshold)
     counts = tally(table, labels, groups)
     selection = _rates(counts, lambda sums: sums.sum(axis=1), confidence)
     fpr = _rates(counts, lambda sums: sums[:, 0], confidence)

@@ -46,6 +46,7 @@ def equalized_odds_test(
     density_data: tuple[Any, Any] | None = None,
     groups: Any = None,
     kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
 ) -> TestResult:
     r"""Test equalized odds, H0: Ŷ ⟂ A | Y, by conditional permutation of the attributes.
 
@@ -77,6 +78,9 @@ def equalized_odds_test(
         Ids of people with several rows: whole people are permuted.
     kinds : mapping, optional
         Overrides of the inferred kinds.
+    positive : optional
+        For statistics of rates (``"deo"``, ``"equalized_odds_difference"``): the level of the
+        outcome that counts as positive; see `fairaudit.metrics.deo`.
 
     Returns
     -------
@@ -100,7 +104,7 @@ def equalized_odds_test(
     >>> equalized_odds_test(score, y, sex, permutations=Permutations(n=99)).p_value
     0.01
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, ids=groups, kinds=kinds)
+    table = AuditTable.of(y_pred, sensitive, y_true, ids=groups, kinds=kinds, positive=positive)
     training = None
     if density_data is not None:
         same = {column.name: column.kind.value for column in table.attributes}

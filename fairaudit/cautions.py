@@ -1,0 +1,89 @@
+"""What a reader must be warned of before the numbers: a table that answers another question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairaudit.columns import Column, level_text
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    from fairaudit.models import Predictor
+
+__all__ = ["cautions"]
+
+FEW = 10  # people of a group; no count is told, since groups of so few are masked
+_MOST_NAMED = 5
+
+
+def cautions(
+    table: AuditTable, features: Sequence[str] = (), predictor: Predictor | None = None
+) -> tuple[str, ...]:
+    """Warnings about an outcome that is an input, tiny groups, and a model of another kind."""
+    outcome = table.require_outcome()
+    found = []
+    if outcome.name in features:
+        found.append(
+            f"The outcome {outcome.name!r} is also a feature of the model, which is told what it "
+            "is to predict. Take it out of the model, or name another outcome."
+        )
+    for column in table.attributes:
+        if column.name == outcome.name or _same_values(column, outcome):
+            found.append(
+                f"The outcome {outcome.name!r} is also a sensitive attribute ({column.name}). "
+                "Given the outcome it does not vary, and nothing can be found out about it."
+            )
+    few = _few_people(table)
+    if few:
+        more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
+        found.append(
+            f"Groups of very few people, down to one person: {', '.join(few[:_MOST_NAMED])}{more}. "
+            "What is said about them rests on these few; join them with others, or leave them out."
+        )
+    if predictor is not None and _of_another_kind(table, predictor):
+        found.append(
+            f"The model ({predictor.kind}) is a regressor and the outcome {outcome.name!r} has "
+            "classes: its predictions are neither labels nor probabilities of them. They are "
+            "tested as scores; rates take them at a threshold."
+        )
+    return tuple(found)
+
+
+def _same_values(column: Column, outcome: Column) -> bool:
+    """Every value of the column goes with one value of the outcome, and the other way round."""
+    if len(column.levels) != len(outcome.levels) or len(column.levels) < 2:
+        return False
+    both = np.unique(np.stack([column.codes, outcome.codes]), axis=1)
+    return bool(both.shape[1] == len(column.levels))
+
+
+def _few_people(table: AuditTable) -> list[str]:
+    """Levels of attributes that very few people have."""
+    found = []
+    for column in table.attributes:
+        if not column.kind.is_categorical:
+            continue
+        codes = column.codes
+        if table.ids is not None:
+            codes = np.unique(np.stack([codes, table.ids.codes]), axis=1)[0]
+        people = np.bincount(codes, minlength=len(column.levels))
+        found += [
+            f"{column.name} = {level_text(level)}"
+            for level, count in zip(column.levels, people, strict=True)
+            if count < min(FEW, len(table) / 4)
+        ]
+    return found
+
+
+def _of_another_kind(table: AuditTable, predictor: Predictor) -> bool:
+    """A model that predicts numbers (and no function, which may return scores)."""
+    prediction = table.prediction
+    return (
+        table.require_outcome().kind.is_categorical
+        and prediction.form == "scores"
+        and prediction.columns[0].name.partition("_")[0] == "prediction"
+        and predictor.kind not in ("function", "onnx")
+    )
