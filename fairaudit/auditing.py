@@ -15,6 +15,7 @@ from fairaudit.capsule import capsule_of
 from fairaudit.cautions import cautions
 from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import level_text
+from fairaudit.descriptions import fully_described
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
 from fairaudit.kernels import Index
@@ -362,6 +363,7 @@ def audit_frame(
     checkpoint = None
     if resume is not None:
         capsule = capsule_of(prepared.table, plan, roles, model, data, command)
+        _require_described(capsule)
         checkpoint = Checkpoint(resume, _identity(capsule))
     result = audit_table(prepared, plan, model=model, data=data, command=command,
                          roles=roles, progress=progress, checkpoint=checkpoint)  # fmt: skip
@@ -448,6 +450,17 @@ def _equivalence(
     cells = rate_cells(replace(table, attributes=groups), cut)
     names = tuple(column.name for column in groups)
     return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
+
+
+def _require_described(capsule: Capsule) -> None:
+    """Copies may only be reused by the same settings, which must be known to be the same."""
+    for name in ("statistic", "density"):
+        if not fully_described(capsule.options[name]):
+            raise InputError(
+                f"The {name} cannot be described by its parameters, so that a run cannot be known "
+                "to be the same when it is resumed. Leave 'resume' out, or give it a class with "
+                "parameters (a dataclass, or get_params)."
+            )
 
 
 def _identity(capsule: Capsule) -> str:

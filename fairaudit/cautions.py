@@ -13,7 +13,7 @@ from fairaudit.table import AuditTable
 if TYPE_CHECKING:
     from fairaudit.models import Predictor
 
-__all__ = ["cautions"]
+__all__ = ["FEW", "cautions", "is_regressor", "warnings_about"]
 
 FEW = 10  # people of a group; no count is told, since groups of so few are masked
 _MOST_NAMED = 5
@@ -24,30 +24,54 @@ def cautions(
 ) -> tuple[str, ...]:
     """Warnings about an outcome that is an input, tiny groups, and a model of another kind."""
     outcome = table.require_outcome()
+    twice = [
+        column.name
+        for column in table.attributes
+        if column.name == outcome.name or _same_values(column, outcome)
+    ]
+    form, name = table.prediction.form, table.prediction.columns[0].name
+    of_classes = outcome.kind.is_categorical and predictor is not None
+    regressor = predictor if of_classes and is_regressor(form, name, predictor) else None
+    return warnings_about(
+        outcome.name,
+        features,
+        twice=twice,
+        few=_few_people(table),
+        regressor=None if regressor is None else regressor.kind,
+    )
+
+
+def warnings_about(
+    outcome: str,
+    features: Sequence[str],
+    *,
+    twice: Sequence[str] = (),
+    few: Sequence[str] = (),
+    regressor: str | None = None,
+) -> tuple[str, ...]:
+    """The sentences; `twice` are attributes that are the outcome, `few` are tiny groups."""
     found = []
-    if outcome.name in features:
+    if outcome in features:
         found.append(
-            f"The outcome {outcome.name!r} is also a feature of the model, which is told what it "
-            "is to predict. Take it out of the model, or name another outcome."
+            f"The outcome {outcome!r} is also a feature of the model, which is told what it is to "
+            "predict. Take it out of the model, or name another outcome."
         )
-    for column in table.attributes:
-        if column.name == outcome.name or _same_values(column, outcome):
-            found.append(
-                f"The outcome {outcome.name!r} is also a sensitive attribute ({column.name}). "
-                "Given the outcome it does not vary, and nothing can be found out about it."
-            )
-    few = _few_people(table)
+    found += [
+        f"The outcome {outcome!r} is also a sensitive attribute ({name}). Given the outcome it "
+        "does not vary, and nothing can be found out about it."
+        for name in twice
+    ]
     if few:
         more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
         found.append(
             f"Groups of very few people, down to one person: {', '.join(few[:_MOST_NAMED])}{more}. "
             "What is said about them rests on these few; join them with others, or leave them out."
         )
-    if predictor is not None and _of_another_kind(table, predictor):
+    if regressor is not None:
         found.append(
-            f"The model ({predictor.kind}) is a regressor and the outcome {outcome.name!r} has "
-            "classes: its predictions are neither labels nor probabilities of them. They are "
-            "tested as scores; rates take them at a threshold."
+            f"The model ({regressor}) is a regressor and the outcome {outcome!r} has classes: its "
+            "predictions are neither labels nor probabilities of them. They are tested as scores; "
+            "rates take them at a threshold."
         )
     return tuple(found)
 
@@ -78,12 +102,7 @@ def _few_people(table: AuditTable) -> list[str]:
     return found
 
 
-def _of_another_kind(table: AuditTable, predictor: Predictor) -> bool:
-    """A model that predicts numbers (and no function, which may return scores)."""
-    prediction = table.prediction
-    return (
-        table.require_outcome().kind.is_categorical
-        and prediction.form == "scores"
-        and prediction.columns[0].name.partition("_")[0] == "prediction"
-        and predictor.kind not in ("function", "onnx")
-    )
+def is_regressor(form: str, name: str, predictor: Predictor | None) -> bool:
+    """A model that predicts numbers, by the name of its column; a function may return scores."""
+    numbers = form == "scores" and name.partition("_")[0] == "prediction"
+    return numbers and predictor is not None and predictor.kind not in ("function", "onnx")

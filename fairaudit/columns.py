@@ -16,6 +16,7 @@ from fairaudit.text_columns import numbers_in, reject_non_text, reject_odd_text
 __all__ = [
     "Column",
     "Kind",
+    "beyond_whole",
     "columns_from",
     "level_text",
     "named_values",
@@ -310,15 +311,20 @@ def _number_levels(
     if seen == "integer" and largest >= _LARGEST_WHOLE:
         codes, levels = pd.factorize(values, sort=True)
         if not (kind and kind.is_categorical) and len(np.unique(numeric)) < len(levels):
-            raise InputError(
-                f"Column {name!r} holds whole numbers beyond 2^53 that cannot be told apart as "
-                f"numbers. Subtract a constant, or declare {name}:categorical."
-            )
+            raise InputError(beyond_whole(name))
         return codes, levels
     codes, levels = pd.factorize(numeric, sort=True)
     if values.dtype.kind in "biu":
         return codes, levels.astype(values.dtype)
     return codes, levels.astype(bool) if seen == "boolean" else levels
+
+
+def beyond_whole(name: str) -> str:
+    """What is said about whole numbers that become equal as floating-point numbers."""
+    return (
+        f"Column {name!r} holds whole numbers beyond 2^53 that cannot be told apart as numbers. "
+        f"Subtract a constant, or declare {name}:categorical."
+    )
 
 
 def _infer_kind(numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool) -> Kind:

@@ -17,7 +17,7 @@ from fairaudit.text_columns import MANY_NUMBERS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING_LEVEL", "Complete", "complete_roles", "without_missing"]
+__all__ = ["MISSING_LEVEL", "Complete", "complete_roles", "missing_values", "without_missing"]
 
 MISSING_LEVEL = "(missing)"
 #: What people write into a column of numbers where they have none; pandas knows NA, null and such.
@@ -57,7 +57,9 @@ def without_missing(
             frame[name] = _with_missing_level(frame[name])
         else:
             declare = name in sensitive and policy != "error"
-            raise InputError(_message(name, missing, declare))
+            row = missing.index[int(np.flatnonzero(missing)[0])]
+            count = int(missing.sum())
+            raise InputError(missing_values(name, count, row=row, declare=declare))
     if frame.empty:
         raise InputError("No row is left after dropping missing values. Do not drop them.")
     return frame, counts, excluded
@@ -121,16 +123,16 @@ def complete_roles(
     return Complete(known, chosen, kept.index.to_numpy(), excluded, missing)
 
 
-def _message(name: str, missing: pd.Series, declare: bool) -> str:
-    count = int(missing.sum())
-    row = missing.index[int(np.flatnonzero(missing)[0])]
+def missing_values(name: str, count: int, *, row: Any = None, declare: bool = False) -> str:
+    """What is said about missing values that the policy does not take."""
     way_out = (
         f"Set 'missing' to drop, or declare it {name}:categorical"
         if declare
         else "Set 'missing' to drop to leave these rows out"
     )
     values = "value" if count == 1 else "values"
-    return f"Column {name!r} has {count} missing {values}, the first in row {row}. {way_out}."
+    first = "" if row is None else f", the first in row {row}"
+    return f"Column {name!r} has {count} missing {values}{first}. {way_out}."
 
 
 def _unmarked(values: pd.Series, fewest: int) -> pd.Series:

@@ -104,7 +104,8 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
                          stop_after=options.get("stop_after"))  # fmt: skip
     plan = Plan(
         locate=options.get("locate", False),
-        alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
+        alpha=options["alpha"], statistic=_made("statistic", options["statistic"]),
+        density=_made("density", options["density"]),
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
         certify=options.get("certify", {}), threshold=options["threshold"],
@@ -112,6 +113,31 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         with_r=any(one.key in _ELSEWHERE for one in record.measures),
     )  # fmt: skip
     return Roles(**roles), plan, fewest
+
+
+def _made(what: str, told: Any) -> Any:
+    """A statistic or density of the record: a name, or an object of our own with its parameters."""
+    from importlib import import_module
+
+    if isinstance(told, list):
+        return [_made(what, one) for one in told]
+    if not isinstance(told, dict):
+        return told
+    module, _, name = str(told.get("class")).rpartition(".")
+    home = {"statistic": "fairaudit.testing.", "density": "fairaudit.density."}[what]
+    simple = not any(isinstance(one, (dict, list)) for one in told.get("parameters", {}).values())
+    if not module.startswith(home) or not simple:
+        raise InputError(
+            f"The record's {what} is an object ({told.get('class')}) that cannot be made again "
+            "from the record. Repeat the audit in Python."
+        )
+    try:
+        kind = getattr(import_module(module), name)
+        if not isinstance(kind, type):
+            raise TypeError
+        return kind(**told["parameters"])
+    except (ImportError, AttributeError, TypeError, KeyError):
+        raise InputError(f"There is no {what} {module}.{name} in this version.") from None
 
 
 def _other_files(record: AuditResult, sources: tuple[Source, ...], predictor: Any) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.equivalence.bounds import deo_bound, gap_bound
 from fairaudit.equivalence.rates import RATES, RateCells, rate_cells
 from fairaudit.equivalence.result import Certificate
@@ -26,6 +27,7 @@ MEASURES: dict[str, tuple[int, ...]] = {
 }
 
 
+@swaps_refused
 def certify(
     y_pred: Any,
     sensitive: Any,

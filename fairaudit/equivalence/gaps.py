@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.equivalence.rates import RATES, RateCells, newcombe, rate_cells
 from fairaudit.equivalence.result import Gap, GapTable
 from fairaudit.kernels import Array
@@ -19,6 +20,7 @@ DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
 
 
+@swaps_refused
 def gap_intervals(
     y_pred: Any,
     sensitive: Any,

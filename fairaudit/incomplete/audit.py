@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.columns import Column, Kind, columns_from, level_text
 from fairaudit.errors import InputError
 from fairaudit.findings import adjusted
@@ -41,6 +42,7 @@ __all__ = ["audit_incomplete", "incomplete_frame"]
 RANDOM_FILLINGS = 5
 
 
+@swaps_refused
 def audit_incomplete(
     y_pred: Any,
     y_true: Any,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import Cells, encode
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Gram
@@ -27,6 +28,7 @@ class CODEC(Measure):
     backend: str
 
 
+@swaps_refused
 def codec(
     y_pred: Any,
     sensitive: Any,

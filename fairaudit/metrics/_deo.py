@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.metrics._labels import binary_labels, groups_of, ratio, tally
 from fairaudit.metrics.result import Measure
 from fairaudit.table import AuditTable
@@ -69,6 +70,7 @@ class Deo(Measure):
         return pd.DataFrame(rows, columns=columns)
 
 
+@swaps_refused
 def deo(
     y_pred: Any,
     sensitive: Any,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import (
     Groups,
@@ -80,6 +81,7 @@ class GroupErrors(Measure):
         return pd.DataFrame(rows, columns=columns)
 
 
+@swaps_refused
 def group_errors(
     y_pred: Any,
     sensitive: Any,

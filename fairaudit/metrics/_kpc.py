@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
@@ -33,6 +34,7 @@ class KPC(Measure):
     backend: str
 
 
+@swaps_refused
 def kpc(
     y_pred: Any,
     sensitive: Any,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import binary_labels, groups_of, spread, tally
 from fairaudit.metrics.result import Measure
@@ -52,6 +53,7 @@ class EqualizedOdds(Measure):
         )
 
 
+@swaps_refused
 def equalized_odds_difference(
     y_pred: Any,
     sensitive: Any,
@@ -120,6 +122,7 @@ def equalized_odds_difference(
     return _difference(table, agg=agg, threshold=threshold)
 
 
+@swaps_refused
 def equalized_odds_ratio(
     y_pred: Any,
     sensitive: Any,

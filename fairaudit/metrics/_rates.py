@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.metrics._labels import (
     Tally,
     binary_labels,
@@ -104,6 +105,7 @@ class GroupRates(Measure):
         return pd.DataFrame(rows, columns=columns)
 
 
+@swaps_refused
 def group_rates(
     y_pred: Any,
     sensitive: Any,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import encode
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, kernel_named, low_rank_features
@@ -38,6 +39,7 @@ class KPCRKHS(Measure):
     backend: str
 
 
+@swaps_refused
 def kpc_rkhs(
     y_pred: Any,
     sensitive: Any,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
@@ -67,6 +68,7 @@ class _Terms(NamedTuple):
     encoded: NDArray[np.float64]
 
 
+@swaps_refused
 def subgroup_violation(
     y_pred: Any,
     sensitive: Any,

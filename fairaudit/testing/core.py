@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
@@ -34,6 +35,7 @@ __all__ = [
 FEWEST_ROWS = 20
 
 
+@swaps_refused
 def equalized_odds_test(
     y_pred: Any,
     y_true: Any,
