@@ -100,7 +100,7 @@ def _value(
     """A measure, or why it does not fit."""
     names = tuple(column.name for column in attributes)
     try:
-        value = float(function(columns, attributes, outcome, **options))
+        value = float(function(columns, sensitive=attributes, y_true=outcome, **options))
         return MeasuredValue(key, name, value, names)
     except InputError as reason:
         return MeasuredValue(key, name, None, names, str(reason))
@@ -117,7 +117,9 @@ def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
         return []
     columns, outcome = table.prediction.columns, table.require_outcome()
     try:
-        value = float(fa.metrics.kpc(columns, table.attributes, outcome, backend="r"))
+        value = float(
+            fa.metrics.kpc(columns, sensitive=table.attributes, y_true=outcome, backend="r")
+        )
     except (InputError, MissingDependencyError):
         return []
     note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
@@ -146,7 +148,7 @@ def _with_errors(
 
     try:
         errors = fa.metrics.group_errors(
-            table.prediction.columns, groups, table.outcome, weights=table.weights
+            table.prediction.columns, sensitive=groups, y_true=table.outcome, weights=table.weights
         )
     except InputError as reason:
         return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))

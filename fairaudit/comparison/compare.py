@@ -230,8 +230,14 @@ def _others(
         found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
                                 interval.low, interval.high))  # fmt: skip
     try:
-        sizes = [float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
-                 for table in tables]  # fmt: skip
+        sizes = [
+            float(
+                fa.metrics.kpc(
+                    table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
+                )
+            )
+            for table in tables
+        ]
     except InputError:
         return found
     note = "no valid interval is known"

@@ -69,7 +69,7 @@ def certify(
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, (2, 8000))
     >>> label = (rng.random(8000) < 0.2 + 0.6 * y).astype(int)
-    >>> (one,) = certify(label, {"sex": sex}, y, {"tpr_gap": 0.1})
+    >>> (one,) = certify(label, sensitive={"sex": sex}, y_true=y, limits={"tpr_gap": 0.1})
     >>> one.holds, one.upper < 0.06
     (True, True)
     """

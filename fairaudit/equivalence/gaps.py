@@ -63,7 +63,8 @@ def gap_intervals(
     --------
     >>> rng = np.random.default_rng(0)
     >>> y, label = rng.integers(0, 2, (2, 900))
-    >>> table = gap_intervals(label, {"race": rng.choice(["a", "b", "c"], 900)}, y)
+    >>> race = {"race": rng.choice(["a", "b", "c"], 900)}
+    >>> table = gap_intervals(label, sensitive=race, y_true=y)
     >>> all(gap.low < 0 < gap.high for gap in table.gaps)
     True
     """

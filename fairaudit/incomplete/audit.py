@@ -87,7 +87,8 @@ def audit_incomplete(
     >>> y, group = rng.integers(0, 2, (2, 400))
     >>> score = y + rng.normal(size=400)
     >>> sex = np.where(rng.random(400) < 0.2, None, np.array(["f", "m"])[group])
-    >>> result = audit_incomplete(score, y, {"sex": sex}, permutations=Permutations(n=99))
+    >>> result = audit_incomplete(score, y_true=y, sensitive={"sex": sex},
+    ...                           permutations=Permutations(n=99))
     >>> result.missingness[0].missing, result.missingness[0].significant
     (79, False)
     """

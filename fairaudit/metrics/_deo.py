@@ -121,7 +121,7 @@ def deo(
 
     Examples
     --------
-    >>> result = deo([1, 0, 1, 1], {"sex": ["f", "f", "m", "m"]}, [1, 1, 1, 0])
+    >>> result = deo([1, 0, 1, 1], sensitive={"sex": list("ffmm")}, y_true=[1, 1, 1, 0])
     >>> round(result.value, 3)  # |1/2 − 2/3| + |1 − 2/3| given 1, |1 − 1| given 0
     0.5
     >>> result.empty

@@ -132,7 +132,9 @@ def group_errors(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = group_errors([1.5, 2.5, 3.5, 1.0, 2.0, 3.6], sex, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+    >>> result = group_errors(
+    ...     [1.5, 2.5, 3.5, 1.0, 2.0, 3.6], sensitive=sex, y_true=[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
+    ... )
     >>> [(cell.levels, round(cell.mean, 3)) for cell in result.cells]
     [(('f',), 0.5), (('m',), 0.2)]
     """

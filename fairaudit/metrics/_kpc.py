@@ -100,7 +100,8 @@ def kpc(
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, y = rng.normal(size=(2, 2000))
-    >>> round(float(kpc(y + a + rng.normal(size=2000), a, y, kernel="linear", knn=5)), 1)
+    >>> score = y + a + rng.normal(size=2000)
+    >>> round(float(kpc(score, sensitive=a, y_true=y, kernel="linear", knn=5)), 1)
     0.5
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)

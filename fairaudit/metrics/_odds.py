@@ -112,7 +112,9 @@ def equalized_odds_difference(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = equalized_odds_difference([1, 0, 0, 1, 1, 0], sex, [1, 1, 0, 1, 1, 0])
+    >>> result = equalized_odds_difference(
+    ...     [1, 0, 0, 1, 1, 0], sensitive=sex, y_true=[1, 1, 0, 1, 1, 0]
+    ... )
     >>> result.value, result.tpr, result.fpr
     (0.5, 0.5, 0.0)
     """
@@ -164,7 +166,7 @@ def equalized_odds_ratio(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = equalized_odds_ratio([1, 0, 0, 1, 1, 0], sex, [1, 1, 0, 1, 1, 0])
+    >>> result = equalized_odds_ratio([1, 0, 0, 1, 1, 0], sensitive=sex, y_true=[1, 1, 0, 1, 1, 0])
     >>> result.value, result.tpr, result.fpr
     (0.5, 0.5, nan)
     """

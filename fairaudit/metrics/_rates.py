@@ -162,7 +162,7 @@ def group_rates(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = group_rates([1, 0, 0, 1, 1, 1], sex, [1, 1, 0, 1, 1, 1])
+    >>> result = group_rates([1, 0, 0, 1, 1, 1], sensitive=sex, y_true=[1, 1, 0, 1, 1, 1])
     >>> result.to_frame()[["sex", "rate", "value", "count", "n"]].round(2)
       sex       rate  value  count  n
     0   f  selection   0.33      1  3

@@ -130,7 +130,9 @@ def subgroup_violation(
     Examples
     --------
     >>> age = {"age": [20, 30, 40, 50, 60, 70]}
-    >>> worst = subgroup_violation([0, 0, 0, 1, 1, 1], age, [0, 0, 0, 0, 0, 1])
+    >>> worst = subgroup_violation(
+    ...     [0, 0, 0, 1, 1, 1], sensitive=age, y_true=[0, 0, 0, 0, 0, 1]
+    ... )
     >>> worst.definition, worst.size, worst.inside, worst.overall
     ('age > 45', 2, 1.0, 0.4)
     >>> round(worst.value, 3)  # 2/6 · (1 − 2/5)

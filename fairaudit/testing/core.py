@@ -103,7 +103,8 @@ def equalized_odds_test(
     >>> rng = np.random.default_rng(0)
     >>> sex, y = rng.integers(0, 2, (2, 400))
     >>> score = y + 0.5 * sex + rng.normal(size=400)
-    >>> equalized_odds_test(score, y, sex, permutations=Permutations(n=99)).p_value
+    >>> few = Permutations(n=99)
+    >>> equalized_odds_test(score, y_true=y, sensitive=sex, permutations=few).p_value
     0.01
     """
     table = AuditTable.of(y_pred, sensitive, y_true, ids=groups, kinds=kinds, positive=positive)
@@ -134,7 +135,7 @@ def conditional_independence_test(x: Any, y: Any, z: Any, **options: Any) -> Tes
     >>> result.p_value > 0.05
     True
     """
-    return equalized_odds_test(x, z, y, **options)
+    return equalized_odds_test(x, y_true=z, sensitive=y, **options)
 
 
 def run_test(

@@ -83,12 +83,12 @@ def replicate(law: Law, seed: int) -> dict[str, float]:
     rng = np.random.default_rng([seed, LAWS.index(law)])
     label, group, y = law.draw(rng)
     kinds = {"group": "categorical"}
-    table = fa.gap_intervals(label, {"group": group}, y, kinds=kinds, seed=seed)
+    table = fa.gap_intervals(label, sensitive={"group": group}, y_true=y, kinds=kinds, seed=seed)
     truth = law.against_rest()
     covered = all(one.low <= truth[int(one.levels[0]), one.rate] <= one.high for one in table.gaps)
     sizes = law.truth()
     limits = {name: max(sizes[name], 1e-12) for name in MEASURES}
-    found = fa.certify(label, {"group": group}, y, limits, kinds=kinds)
+    found = fa.certify(label, sensitive={"group": group}, y_true=y, limits=limits, kinds=kinds)
     return {"covered": covered} | {one.measure: one.holds for one in found}
 
 
