@@ -243,7 +243,8 @@ def _positive_class(table: AuditTable, classes: list[Any]) -> tuple[Any, list[An
         return table.positive, classes
     raise InputError(
         f"The outcome {table.require_outcome().name!r} has {len(classes)} classes "
-        f"({_listed(classes)}). Pass the one to compare with the rest as 'positive'."
+        f"({_listed(classes)}). Pass the one to compare with the rest as 'positive' "
+        "(--positive LEVEL)."
     )
 
 
