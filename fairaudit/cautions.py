@@ -80,8 +80,10 @@ def _same_values(column: Column, outcome: Column) -> bool:
     """Every value of the column goes with one value of the outcome, and the other way round."""
     if len(column.levels) != len(outcome.levels) or len(column.levels) < 2:
         return False
-    both = np.unique(np.stack([column.codes, outcome.codes]), axis=1)
-    return bool(both.shape[1] == len(column.levels))
+    goes_with = np.zeros(len(column.levels), dtype=np.intp)
+    goes_with[column.codes] = outcome.codes
+    one = len(np.unique(goes_with)) == len(outcome.levels)
+    return one and bool((goes_with[column.codes] == outcome.codes).all())
 
 
 def _few_people(table: AuditTable) -> list[str]:
@@ -92,11 +94,12 @@ def _few_people(table: AuditTable) -> list[str]:
             continue
         codes = column.codes
         if table.ids is not None:
-            codes = np.unique(np.stack([codes, table.ids.codes]), axis=1)[0]
-        people = np.bincount(codes, minlength=len(column.levels))
+            people = len(table.ids.levels)
+            codes = np.unique(codes * people + table.ids.codes) // people
+        counts = np.bincount(codes, minlength=len(column.levels))
         found += [
             f"{column.name} = {level_text(level)}"
-            for level, count in zip(column.levels, people, strict=True)
+            for level, count in zip(column.levels, counts, strict=True)
             if count < min(FEW, len(table) / 4)
         ]
     return found
