@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.capsule import capsule_of
-from fairaudit.cautions import cautions
 from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import level_text
 from fairaudit.descriptions import fully_described
@@ -21,7 +20,7 @@ from fairaudit.findings import Progress, find
 from fairaudit.kernels import Index
 from fairaudit.measurements import CAUTION, Measurements, default_threshold, measure
 from fairaudit.missing import complete_roles
-from fairaudit.preparation import Prepared, Roles, as_labels, column_facts, prepare
+from fairaudit.preparation import Prepared, Roles, as_asked, column_facts, prepare
 from fairaudit.result import (
     AuditResult,
     Capsule,
@@ -283,10 +282,7 @@ def _prepared(
         ids=given["ids"], kinds=kinds, rows=rows, positive=roles.positive, classes=roles.classes,
         model_classes=named,
     )  # fmt: skip
-    table.require_named_scores()
-    notes = cautions(table, features, predictor)
-    if roles.on == "labels":
-        table = as_labels(table, roles.threshold)
+    table, notes = as_asked(table, roles, features, predictor)
     if complete is None:
         return Prepared(table, features, (), {}, notes), predictor
     excluded, missing = tuple(complete.excluded), complete.missing

@@ -26,6 +26,7 @@ __all__ = [
     "MISSING",
     "Prepared",
     "Roles",
+    "as_asked",
     "as_labels",
     "column_facts",
     "needed_columns",
@@ -84,6 +85,9 @@ class Roles:
     classes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        plain = {str(name): _plain(level) for name, level in self.classes.items()}
+        object.__setattr__(self, "classes", plain)
+        object.__setattr__(self, "positive", _plain(self.positive))
         for name, value, known in (
             ("missing", self.missing, MISSING),
             ("on", self.on, ("scores", "labels")),
@@ -92,6 +96,11 @@ class Roles:
                 raise InputError(
                     f"The '{name}' option must be one of {', '.join(known)}. Got {value!r}."
                 )
+
+
+def _plain(level: Any) -> Any:
+    """A level as records can hold it."""
+    return level.item() if isinstance(level, np.generic) else level
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +148,19 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
         kinds=kinds, rows=frame.index.to_numpy(), positive=roles.positive, classes=roles.classes,
         model_classes=named,
     )  # fmt: skip
+    table, notes = as_asked(table, roles, features, predictor)
+    return Prepared(table, tuple(features), tuple(excluded), missing, notes)
+
+
+def as_asked(
+    table: AuditTable, roles: Roles, features: Sequence[str], predictor: Predictor | None
+) -> tuple[AuditTable, tuple[str, ...]]:
+    """The table with scores that say of what, or labels, as asked for; and what to warn of."""
     table.require_named_scores()
     notes = cautions(table, features, predictor)
     if roles.on == "labels":
         table = as_labels(table, roles.threshold)
-    return Prepared(table, tuple(features), tuple(excluded), missing, notes)
+    return table, notes
 
 
 def needed_columns(

@@ -406,3 +406,22 @@ def test_names_of_classes():
     assert column_classes(["p_1", "p_0"], [0, 1], None) == [1, 0]
     assert column_classes(["score", "other"], [0, 1], None) is None
     assert model_levels([0, 1], ["a", "b", "c"], "y", positive="b") == ["not b", "b"]
+
+
+def test_what_is_said_of_the_old_model_does_not_hold_for_a_new_one():
+    """The old model's 1 is called 0; a model trained on the table has the table's own classes."""
+    frame, y = people()
+    table = frame.assign(status=1 - y)
+    given = {"sensitive": "sex", "outcome": "status", "mus": [0, 0.5], "mu": 0.5, "steps": 200,
+             "permutations": 19}  # fmt: skip
+    found = fa.repair(table, model=fitted(), classes={0: 1, 1: 0}, **given)
+    assert max(found.loss) < 0.45
+    plain = fa.repair(table, **given)
+    assert found.loss[1] == plain.loss[1]
+    assert found.after.cells.cells == plain.after.cells.cells
+
+
+def test_roles_hold_levels_as_records_do():
+    roles = Roles(("sex",), positive=np.int64(1), classes={0: np.str_("a")})
+    assert type(roles.positive) is int and roles.classes == {"0": "a"}
+    assert type(roles.classes["0"]) is str

@@ -125,7 +125,11 @@ def _made(what: str, told: Any) -> Any:
         return told
     module, _, name = str(told.get("class")).rpartition(".")
     home = {"statistic": "fairaudit.testing.", "density": "fairaudit.density."}[what]
-    simple = not any(isinstance(one, (dict, list)) for one in told.get("parameters", {}).values())
+    given = {
+        key: tuple(one) if isinstance(one, list) else one
+        for key, one in told.get("parameters", {}).items()
+    }
+    simple = not any(isinstance(one, dict) for one in given.values())
     if not module.startswith(home) or not simple:
         raise InputError(
             f"The record's {what} is an object ({told.get('class')}) that cannot be made again "
@@ -135,8 +139,8 @@ def _made(what: str, told: Any) -> Any:
         kind = getattr(import_module(module), name)
         if not isinstance(kind, type):
             raise TypeError
-        return kind(**told["parameters"])
-    except (ImportError, AttributeError, TypeError, KeyError):
+        return kind(**given)
+    except (ImportError, AttributeError, TypeError):
         raise InputError(f"There is no {what} {module}.{name} in this version.") from None
 
 

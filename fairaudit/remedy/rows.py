@@ -105,6 +105,10 @@ class Rows:
             classes=self.roles.classes,
         )  # fmt: skip
 
+    def without_classes(self) -> Rows:
+        """The same rows for models that learned the levels of the outcome as they are."""
+        return replace(self, roles=replace(self.roles, classes={}))
+
     def of_larger_level(self, scores: Array, model: Any) -> Array:
         """The scores of two classes as those of the larger level, in whatever order they are."""
         names = getattr(model, "classes_", None)

@@ -321,7 +321,9 @@ def repair(
     path.models[:] = [_pipeline(encoder, one) for one in path.models]
     if rule.value is not None and rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
-    curve, mixture = _curve(table, parts, path, features, plan, seed, progress)
+    # what is said about the classes of the old model does not hold for those trained here
+    trained = table if how.name == "postprocess" else table.without_classes()
+    curve, mixture = _curve(trained, parts, path, features, plan, seed, progress)
     place, because = rule.choose(curve, path.models)
     chosen, value = path.models[place], path.values[place]
     saved, content = _as_file(chosen, out)
@@ -331,7 +333,9 @@ def repair(
         before = old or _predictor(path.models[0])
         after = replace(_predictor(chosen), source=saved.path, sha256=saved.sha256)
         audits = [
-            table.audit(parts, one, plan, data, command, _Part(progress, told), told, checkpoint)
+            (table if one is old else trained).audit(
+                parts, one, plan, data, command, _Part(progress, told), told, checkpoint
+            )
             for one, told in ((before, "before"), (after, "after"))
         ]
     except KeyboardInterrupt:

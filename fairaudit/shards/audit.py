@@ -17,6 +17,7 @@ from fairaudit.kernels import Array
 from fairaudit.result import Finding, MeasuredValue, Source
 from fairaudit.shards.by_cells import CellJob, answers, digest_of, features_of, partial_sums
 from fairaudit.shards.by_rows import ShardAnswer, prefit, shard_answers
+from fairaudit.shards.class_names import with_classes
 from fairaudit.shards.engines import Engine
 from fairaudit.shards.schema import Schema, after_drop, coded, facts_of, schema_of
 from fairaudit.shards.sources import FramePartition, ModelFile, Partition, narrow, resolved
@@ -95,7 +96,7 @@ def audit_shards(
     count = len(partitions)
     parts = engine.map("partition", narrow, partitions, [plain] * count, [model] * count)
     facts = engine.gather(engine.map("facts of partition", facts_of, parts))
-    schema = schema_of(facts, plain, kinds)
+    schema = with_classes(schema_of(facts, plain, kinds), facts, plain)
     if plain.on == "labels" and schema.form != "labels":
         raise InputError("Shards take labels from the model or the table. Leave --threshold out.")
     frames = engine.map("codes of partition", coded, parts, [schema] * count, [ids] * count)

@@ -19,13 +19,7 @@ from fairaudit.columns import (
 )
 from fairaudit.errors import InputError
 from fairaudit.missing import MISSING_LEVEL, missing_values
-from fairaudit.prediction import (
-    Prediction,
-    larger_class,
-    named_prediction,
-    positive_level,
-    unnamed_scores,
-)
+from fairaudit.prediction import Prediction
 from fairaudit.result import ColumnFacts, Excluded
 from fairaudit.shards.sources import KEY, PERSON, ROW, Narrow, named
 from fairaudit.table import AuditTable
@@ -246,7 +240,7 @@ class Schema:
 
 
 def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) -> Schema:
-    """Join what was seen in all partitions, and decide about kinds, missing values and classes.
+    """Join what was seen in all partitions, and decide about kinds and missing values.
 
     The roles must be resolved: names without kinds, and the outcome named.
     """
@@ -279,52 +273,10 @@ def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) ->
     drop = [c.name for c in (target, *chosen, *predicted) if c.missing and missing == "drop"]
     excluded = [one for part in parts for one in part.excluded]
     form = _form(predicted, target)
-    schema = Schema(
+    return Schema(
         rows, target, chosen, predicted, full.predictions[0], form, _by_reason(excluded),
         tuple(drop),
     )  # fmt: skip
-    return _with_classes(schema, full.predictions, roles, full.classes)
-
-
-def _with_classes(
-    schema: Schema, names: Sequence[str], roles: Roles, model: Sequence[Any] | None
-) -> Schema:
-    """The schema with labels and scores matched to the levels of the outcome by name."""
-    target, predicted = schema.outcome, schema.predictions
-    if not target.kind.is_categorical or target.levels is None:
-        if predicted[0].text:
-            raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
-        return schema
-    outcome = _sketch(target, target.name)
-    columns = tuple(_sketch(one, name) for one, name in zip(predicted, names, strict=True))
-    positive = None
-    if roles.positive is not None:
-        positive = positive_level(roles.positive, outcome, columns)
-    before = Prediction(schema.form, columns)
-    found = named_prediction(before, outcome, positive, roles.classes, model)
-    column = found.columns[0]
-    same = [column] if found.form == "labels" and predicted[0].text == target.text else []
-    positive = larger_class(outcome, *same) if positive is None else positive
-    if found.form == "labels":
-        if predicted[0].text and not target.text and column is columns[0]:
-            raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
-        said = tuple(column.levels[column.codes].tolist())
-        return replace(schema, form="labels", said=said, positive=positive)
-    if len(target.levels) == 2 and not found.classes:
-        raise unnamed_scores(names[-1], target.name, target.levels.tolist())
-    turned = None
-    if column is not columns[0]:
-        turned = 1.0 if predicted[0].low >= 0 and predicted[0].high <= 1 else 0.0
-    return replace(schema, said=found.classes, turned=turned, positive=positive)
-
-
-def _sketch(column: SchemaColumn, name: str) -> Column:
-    """A column with one row for every level, or with some numbers where there are many."""
-    levels = column.levels
-    if levels is None:
-        levels = np.unique(np.linspace(column.low, column.high, 2 * MAX_OUTCOME_CLASSES))
-    numeric = None if column.text else levels.astype(np.float64)
-    return Column(name, column.kind, np.arange(len(levels)), levels, numeric)
 
 
 def _joined(name: str, before: Seen | None, one: Seen) -> Seen:
