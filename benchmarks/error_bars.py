@@ -55,9 +55,9 @@ def ours(frame: pd.DataFrame, seed: int) -> tuple[bool, bool]:
     import fairaudit as fa
 
     score, y = frame["score"], frame["label_value"]
-    gaps = fa.gap_intervals(score, frame[["race"]], y, seed=seed).gaps
+    gaps = fa.gap_intervals(score, sensitive=frame[["race"]], y_true=y, seed=seed).gaps
     test = fa.equalized_odds_test(
-        score, y, frame[["race", "age"]], permutations=fa.Permutations(seed=seed)
+        score, y_true=y, sensitive=frame[["race", "age"]], permutations=fa.Permutations(seed=seed)
     )
     return all(gap.low <= 0 <= gap.high for gap in gaps), test.p_value <= 0.05
 

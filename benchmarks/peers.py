@@ -60,7 +60,7 @@ def ours(statistic: str, density: str = "auto"):
 
     def test(h, a, y, seed):
         result = fa.equalized_odds_test(
-            h[:, 0], y[:, 0], a, statistic=statistic, density=density,
+            h[:, 0], y_true=y[:, 0], sensitive=a, statistic=statistic, density=density,
             permutations=fa.Permutations(n=COPIES, seed=seed),
         )  # fmt: skip
         return result.p_value, not result.diagnostics.trustworthy, result.parts

@@ -140,7 +140,7 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, Callable, Callab
 def p_values(case: Case, prediction: np.ndarray, both: list[Timed], seed: int) -> tuple:
     _, y, sensitive, density = case
     result = fa.equalized_odds_test(
-        prediction, y, sensitive, statistic=both, density=density,
+        prediction, y_true=y, sensitive=sensitive, statistic=both, density=density,
         permutations=fa.Permutations(n=COPIES, seed=seed),
     )  # fmt: skip
     return tuple(result.parts[one.name] for one in both)

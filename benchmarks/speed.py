@@ -92,7 +92,10 @@ def peak_mb() -> float:
 
 
 def test(data: tuple, copies: int) -> None:
-    fa.equalized_odds_test(*data, permutations=fa.Permutations(n=copies))
+    score, y, attributes = data
+    fa.equalized_odds_test(
+        score, y_true=y, sensitive=attributes, permutations=fa.Permutations(n=copies)
+    )
 
 
 def measure(line: str, n: int) -> dict[str, float]:
@@ -117,7 +120,9 @@ def measure_r(n: int) -> dict[str, float]:
     score, y, attributes = two_binary(n)
 
     def call(rows: slice) -> None:
-        fa.metrics.kpc(score[rows], attributes[rows], y[rows], encode="raw", backend="r")
+        fa.metrics.kpc(
+            score[rows], sensitive=attributes[rows], y_true=y[rows], encode="raw", backend="r"
+        )
 
     call(slice(200))
     start = time.process_time()

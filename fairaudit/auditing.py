@@ -14,10 +14,13 @@ import numpy as np
 from fairaudit.capsule import capsule_of
 from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import level_text
+from fairaudit.descriptions import fully_described
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
+from fairaudit.kernels import Index
 from fairaudit.measurements import CAUTION, Measurements, default_threshold, measure
-from fairaudit.preparation import Prepared, Roles, column_facts, prepare
+from fairaudit.missing import complete_roles
+from fairaudit.preparation import Prepared, Roles, as_asked, column_facts, prepare
 from fairaudit.result import (
     AuditResult,
     Capsule,
@@ -130,6 +133,9 @@ def audit(
     kinds: Mapping[str, str] | None = None,
     on: str = "scores",
     threshold: float | None = None,
+    positive: Any = None,
+    classes: Mapping[Any, Any] | None = None,
+    missing: str = "auto",
     alpha: float = 0.05,
     statistic: str | Statistic | Sequence[str | Statistic] = "kpc",
     density: Any = "auto",
@@ -168,7 +174,16 @@ def audit(
     on : {"scores", "labels"}
         What is audited.
     threshold : float, optional
-        Scores at or above it count as the larger class.
+        Scores at or above it count as the positive class.
+    positive : optional
+        The level of the outcome that counts as positive, and that the positive class of the model
+        (the second of two) and scores mean where their names do not tell. Default: the larger of
+        two. Of more than two it is compared with the rest in rates, gaps and DEO.
+    classes : mapping, optional
+        Class of the model, prediction column or label → level of the outcome, where they differ.
+    missing : {"auto", "error", "category", "drop"}
+        Missing sensitive values: a category of their own (``"auto"``: an error in a continuous
+        column), an error, or rows to drop.
     alpha, statistic, density, permutations, adjust, tolerance, certify, power, calibrate
         See `Plan`.
     seed : int, optional
@@ -207,7 +222,10 @@ def audit(
     if engine is None and hasattr(X, "to_delayed"):
         raise InputError("A table of Dask is audited in shards. Pass engine='dask'.")
     if engine is not None or shards is not None:
-        roles = _named_roles(X, target, sensitive, predictions, ids, weights, kinds, on, threshold)
+        roles = _named_roles(
+            X, target, sensitive, predictions, ids, weights, kinds, on=on, threshold=threshold,
+            positive=positive, classes=dict(classes or {}), missing=missing,
+        )  # fmt: skip
         plan = _plan(roles.sensitive, alpha, statistic, density, permutations, seed, adjust, pairs,
                      tolerance, threshold, certify, power=power, calibrate=calibrate,
                      locate=locate)  # fmt: skip
@@ -222,27 +240,53 @@ def audit(
         raise InputError("The outcome is missing. Pass it as y= or outcome=.")
     if (model is None) == (predictions is None):
         raise InputError("Pass a model with X, or predictions, and not both.")
-    predictor: Predictor | None = None
-    features: tuple[str, ...] = ()
+    prepared, predictor = _prepared(
+        model, X, target, sensitive, predictions, weights, ids, kinds,
+        Roles((), on=on, threshold=threshold, positive=positive, classes=dict(classes or {}),
+              missing=missing),
+    )  # fmt: skip
+    table = prepared.table
+    plan = _plan([column.name for column in table.attributes], alpha, statistic, density,
+                 permutations, seed, adjust, pairs, tolerance, threshold, certify,
+                 power=power, calibrate=calibrate, locate=locate)  # fmt: skip
+    source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
+    return audit_table(prepared, plan, model=source, progress=progress)
+
+
+def _prepared(
+    model: Any, X: Any, target: Any, sensitive: Any, predictions: Any, weights: Any, ids: Any,
+    kinds: Mapping[str, str] | None, roles: Roles,
+) -> tuple[Prepared, Predictor | None]:  # fmt: skip
+    """The table of arguments that were passed one by one, by the policies of `prepare`."""
     attributes = _named_columns(sensitive, X)
+    given = {
+        "sensitive": attributes, "y_true": target, "y_pred": predictions, "weights": weights,
+        "ids": ids,
+    }  # fmt: skip
+    complete = complete_roles(given, kinds, roles.missing)
+    rows = None
+    if complete is not None:
+        given |= complete.columns
+        kinds, rows = complete.kinds, complete.rows
+    predictor, features, named = None, tuple[str, ...](), None
     if model is not None:
         from fairaudit.models import predictor_of
 
         if X is None:
             raise InputError("The model needs X, the table of its features.")
         predictor = predictor_of(model)
-        asked = "scores" if threshold is not None else on  # cut below, in as_labels
-        predictions, features = _predicted(predictor, X, attributes, asked)
-    table = AuditTable.of(predictions, attributes, target, weights=weights, ids=ids, kinds=kinds)
-    if on == "labels":
-        from fairaudit.preparation import as_labels
-
-        table = as_labels(table, threshold)
-    plan = _plan([column.name for column in table.attributes], alpha, statistic, density,
-                 permutations, seed, adjust, pairs, tolerance, threshold, certify,
-                 power=power, calibrate=calibrate, locate=locate)  # fmt: skip
-    source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
-    return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
+        asked = "scores" if roles.threshold is not None else roles.on  # cut below, in as_labels
+        given["y_pred"], features, named = _predicted(predictor, X, attributes, asked, rows)
+    table = AuditTable.of(
+        given["y_pred"], given["sensitive"], given["y_true"], weights=given["weights"],
+        ids=given["ids"], kinds=kinds, rows=rows, positive=roles.positive, classes=roles.classes,
+        model_classes=named,
+    )  # fmt: skip
+    table, notes = as_asked(table, roles, features, predictor)
+    if complete is None:
+        return Prepared(table, features, (), {}, notes), predictor
+    excluded, missing = tuple(complete.excluded), complete.missing
+    return Prepared(table, features, excluded, missing, notes), predictor
 
 
 def _plan(
@@ -268,7 +312,7 @@ def _sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
 
 def _named_roles(
     X: Any, outcome: Any, sensitive: Any, predictions: Any, ids: Any, weights: Any,
-    kinds: Mapping[str, str] | None, on: str, threshold: float | None,
+    kinds: Mapping[str, str] | None, **others: Any,
 ) -> Roles:  # fmt: skip
     """The roles of columns of `X`, given by their names."""
 
@@ -289,7 +333,7 @@ def _named_roles(
         for name in names("sensitive", sensitive)
     )
     predicted = () if predictions is None else names("predictions", predictions)
-    return Roles(chosen, outcome, predicted, weights, ids, on=on, threshold=threshold)
+    return Roles(chosen, outcome, predicted, weights, ids, **others)
 
 
 def audit_frame(
@@ -315,6 +359,7 @@ def audit_frame(
     checkpoint = None
     if resume is not None:
         capsule = capsule_of(prepared.table, plan, roles, model, data, command)
+        _require_described(capsule)
         checkpoint = Checkpoint(resume, _identity(capsule))
     result = audit_table(prepared, plan, model=model, data=data, command=command,
                          roles=roles, progress=progress, checkpoint=checkpoint)  # fmt: skip
@@ -373,7 +418,7 @@ def audit_table(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
         sizes.values, sizes.cells, _quality(gate),
         tuple(float(value) for value in gate.null),
-        _notes(verdict, findings, sizes, table, plan),
+        (*prepared.notes, *_notes(verdict, findings, sizes, table, plan)),
         capsule_of(table, plan, roles, model, data, command),
         time.process_time() - start,
         gaps=gaps, certificates=certificates, power=checks.power,
@@ -401,6 +446,17 @@ def _equivalence(
     cells = rate_cells(replace(table, attributes=groups), cut)
     names = tuple(column.name for column in groups)
     return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
+
+
+def _require_described(capsule: Capsule) -> None:
+    """Copies may only be reused by the same settings, which must be known to be the same."""
+    for name in ("statistic", "density"):
+        if not fully_described(capsule.options[name]):
+            raise InputError(
+                f"The {name} cannot be described by its parameters, so that a run cannot be known "
+                "to be the same when it is resumed. Leave 'resume' out, or give it a class with "
+                "parameters (a dataclass, or get_params)."
+            )
 
 
 def _identity(capsule: Capsule) -> str:
@@ -432,8 +488,9 @@ def _named_columns(sensitive: Any, X: Any) -> Any:
 
 
 def _predicted(
-    predictor: Predictor, X: Any, attributes: Any, on: str
-) -> tuple[Any, tuple[str, ...]]:
+    predictor: Predictor, X: Any, attributes: Any, on: str, rows: Index | None
+) -> tuple[Any, tuple[str, ...], list[Any] | None]:
+    """What the model says about these rows (None: all), its features, and its classes."""
     import narwhals as nw
     import pandas as pd
 
@@ -444,7 +501,10 @@ def _predicted(
     features = predictor.columns(
         list(frame.columns), outcome=None, sensitive=[n for n in names if n in frame.columns]
     )
-    return predictor.predict(frame[features], on=on), tuple(features)
+    if rows is not None and len(rows) < len(frame):
+        frame = frame.iloc[rows]
+    predicted, named = predictor.answers(frame[features], on=on)
+    return predicted, tuple(features), named
 
 
 def _pairs(pairs: Sequence[tuple[str, str]] | str, names: list[str]) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.columns import level_text
+from fairaudit.descriptions import described
 from fairaudit.result import Capsule, Source
 from fairaudit.table import AuditTable
 
@@ -27,7 +29,10 @@ def capsule_of(
     command: str | None,
 ) -> Capsule:
     """Versions, settings and hashes."""
-    return capsule_from(_fingerprint(table), plan, roles, model, data, command)
+    capsule = capsule_from(_fingerprint(table), plan, roles, model, data, command)
+    if roles is None and table.positive is not None:
+        capsule.options["positive"] = level_text(table.positive)
+    return capsule
 
 
 def capsule_from(
@@ -53,8 +58,8 @@ def capsule_from(
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
     options |= {
-        "locate": plan.locate, "alpha": plan.alpha, "statistic": _name_of(plan.statistic),
-        "density": _name_of(plan.density), "folds": plan.folds, "adjust": plan.adjust,
+        "locate": plan.locate, "alpha": plan.alpha, "statistic": described(plan.statistic),
+        "density": described(plan.density), "folds": plan.folds, "adjust": plan.adjust,
         "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
         "certify": dict(plan.certify), "threshold": plan.threshold, "power": plan.power,
         "calibrate": plan.calibrate,
@@ -66,13 +71,6 @@ def capsule_from(
         packages, drawn.seed, drawn.n, drawn.steps, model, data, fingerprint, options,
         command,
     )  # fmt: skip
-
-
-def _name_of(value: Any) -> Any:
-    """A name as it is, an object by its own."""
-    if isinstance(value, (list, tuple)):
-        return [_name_of(one) for one in value]
-    return value if isinstance(value, str) else str(getattr(value, "name", type(value).__name__))
 
 
 def now() -> str:

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from fairaudit.errors import InputError, clipped
 from fairaudit.text_columns import numbers_in, reject_non_text, reject_odd_text
 
-__all__ = ["Column", "Kind", "columns_from", "level_text", "parse_kind", "split_kinds"]
+__all__ = [
+    "Column",
+    "Kind",
+    "beyond_whole",
+    "columns_from",
+    "level_text",
+    "named_values",
+    "parse_kind",
+    "split_kinds",
+]
 
 MAX_OUTCOME_CLASSES = 20
 _LARGEST = 1e150  # numbers, and differences of numbers, whose squares are still numbers
@@ -136,7 +145,7 @@ def columns_from(
     rows
         Numbers of the rows in the caller's own table, for messages; default: 0, 1, …
     """
-    named = _named_values(data, argument)
+    named = named_values(data, argument)
     if not named:
         raise InputError(f"The {argument!r} argument has no columns. Pass at least one.")
     names = [name for name, _ in named]
@@ -154,7 +163,7 @@ def columns_from(
     )
 
 
-def _named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
+def named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
     if isinstance(data, Column):
         return [(data.name, data)]
     if isinstance(data, (tuple, list)) and data and all(isinstance(c, Column) for c in data):
@@ -302,15 +311,20 @@ def _number_levels(
     if seen == "integer" and largest >= _LARGEST_WHOLE:
         codes, levels = pd.factorize(values, sort=True)
         if not (kind and kind.is_categorical) and len(np.unique(numeric)) < len(levels):
-            raise InputError(
-                f"Column {name!r} holds whole numbers beyond 2^53 that cannot be told apart as "
-                f"numbers. Subtract a constant, or declare {name}:categorical."
-            )
+            raise InputError(beyond_whole(name))
         return codes, levels
     codes, levels = pd.factorize(numeric, sort=True)
     if values.dtype.kind in "biu":
         return codes, levels.astype(values.dtype)
     return codes, levels.astype(bool) if seen == "boolean" else levels
+
+
+def beyond_whole(name: str) -> str:
+    """What is said about whole numbers that become equal as floating-point numbers."""
+    return (
+        f"Column {name!r} holds whole numbers beyond 2^53 that cannot be told apart as numbers. "
+        f"Subtract a constant, or declare {name}:categorical."
+    )
 
 
 def _infer_kind(numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool) -> Kind:

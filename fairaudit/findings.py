@@ -275,7 +275,11 @@ def size_of(table: AuditTable) -> float | None:
     if by_cells is not None and np.isfinite(by_cells[0]):
         return by_cells[0]
     try:
-        return float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
+        return float(
+            fa.metrics.kpc(
+                table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
+            )
+        )
     except InputError:
         return None
 

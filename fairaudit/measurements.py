@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,7 +100,7 @@ def _value(
     """A measure, or why it does not fit."""
     names = tuple(column.name for column in attributes)
     try:
-        value = float(function(columns, attributes, outcome, **options))
+        value = float(function(columns, sensitive=attributes, y_true=outcome, **options))
         return MeasuredValue(key, name, value, names)
     except InputError as reason:
         return MeasuredValue(key, name, None, names, str(reason))
@@ -117,7 +117,9 @@ def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
         return []
     columns, outcome = table.prediction.columns, table.require_outcome()
     try:
-        value = float(fa.metrics.kpc(columns, table.attributes, outcome, backend="r"))
+        value = float(
+            fa.metrics.kpc(columns, sensitive=table.attributes, y_true=outcome, backend="r")
+        )
     except (InputError, MissingDependencyError):
         return []
     note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
@@ -146,7 +148,7 @@ def _with_errors(
 
     try:
         errors = fa.metrics.group_errors(
-            table.prediction.columns, groups, table.outcome, weights=table.weights
+            table.prediction.columns, sensitive=groups, y_true=table.outcome, weights=table.weights
         )
     except InputError as reason:
         return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
@@ -164,47 +166,60 @@ def _with_rates(
     notes: tuple[str, ...],
 ) -> Measurements:
     """Add what is measured on labels: DEO, equalized odds, and the rates of the cells."""
-    import fairaudit as fa
+    from fairaudit.metrics._deo import _deo
+    from fairaudit.metrics._odds import _difference, _ratio
+    from fairaudit.metrics._rates import _group_rates
 
-    columns, outcome = table.prediction.columns, table.require_outcome()
+    some = replace(table, attributes=tuple(groups))
     cut = default_threshold(table) if threshold is None else threshold
     names = tuple(column.name for column in groups)
     label_note = f"labels: scores at or above {cut:g}" if cut is not None else ""
-    options: dict[str, Any] = {"threshold": cut, "weights": table.weights}
     try:
-        rates = fa.metrics.group_rates(columns, groups, outcome, **options)
+        rates = _group_rates(some, threshold=cut)
     except InputError as reason:
         if threshold is not None:  # the caller asked for it
             raise
         why = (
             "the scores do not lie in [0, 1]. Pass --threshold to turn them into labels."
-            if cut is None and table.prediction.form == "scores"
+            if cut is None and table.prediction.form == "scores" and table.positive is not None
             else reason
         )
         note = f"No DEO, equalized odds or rates by group: {why}"
         return Measurements(tuple(values), None, (*notes, note))
-    for key, name, function in (
-        ("deo", "DEO", fa.metrics.deo),
-        (
-            "equalized_odds_difference",
-            "equalized-odds difference",
-            fa.metrics.equalized_odds_difference,
-        ),
-        ("equalized_odds_ratio", "equalized-odds ratio", fa.metrics.equalized_odds_ratio),
-    ):
-        value = float(function(columns, groups, outcome, **options))
+    of_table: tuple[tuple[str, str, Callable[..., Measure]], ...] = (
+        ("deo", "DEO", _deo),
+        ("equalized_odds_difference", "equalized-odds difference", _difference),
+        ("equalized_odds_ratio", "equalized-odds ratio", _ratio),
+    )
+    for key, name, function in of_table:
+        value = float(function(some, threshold=cut))
         values.append(MeasuredValue(key, name, value, names, label_note))
     cells = _rate_cells(rates, table, groups, label_note)
-    return Measurements(tuple(values), cells, (*notes, *_about_rates(rates)))
+    notes = (*notes, *_about_classes(table), *_about_rates(rates))
+    return Measurements(tuple(values), cells, notes)
 
 
 def default_threshold(table: AuditTable) -> float | None:
-    """0.5 for scores that can be probabilities; None for labels and for other scores."""
-    if table.prediction.form == "labels":
+    """0.5 for scores that can be probabilities; None for labels and for other scores.
+
+    None too for a probability of each of more than two classes, of which the largest decides.
+    """
+    if table.prediction.form == "labels" or len(table.prediction.columns) > 2:
         return None
     numbers = [column.numeric for column in table.prediction.columns]
     inside = all(x is not None and x.min() >= 0 and x.max() <= 1 for x in numbers)
     return DEFAULT_THRESHOLD if inside else None
+
+
+def _about_classes(table: AuditTable) -> tuple[str, ...]:
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical or len(outcome.levels) <= 2:
+        return ()
+    return (
+        f"Rates, gaps, DEO and equalized odds compare {level_text(table.positive)} with the other "
+        f"{len(outcome.levels) - 1} classes of {outcome.name!r}; the tests and KPC use all "
+        "classes.",
+    )
 
 
 def _about_rates(rates: GroupRates) -> tuple[str, ...]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import Kind
+from fairaudit.columns import Column, Kind, named_values
 from fairaudit.errors import InputError
+from fairaudit.kernels import Index
 from fairaudit.result import Excluded
 from fairaudit.text_columns import MANY_NUMBERS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING_LEVEL", "without_missing"]
+__all__ = ["MISSING_LEVEL", "Complete", "complete_roles", "missing_values", "without_missing"]
 
 MISSING_LEVEL = "(missing)"
 #: What people write into a column of numbers where they have none; pandas knows NA, null and such.
@@ -55,22 +57,82 @@ def without_missing(
             frame[name] = _with_missing_level(frame[name])
         else:
             declare = name in sensitive and policy != "error"
-            raise InputError(_message(name, missing, declare))
+            row = missing.index[int(np.flatnonzero(missing)[0])]
+            count = int(missing.sum())
+            raise InputError(missing_values(name, count, row=row, declare=declare))
     if frame.empty:
-        raise InputError("No row is left after dropping missing values. Leave out --missing drop.")
+        raise InputError("No row is left after dropping missing values. Do not drop them.")
     return frame, counts, excluded
 
 
-def _message(name: str, missing: pd.Series, declare: bool) -> str:
-    count = int(missing.sum())
-    row = missing.index[int(np.flatnonzero(missing)[0])]
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """The columns of all roles without missing values, and what was done to get there.
+
+    `columns` maps each role to its columns; `rows` are the rows that are left.
+    """
+
+    columns: dict[str, Any]
+    kinds: dict[str, str]
+    rows: Index
+    excluded: list[Excluded]
+    missing: dict[str, int]
+
+
+def complete_roles(
+    given: Mapping[str, Any], kinds: Mapping[str, str] | None, policy: str
+) -> Complete | None:
+    """The policy of `without_missing` for columns that were passed one by one.
+
+    `given` maps roles to what the caller passed: ``"sensitive"``, ``"y_true"`` and others. None
+    where the columns do not fit together, which the table will say.
+    """
+    import pandas as pd
+
+    found = {role: named_values(data, role) for role, data in given.items() if data is not None}
+    every = [values for columns in found.values() for _, values in columns]
+    if any(isinstance(values, Column) or values.ndim != 1 for values in every):
+        return None
+    if len({len(values) for values in every}) > 1 or not len(every[0]):
+        return None
+    if len(found["y_true"]) > 1:
+        return None
+    keys: dict[str, dict[str, str]] = {}  # role → name → key; a column may have two roles
+    frame: dict[str, Any] = {}
+    for role, columns in found.items():
+        keys[role] = {}
+        for name, values in columns:
+            key = name if name not in frame else f"{name} ({role})"
+            keys[role][name], frame[key] = key, values
+    ((_, outcome),) = keys["y_true"].items()
+    chosen = dict(kinds or {})
+    others = [
+        key
+        for role, names in keys.items()
+        if role not in ("sensitive", "y_true")
+        for key in names.values()
+    ]
+    sensitive = list(keys["sensitive"].values())
+    kept, missing, excluded = without_missing(
+        pd.DataFrame(frame), sensitive, outcome, chosen, policy, others
+    )
+    known = {
+        role: {name: kept[key].to_numpy() for name, key in names.items()}
+        for role, names in keys.items()
+    }
+    return Complete(known, chosen, kept.index.to_numpy(), excluded, missing)
+
+
+def missing_values(name: str, count: int, *, row: Any = None, declare: bool = False) -> str:
+    """What is said about missing values that the policy does not take."""
     way_out = (
-        f"Pass --missing drop, or declare it {name}:categorical"
+        f"Set 'missing' to drop, or declare it {name}:categorical"
         if declare
-        else "Pass --missing drop to leave these rows out"
+        else "Set 'missing' to drop to leave these rows out"
     )
     values = "value" if count == 1 else "values"
-    return f"Column {name!r} has {count} missing {values}, the first in row {row}. {way_out}."
+    first = "" if row is None else f", the first in row {row}"
+    return f"Column {name!r} has {count} missing {values}{first}. {way_out}."
 
 
 def _unmarked(values: pd.Series, fewest: int) -> pd.Series:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.cautions import cautions
 from fairaudit.columns import columns_from, level_text, split_kinds
 from fairaudit.errors import InputError, clipped, some_names
 from fairaudit.missing import without_missing
@@ -25,6 +26,7 @@ __all__ = [
     "MISSING",
     "Prepared",
     "Roles",
+    "as_asked",
     "as_labels",
     "column_facts",
     "needed_columns",
@@ -62,7 +64,12 @@ class Roles:
     on : str
         ``"scores"`` or ``"labels"``.
     threshold : float or None
-        Scores at or above it count as the larger class.
+        Scores at or above it count as the positive class.
+    positive : str or None
+        The level of the outcome that counts as positive, and that the positive class of a model
+        (the second of two) and scores mean where their names do not tell. None: the larger of two.
+    classes : mapping
+        Class of the model, or prediction column or label → level of the outcome.
     """
 
     sensitive: tuple[str, ...]
@@ -74,8 +81,13 @@ class Roles:
     missing: str = "auto"
     on: str = "scores"
     threshold: float | None = None
+    positive: Any = None
+    classes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        plain = {str(name): _plain(level) for name, level in self.classes.items()}
+        object.__setattr__(self, "classes", plain)
+        object.__setattr__(self, "positive", _plain(self.positive))
         for name, value, known in (
             ("missing", self.missing, MISSING),
             ("on", self.on, ("scores", "labels")),
@@ -86,6 +98,11 @@ class Roles:
                 )
 
 
+def _plain(level: Any) -> Any:
+    """A level as records can hold it."""
+    return level.item() if isinstance(level, np.generic) else level
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A table ready to be audited, and what was done to get there."""
@@ -94,6 +111,7 @@ class Prepared:
     features: tuple[str, ...]
     excluded: tuple[Excluded, ...]
     missing: Mapping[str, int]
+    notes: tuple[str, ...] = ()
 
 
 def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = None) -> Prepared:
@@ -116,21 +134,33 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     )
     excluded += dropped
     features: list[str] = []
+    named = None
     if predictor is not None:
         features = predictor.columns(columns, outcome=outcome, sensitive=sensitive, other=others)
         on = "scores" if roles.threshold is not None else roles.on  # cut below, in as_labels
-        predicted = predictor.predict(frame[features], on=on)
+        predicted, named = predictor.answers(frame[features], on=on)
     else:
         predicted = frame[predictions]
     table = AuditTable.of(
         predicted, frame[sensitive], frame[[outcome]],
         weights=None if roles.weights is None else frame[roles.weights],
         ids=None if roles.ids is None else frame[roles.ids],
-        kinds=kinds, rows=frame.index.to_numpy(),
+        kinds=kinds, rows=frame.index.to_numpy(), positive=roles.positive, classes=roles.classes,
+        model_classes=named,
     )  # fmt: skip
+    table, notes = as_asked(table, roles, features, predictor)
+    return Prepared(table, tuple(features), tuple(excluded), missing, notes)
+
+
+def as_asked(
+    table: AuditTable, roles: Roles, features: Sequence[str], predictor: Predictor | None
+) -> tuple[AuditTable, tuple[str, ...]]:
+    """The table with scores that say of what, or labels, as asked for; and what to warn of."""
+    table.require_named_scores()
+    notes = cautions(table, features, predictor)
     if roles.on == "labels":
         table = as_labels(table, roles.threshold)
-    return Prepared(table, tuple(features), tuple(excluded), missing)
+    return table, notes
 
 
 def needed_columns(
@@ -179,17 +209,22 @@ def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
                 "Scores become labels with a threshold and an outcome of two classes. "
                 "Pass --threshold, or predict labels."
             )
-        label = (np.asarray(columns[0].numeric) >= cut).astype(np.intp)
-        levels = outcome.levels
+        table.require_named_scores()
+        said = np.asarray(columns[0].numeric) >= cut
+        rest = [level for level in outcome.levels.tolist() if level != table.positive]
+        names = [rest[0], table.positive]
+        label = said.astype(np.intp)
     else:
         label = np.column_stack([np.asarray(c.numeric) for c in columns]).argmax(axis=1)
-        levels = outcome.levels
-        if len(levels) != len(columns):
+        names = list(table.prediction.classes)
+        if not names:
             raise InputError(
-                f"{len(columns)} prediction columns do not fit {len(levels)} outcome classes. "
-                "Pass one per class, in the order of the sorted classes."
+                f"{len(columns)} prediction columns do not fit {len(outcome.levels)} outcome "
+                "classes by their names. Name them as the classes, or pass 'classes'."
             )
-    (column,) = columns_from({"label": levels[label]}, argument="predictions", outcome=True)
+    kind = object if any(isinstance(name, str) for name in names) else None
+    values = np.array(names, dtype=kind)[label]
+    (column,) = columns_from({"label": values}, argument="predictions", outcome=True)
     return replace(table, prediction=Prediction("labels", (column,)))
 
 

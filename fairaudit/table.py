@@ -3,60 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.columns import (
-    MAX_OUTCOME_CLASSES,
-    Column,
-    columns_from,
-    level_text,
-    split_kinds,
-)
+from fairaudit.columns import Column, columns_from, level_text, split_kinds
 from fairaudit.errors import InputError, clipped, some_names
+from fairaudit.prediction import (
+    Prediction,
+    larger_class,
+    positive_level,
+    read_prediction,
+    unnamed_scores,
+)
 
 __all__ = ["AuditTable", "Prediction", "unknown_column"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
-    """What the model said: labels, scores, or a probability vector.
-
-    Attributes
-    ----------
-    form : str
-        ``"labels"``, ``"scores"`` or ``"probabilities"``.
-    columns : tuple of Column
-        One column, or one per class for probabilities and one per output for vector scores.
-    """
-
-    form: str
-    columns: tuple[Column, ...]
-
-    def matrix(self, how: str = "standard") -> NDArray[np.float64]:
-        """The prediction as n × d numbers.
-
-        Under ``"standard"`` labels become unit vectors, so that two labels are one unit apart;
-        everything else stays as it is.
-        """
-        from fairaudit.attributes import encode
-
-        labels = self.form == "labels" and self.columns[0].kind.is_categorical
-        return encode(self.columns, "standard" if labels and how == "standard" else "raw")
-
-    @property
-    def constant(self) -> bool:
-        return all(len(column.levels) == 1 for column in self.columns)
-
-    def describe(self) -> str:
-        if self.form == "labels":
-            return f"labels ({self.columns[0].describe()})"
-        if len(self.columns) == 1:
-            return f"scores ({self.columns[0].describe()})"
-        return f"{self.form} ({len(self.columns)} columns)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +27,8 @@ class AuditTable:
     """Prediction, outcome, sensitive attributes, and optional weights and ids, all checked.
 
     Build one with `AuditTable.of` (arrays or columns) or `AuditTable.from_frame` (one table and
-    column names). Nothing downstream checks input again.
+    column names). Nothing downstream checks input again. `positive` is the level of the outcome
+    that rates count as positive; None where it has more than two and none was named.
     """
 
     prediction: Prediction
@@ -72,6 +36,7 @@ class AuditTable:
     attributes: tuple[Column, ...]
     weights: NDArray[np.float64] | None = field(default=None, repr=False)
     ids: Column | None = field(default=None, repr=False)
+    positive: Any = None
 
     def __len__(self) -> int:
         return len(self.attributes[0])
@@ -86,10 +51,16 @@ class AuditTable:
         weights: Any = None,
         ids: Any = None,
         kinds: Mapping[str, str] | None = None,
+        positive: Any = None,
+        classes: Mapping[Any, Any] | None = None,
+        model_classes: Sequence[Any] | None = None,
         rows: NDArray[np.intp] | None = None,
     ) -> AuditTable:
         """Build from arrays, series, frames (pandas, polars, Arrow) or mappings of columns.
 
+        `positive` is the level of the outcome that counts as positive, and that scores without a
+        class name speak of; `classes` maps names of classes or of prediction columns to levels;
+        `model_classes` are the classes of the model that made the prediction, in its own order.
         `rows` are the numbers that messages give to the rows (default: 0, 1, …).
 
         Examples
@@ -127,12 +98,17 @@ class AuditTable:
                     "There is nothing to compare: leave it out or pass rows that differ."
                 )
         _check_known_kinds(kinds, [*predicted, *([outcome] if outcome else []), *attributes])
+        if outcome is not None and positive is not None:
+            positive = positive_level(positive, outcome, predicted)
+        prediction = read_prediction(
+            predicted, outcome, rows, positive=positive, classes=classes, model=model_classes
+        )
+        if outcome is not None and positive is None and outcome.kind.is_categorical:
+            labels = prediction.columns if prediction.form == "labels" else ()
+            same = [one for one in labels if (one.numeric is None) == (outcome.numeric is None)]
+            positive = larger_class(outcome, *same)
         return cls(
-            _prediction(predicted, outcome, rows),
-            outcome,
-            attributes,
-            _weights(weights, n),
-            id_column,
+            prediction, outcome, attributes, _weights(weights, n), id_column, positive=positive
         )
 
     @classmethod
@@ -146,6 +122,8 @@ class AuditTable:
         weights: str | None = None,
         ids: str | None = None,
         kinds: Mapping[str, str] | None = None,
+        positive: Any = None,
+        classes: Mapping[Any, Any] | None = None,
     ) -> AuditTable:
         """Build from one table and the names of its columns.
 
@@ -186,6 +164,8 @@ class AuditTable:
             weights=None if weights is None else pick([weights]),
             ids=None if ids is None else pick([ids]),
             kinds=chosen,
+            positive=positive,
+            classes=classes,
         )
 
     def describe(self) -> str:
@@ -200,17 +180,27 @@ class AuditTable:
         """The table at these rows."""
         columns = tuple(column.take(rows) for column in self.prediction.columns)
         return AuditTable(
-            Prediction(self.prediction.form, columns),
+            replace(self.prediction, columns=columns),
             None if self.outcome is None else self.outcome.take(rows),
             tuple(column.take(rows) for column in self.attributes),
             None if self.weights is None else self.weights[rows],
             None if self.ids is None else self.ids.take(rows),
+            positive=self.positive,
         )
 
     def require_outcome(self) -> Column:
         if self.outcome is None:
             raise InputError("The 'y_true' argument is missing. Pass the true outcome.")
         return self.outcome
+
+    def require_named_scores(self) -> None:
+        """Refuse scores of two classes that do not say of which they speak."""
+        outcome, prediction = self.require_outcome(), self.prediction
+        two = outcome.kind.is_categorical and len(outcome.levels) == 2
+        if not two or prediction.form == "labels" or prediction.classes:
+            return
+        name = prediction.columns[-1].name
+        raise unnamed_scores(name, outcome.name, outcome.levels.tolist())
 
     def require_varying_prediction(self) -> None:
         if self.prediction.constant:
@@ -283,57 +273,6 @@ def _ids(ids: Any) -> Column | None:
             "neighbours become equal. Store them as text or as whole numbers without gaps."
         )
     return column
-
-
-def _prediction(
-    columns: tuple[Column, ...], outcome: Column | None, rows: NDArray[np.intp] | None
-) -> Prediction:
-    if len(columns) == 1:
-        column = columns[0]
-        if column.numeric is None:
-            _reject_text_scores(column, outcome)
-            return Prediction("labels", columns)
-        labels = (
-            outcome is not None
-            and outcome.kind.is_categorical
-            and (
-                np.isin(column.levels, outcome.levels).all()
-                if outcome.numeric is not None
-                else False
-            )
-        )
-        return Prediction("labels" if labels else "scores", columns)
-    for column in columns:
-        if column.numeric is None:
-            raise InputError(
-                f"Prediction column {column.name!r} holds text. Several prediction columns must "
-                "be numbers (class probabilities); pass a single column of labels otherwise."
-            )
-    matrix = np.column_stack([np.asarray(column.numeric) for column in columns])
-    off = np.abs(matrix.sum(axis=1) - 1.0)
-    proper = bool((off <= 1e-6).all() and matrix.min() >= 0.0)
-    wrong = off > 0.01 * len(columns)  # more than two decimals explain
-    if wrong.any() and (off <= 1e-6).mean() > 0.5:
-        k = int(np.flatnonzero(wrong)[0])
-        raise InputError(
-            f"The prediction columns {some_names([c.name for c in columns])} sum to 1 in most rows "
-            f"and to {matrix[k].sum():g} in row {k if rows is None else rows[k]}. Correct "
-            f"the {int(wrong.sum())} row(s) that do not, or pass other columns."
-        )
-    return Prediction("probabilities" if proper else "scores", columns)
-
-
-def _reject_text_scores(column: Column, outcome: Column | None) -> None:
-    """Scores that came as text would pass for labels without any order, and hide a violation."""
-    count = len(column.levels)
-    if count <= MAX_OUTCOME_CLASSES or (
-        outcome is not None and outcome.numeric is None and count <= len(outcome.levels)
-    ):
-        return
-    raise InputError(
-        f"The prediction {column.name!r} is text with {count} different values "
-        f"({column.levels[0]!r}, …). Turn scores into numbers, or pass labels."
-    )
 
 
 def _weights(weights: Any, n: int) -> NDArray[np.float64] | None:

@@ -41,7 +41,7 @@ def test_a_violation_is_found_and_placed():
     ]  # fmt: skip
     assert by_name["sex"].significant and not by_name["race"].significant
     assert by_name["y_true = 1"].rows == int(y.sum())
-    assert result.joint.kpc == pytest.approx(float(fa.metrics.kpc(u, frame, y)))
+    assert result.joint.kpc == pytest.approx(float(fa.metrics.kpc(u, sensitive=frame, y_true=y)))
 
 
 def test_numbers_are_those_of_the_single_tests():
@@ -49,9 +49,13 @@ def test_numbers_are_those_of_the_single_tests():
     u, y, frame = people(effect=0.3)
     result = fa.audit(predictions=u, outcome=y, sensitive=frame, permutations=QUICK)
     for finding in result.findings[:4]:
-        alone = fa.equalized_odds_test(u, y, frame[list(finding.attributes)], permutations=QUICK)
+        alone = fa.equalized_odds_test(
+            u, y_true=y, sensitive=frame[list(finding.attributes)], permutations=QUICK
+        )
         assert (finding.value, finding.p_value) == (alone.statistic, alone.p_value)
-    assert result.null == tuple(fa.equalized_odds_test(u, y, frame, permutations=QUICK).null)
+    assert result.null == tuple(
+        fa.equalized_odds_test(u, y_true=y, sensitive=frame, permutations=QUICK).null
+    )
 
 
 def test_outcome_classes_use_their_own_rows_only():
@@ -246,7 +250,9 @@ def test_model_and_columns_of_x():
     result = fa.audit(model, X, y, sensitive=["race", "sex"], permutations=QUICK)
     assert result.table.features == ("u", "sex")
     score = model.predict_proba(X[["u", "sex"]])[:, 1]
-    alone = fa.equalized_odds_test(score, y, X[["race", "sex"]], permutations=QUICK)
+    alone = fa.equalized_odds_test(
+        score, y_true=y, sensitive=X[["race", "sex"]], permutations=QUICK
+    )
     assert result.p_value == alone.p_value
     labels = fa.audit(model, X, y, sensitive="race,sex", permutations=QUICK, on="labels")
     assert labels.table.prediction.startswith("labels")

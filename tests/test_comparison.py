@@ -48,12 +48,12 @@ def test_values_are_those_of_the_metrics():
     result = fa.compare(scorer(), scorer(0.5), frame, sensitive="sex,race", outcome="y")
     found = {one.key: one for one in result.differences}
     for model, name in ((scorer(), "baseline"), (scorer(0.5), "candidate")):
-        given = (model(frame), frame[["sex", "race"]], frame["y"])
-        eod = fa.metrics.equalized_odds_difference(*given, threshold=0.5)
+        given = {"sensitive": frame[["sex", "race"]], "y_true": frame["y"], "threshold": 0.5}
+        eod = fa.metrics.equalized_odds_difference(model(frame), **given)
         assert getattr(found["equalized_odds_difference"], name) == pytest.approx(eod.value)
         assert getattr(found["tpr_gap"], name) == pytest.approx(eod.tpr)
         assert getattr(found["fpr_gap"], name) == pytest.approx(eod.fpr)
-        deo = fa.metrics.deo(*given, threshold=0.5).value
+        deo = fa.metrics.deo(model(frame), **given).value
         assert getattr(found["deo"], name) == pytest.approx(deo)
         wrong = np.mean((model(frame) >= 0.5) != frame["y"])
         assert getattr(found["loss"], name) == pytest.approx(wrong)
@@ -152,7 +152,7 @@ def test_a_continuous_outcome():
     assert result.measure == "mean_error_difference"
     assert result.margin == pytest.approx(0.05 * np.std(frame["y"]))
     assert str(result.verdict) == "less fair"
-    errors = fa.metrics.group_errors(new(frame), frame["sex"], frame["y"])
+    errors = fa.metrics.group_errors(new(frame), sensitive=frame["sex"], y_true=frame["y"])
     assert result.differences[0].candidate == pytest.approx(errors.value)
     assert result.differences[0].low < 0.4 < result.differences[0].high
 

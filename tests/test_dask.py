@@ -242,11 +242,13 @@ def test_joblib_through_dask(client):
     import joblib
 
     frame = frame_of(1_000)
-    data = (frame["score"], frame["y"], frame[["race", "sex", "age"]])
-    alone = fa.equalized_odds_test(*data, permutations=fa.Permutations(n=39, batch=10))
+    given = {"y_true": frame["y"], "sensitive": frame[["race", "sex", "age"]]}
+    alone = fa.equalized_odds_test(
+        frame["score"], **given, permutations=fa.Permutations(n=39, batch=10)
+    )
     with joblib.parallel_config("dask"):
         spread = fa.equalized_odds_test(
-            *data, permutations=fa.Permutations(n=39, batch=10, n_jobs=2)
+            frame["score"], **given, permutations=fa.Permutations(n=39, batch=10, n_jobs=2)
         )
     assert spread.p_value == alone.p_value
     assert spread.null.tolist() == alone.null.tolist()

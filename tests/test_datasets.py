@@ -57,7 +57,7 @@ def test_kpc_shows_the_violation_jointly_and_not_singly(audited):
     _, test, score = audited
 
     def kpc(names):
-        return float(fa.metrics.kpc(score, test[names], test["repaid"]))
+        return float(fa.metrics.kpc(score, sensitive=test[names], y_true=test["repaid"]))
 
     assert kpc(SENSITIVE) > 0.05
     assert all(abs(kpc([name])) < 0.02 for name in SENSITIVE)
@@ -71,7 +71,9 @@ def test_violation_in_the_population(audited):
 
     def gap(groups):
         return float(
-            fa.metrics.equalized_odds_difference(score, groups, people["repaid"], threshold=0.5)
+            fa.metrics.equalized_odds_difference(
+                score, sensitive=groups, y_true=people["repaid"], threshold=0.5
+            )
         )
 
     assert gap({"sex": people["sex"], "older": older}) > 0.3

@@ -41,7 +41,9 @@ def test_deo_equals_the_formula(rows):
     if len(set(race)) < 2 or len(set(sex)) < 2:
         return
     value, empty = deo_written_out(prediction, attributes, outcome)
-    result = metrics.deo(list(prediction), {"race": race, "sex": sex}, list(outcome))
+    result = metrics.deo(
+        list(prediction), sensitive={"race": race, "sex": sex}, y_true=list(outcome)
+    )
     assert float(result) == pytest.approx(value)
     assert set(result.empty) == empty
     assert sum(cell.gap for cell in result.cells) == pytest.approx(value)
@@ -49,25 +51,25 @@ def test_deo_equals_the_formula(rows):
 
 def test_a_prediction_that_ignores_the_attributes_has_deo_zero():
     frame = pd.DataFrame(itertools.product("ab", "fm", [0, 1], [0, 1]), columns=list("rsyp"))
-    result = metrics.deo(frame["p"], frame[["r", "s"]], frame["y"])
+    result = metrics.deo(frame["p"], sensitive=frame[["r", "s"]], y_true=frame["y"])
     assert result.value == 0.0 and result.empty == ()
 
 
 def test_a_prediction_that_is_the_attribute():
     """Both classes split evenly over two cells: four terms of |1 − ½| or |0 − ½|."""
     sex = np.array([0, 1, 0, 1])
-    assert float(metrics.deo(sex, {"sex": sex}, [0, 0, 1, 1])) == 2.0
+    assert float(metrics.deo(sex, sensitive={"sex": sex}, y_true=[0, 0, 1, 1])) == 2.0
 
 
 def test_an_outcome_of_one_class_has_the_other_ones_cells_empty():
-    result = metrics.deo([0, 1, 1, 1], {"sex": list("ffmm")}, [0, 0, 0, 0])
+    result = metrics.deo([0, 1, 1, 1], sensitive={"sex": list("ffmm")}, y_true=[0, 0, 0, 0])
     assert result.value == pytest.approx(0.25 + 0.25)
     assert result.empty == ((("f",), "1"), (("m",), "1"))
 
 
 def test_frame_has_every_cell():
     frame = pd.DataFrame({"race": ["a", "a", "b"], "sex": ["f", "m", "f"]})
-    table = metrics.deo([1, 0, 1], frame, [1, 1, 0]).to_frame()
+    table = metrics.deo([1, 0, 1], sensitive=frame, y_true=[1, 1, 0]).to_frame()
     assert len(table) == 8
     assert (table["n"] == 0).sum() == 5 == table["rate"].isna().sum()
     assert table["gap"].sum() == pytest.approx(1.0)
@@ -76,13 +78,15 @@ def test_frame_has_every_cell():
 def test_scores_with_a_threshold_are_their_labels():
     rng = np.random.default_rng(0)
     scores, sex, y = rng.random(100), rng.choice(["f", "m"], 100), rng.integers(0, 2, 100)
-    by_score = metrics.deo(scores, {"sex": sex}, y, threshold=0.4)
-    by_label = metrics.deo((scores >= 0.4).astype(int), {"sex": sex}, y)
+    by_score = metrics.deo(scores, sensitive={"sex": sex}, y_true=y, threshold=0.4)
+    by_label = metrics.deo((scores >= 0.4).astype(int), sensitive={"sex": sex}, y_true=y)
     assert by_score == by_label
 
 
 def test_weights_are_not_row_counts():
-    weighted = metrics.deo([1, 0, 1, 0], {"sex": list("ffmm")}, [1, 1, 1, 1], weights=[3, 1, 1, 1])
+    weighted = metrics.deo(
+        [1, 0, 1, 0], sensitive={"sex": list("ffmm")}, y_true=[1, 1, 1, 1], weights=[3, 1, 1, 1]
+    )
     assert weighted.value == pytest.approx(abs(3 / 4 - 4 / 6) + abs(1 / 2 - 4 / 6))
     assert all(cell.n == 2 for cell in weighted.cells)
     assert math.isfinite(weighted.value)

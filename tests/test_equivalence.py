@@ -81,14 +81,16 @@ def test_related_errors_are_added_up():
 def test_the_estimates_are_those_of_the_metrics():
     label, frame, y = labels()
     limits = dict.fromkeys(["deo", "equalized_odds_difference", "kpc"], 0.1)
-    found = {one.measure: one for one in fa.certify(label, frame, y, limits)}
+    found = {
+        one.measure: one for one in fa.certify(label, sensitive=frame, y_true=y, limits=limits)
+    }
     for name, one in found.items():
         measured = getattr(fa.metrics, name)(label, frame, y)
         assert one.value == pytest.approx(float(measured))
         assert one.upper > max(one.value, 0)
-    rates = fa.metrics.group_rates(label, frame, y)
+    rates = fa.metrics.group_rates(label, sensitive=frame, y_true=y)
     tpr = [cell.tpr.value for cell in rates.cells]
-    (one,) = fa.certify(label, frame, y, {"tpr_gap": 0.1})
+    (one,) = fa.certify(label, sensitive=frame, y_true=y, limits={"tpr_gap": 0.1})
     assert one.value == pytest.approx(max(tpr) - min(tpr))
 
 
@@ -136,11 +138,15 @@ def test_critical_values():
     label, frame, y = labels(groups=2)
     # the two gaps of one rate are the same but for their sign; the rates are independent
     sidak = norm.ppf((1 + 0.95**0.5) / 2)
-    assert fa.gap_intervals(label, frame, y).critical == pytest.approx(sidak, abs=0.03)
+    assert fa.gap_intervals(label, sensitive=frame, y_true=y).critical == pytest.approx(
+        sidak, abs=0.03
+    )
     label, frame, y = labels(groups=8)
-    many = fa.gap_intervals(label, frame, y).critical
+    many = fa.gap_intervals(label, sensitive=frame, y_true=y).critical
     assert norm.ppf(1 - 0.05 / 16) < many <= norm.ppf(1 - 0.05 / 32) + 0.02
-    again = fa.gap_intervals(label, frame, y, ids=np.arange(len(y)) // 2)  # in several groups
+    again = fa.gap_intervals(
+        label, sensitive=frame, y_true=y, ids=np.arange(len(y)) // 2
+    )  # in several groups
     assert again.critical == pytest.approx(norm.ppf(1 - 0.05 / 32))
 
 
@@ -237,7 +243,7 @@ def test_a_group_without_rows_of_an_outcome_cannot_be_certified():
     label, frame, y = labels(groups=2)
     y = np.where((frame["z"] == "0") & (np.arange(len(y)) % 50 > 0), 0, y)
     y[frame["z"] == "0"] = 0
-    tpr, fpr = fa.certify(label, frame, y, {"tpr_gap": 0.9, "fpr_gap": 0.9})
+    tpr, fpr = fa.certify(label, sensitive=frame, y_true=y, limits={"tpr_gap": 0.9, "fpr_gap": 0.9})
     assert not tpr.holds and tpr.upper is None and "no row that TPR" in tpr.note
     assert fpr.holds
 

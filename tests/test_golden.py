@@ -21,12 +21,14 @@ def computed(row):
     if row.statistic == "median_distance":
         return median_distance(u)
     if row.statistic == "KPCRKHS":
-        return float(fa.metrics.kpc_rkhs(u, a, y, encode="raw"))
+        return float(fa.metrics.kpc_rkhs(u, sensitive=a, y_true=y, encode="raw"))
     if row.statistic == "codec":
-        return float(fa.metrics.codec(u, a, y, encode="raw"))
+        return float(fa.metrics.codec(u, sensitive=a, y_true=y, encode="raw"))
     given = y if row.statistic == "KPCgraph" else None
     kernel = KERNELS[row.kernel]
-    return float(fa.metrics.kpc(u, a, given, knn=int(row.knn), kernel=kernel, encode="raw"))
+    return float(
+        fa.metrics.kpc(u, sensitive=a, y_true=given, knn=int(row.knn), kernel=kernel, encode="raw")
+    )
 
 
 def test_every_golden_row_is_known():

@@ -20,7 +20,7 @@ def test_errors_equal_a_group_by():
     frame = two_attributes(0, 300)
     y = rng.normal(size=len(frame))
     prediction = y + rng.normal(size=len(y)) + (frame["a0"] == "u").to_numpy()
-    result = metrics.group_errors(prediction, frame, y)
+    result = metrics.group_errors(prediction, sensitive=frame, y_true=y)
     for cell in result.cells:
         errors = (prediction - y)[(frame.to_numpy() == cell.levels).all(axis=1)]
         assert cell.n == len(errors)
@@ -41,7 +41,7 @@ def test_the_interval_of_the_mean_error_covers():
     y = rng.normal(size=16)
     hits = 0
     for _ in range(1000):
-        cell = metrics.group_errors(y + 0.3 + rng.normal(size=16), sex, y).cells[0]
+        cell = metrics.group_errors(y + 0.3 + rng.normal(size=16), sensitive=sex, y_true=y).cells[0]
         hits += cell.low <= 0.3 <= cell.high
     assert abs(hits - 950) < 3.9 * math.sqrt(1000 * 0.95 * 0.05)
 
@@ -52,8 +52,8 @@ def test_errors_of_repeated_rows_and_of_weights_agree():
     y, prediction = rng.normal(size=(2, 120))
     weights = rng.integers(0, 4, 120)
     rows = np.repeat(np.arange(120), weights)
-    weighted = metrics.group_errors(prediction, frame, y, weights=weights)
-    repeated = metrics.group_errors(prediction[rows], frame.iloc[rows], y[rows])
+    weighted = metrics.group_errors(prediction, sensitive=frame, y_true=y, weights=weights)
+    repeated = metrics.group_errors(prediction[rows], sensitive=frame.iloc[rows], y_true=y[rows])
     for one, other in zip(weighted.cells, repeated.cells, strict=True):
         assert one.mean == pytest.approx(other.mean)
         assert one.quantiles == pytest.approx(other.quantiles)
@@ -61,7 +61,9 @@ def test_errors_of_repeated_rows_and_of_weights_agree():
 
 def test_cells_with_no_row_and_with_one_row():
     frame = pd.DataFrame({"race": ["a", "b", "b"], "sex": ["m", "f", "f"]})
-    empty, single, pair, last = metrics.group_errors([1.5, 2.0, 4.0], frame, [1, 2, 3]).cells
+    empty, single, pair, last = metrics.group_errors(
+        [1.5, 2.0, 4.0], sensitive=frame, y_true=[1, 2, 3]
+    ).cells
     for cell in (empty, last):
         assert cell.n == 0 and math.isnan(cell.mean) and np.isnan(cell.quantiles).all()
     assert single.mean == 0.5 and math.isnan(single.standard_error) and math.isnan(single.low)
@@ -72,17 +74,21 @@ def test_cells_with_no_row_and_with_one_row():
 def test_quantiles_survive_rounding_and_extreme_weights():
     sex = {"sex": ["f"] * 20 + ["m"] * 20}
     y, prediction = np.zeros(40), np.random.default_rng(0).permutation(40) / 40
-    plain = metrics.group_errors(prediction, sex, y)
-    tenths = metrics.group_errors(prediction, sex, y, weights=np.full(40, 0.1))
+    plain = metrics.group_errors(prediction, sensitive=sex, y_true=y)
+    tenths = metrics.group_errors(prediction, sensitive=sex, y_true=y, weights=np.full(40, 0.1))
     for one, other in zip(plain.cells, tenths.cells, strict=True):
         assert one.quantiles == other.quantiles
-    skewed = metrics.group_errors(prediction, sex, y, weights=[1e17] * 20 + [1.0] * 20)
+    skewed = metrics.group_errors(
+        prediction, sensitive=sex, y_true=y, weights=[1e17] * 20 + [1.0] * 20
+    )
     assert set(skewed.cells[1].quantiles) <= set(prediction[20:])
 
 
 def test_one_row_that_outweighs_all_others_has_no_standard_error():
     group = {"g": ["a", "b", "b"]}
-    result = metrics.group_errors([1.5, 2, 3], group, [1, 2, 4], weights=[0.1, 1, 1e-12])
+    result = metrics.group_errors(
+        [1.5, 2, 3], sensitive=group, y_true=[1, 2, 4], weights=[0.1, 1, 1e-12]
+    )
     for cell in result.cells:
         assert math.isfinite(cell.mean)
         assert math.isnan(cell.standard_error) and math.isnan(cell.high)

@@ -47,11 +47,11 @@ def test_given_the_outcome_only_what_it_does_not_explain_counts():
     y = rng.integers(0, 2, n)
     a = rng.normal(size=n) + 2 * y
     fair = rng.normal(size=n) + 2 * y
-    assert float(metrics.hgr(fair, {"a": a}, y)) < 0.1
+    assert float(metrics.hgr(fair, sensitive={"a": a}, y_true=y)) < 0.1
     assert float(metrics.hgr(fair, {"a": a})) > 0.4
     noise = math.sqrt(1 - 0.6**2) * rng.normal(size=n)
     unfair = 2 * y + 0.6 * (a - 2 * y) + noise
-    assert float(metrics.hgr(unfair, {"a": a}, y)) == pytest.approx(0.6, abs=0.06)
+    assert float(metrics.hgr(unfair, sensitive={"a": a}, y_true=y)) == pytest.approx(0.6, abs=0.06)
 
 
 def test_a_function_without_correlation_is_found():
@@ -101,7 +101,9 @@ def test_categorical_attributes_are_crossed(seed, norm):
     ]
     shares = [weights[y == k].sum() / weights.sum() for k in range(3)]
     expected = max(parts) if norm == "max" else np.dot(parts, shares)
-    result = metrics.hgr(prediction, {"race": race, "sex": sex}, y, norm=norm, weights=weights)
+    result = metrics.hgr(
+        prediction, sensitive={"race": race, "sex": sex}, y_true=y, norm=norm, weights=weights
+    )
     assert float(result) == pytest.approx(expected)
     assert list(result.by_outcome.values()) == pytest.approx(parts)
     assert list(result.by_attribute) == ["race", "sex", "race × sex"]
@@ -114,7 +116,7 @@ def test_with_a_number_among_them_the_worst_attribute_counts():
     x, a = gaussian_pair(0.7, 2000, seed=0)
     rng = np.random.default_rng(1)
     sex, y = rng.choice(["f", "m"], 2000), rng.integers(0, 2, 2000)
-    result = metrics.hgr(x, {"sex": sex, "a": a}, y)
+    result = metrics.hgr(x, sensitive={"sex": sex, "a": a}, y_true=y)
     assert set(result.by_attribute) == {"sex", "a"}
     assert result.attribute == "a"
     assert result.value == max(result.by_attribute.values())
@@ -126,7 +128,7 @@ def test_a_continuous_outcome_is_cut_into_quantile_ranges():
     rng = np.random.default_rng(0)
     y = rng.normal(size=5000)
     a, prediction = y + rng.normal(size=5000), y + rng.normal(size=5000)
-    result = metrics.hgr(prediction, {"a": a}, y, bins=8)
+    result = metrics.hgr(prediction, sensitive={"a": a}, y_true=y, bins=8)
     assert len(result.by_outcome) == 8
     assert {cell.n for cell in result.cells} == {625}
     assert sum(cell.share for cell in result.cells) == pytest.approx(1)
@@ -153,9 +155,9 @@ def test_row_order_does_not_matter():
     x, a = gaussian_pair(0.5, 500, seed=0)
     y = np.random.default_rng(0).integers(0, 2, 500)
     order = np.random.default_rng(1).permutation(500)
-    assert float(metrics.hgr(x[order], {"a": a[order]}, y[order])) == pytest.approx(
-        float(metrics.hgr(x, {"a": a}, y)), abs=1e-12
-    )
+    assert float(
+        metrics.hgr(x[order], sensitive={"a": a[order]}, y_true=y[order])
+    ) == pytest.approx(float(metrics.hgr(x, sensitive={"a": a}, y_true=y)), abs=1e-12)
 
 
 def test_integer_weights_are_repeated_rows():
@@ -164,15 +166,19 @@ def test_integer_weights_are_repeated_rows():
     y, weights = rng.integers(0, 2, 300), rng.integers(0, 4, 300)
     rows = np.repeat(np.arange(300), weights)
     for prediction in (x, (x > 0).astype(int)):
-        weighted = metrics.hgr(prediction, {"a": a}, y, weights=weights, bandwidth=0.4)
-        repeated = metrics.hgr(prediction[rows], {"a": a[rows]}, y[rows], bandwidth=0.4)
+        weighted = metrics.hgr(
+            prediction, sensitive={"a": a}, y_true=y, weights=weights, bandwidth=0.4
+        )
+        repeated = metrics.hgr(
+            prediction[rows], sensitive={"a": a[rows]}, y_true=y[rows], bandwidth=0.4
+        )
         assert float(weighted) == pytest.approx(float(repeated), abs=1e-10)
 
 
 def test_constants_within_a_class_have_coefficient_zero():
-    result = metrics.hgr([0, 0, 1, 0], {"sex": ["f", "m", "f", "m"]}, [0, 0, 1, 1])
+    result = metrics.hgr([0, 0, 1, 0], sensitive={"sex": ["f", "m", "f", "m"]}, y_true=[0, 0, 1, 1])
     assert result.by_outcome == {"0": 0.0, "1": pytest.approx(1.0)}
-    one_row = metrics.hgr([0.2, 0.3, 0.4], {"a": [1.5, 2.5, 3.5]}, [0, 1, 1])
+    one_row = metrics.hgr([0.2, 0.3, 0.4], sensitive={"a": [1.5, 2.5, 3.5]}, y_true=[0, 1, 1])
     assert one_row.by_outcome["0"] == 0.0
 
 

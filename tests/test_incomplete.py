@@ -45,7 +45,7 @@ def test_bounds_against_all_fillings(groups):
 def test_missingness_that_follows_the_prediction_is_found():
     score, y, sex, rng = table()
     sex = np.where(rng.random(len(y)) < np.where(score > 0.5, 0.7, 0.05), None, sex)
-    found = fa.audit_incomplete(score, y, {"sex": sex}, permutations=QUICK)
+    found = fa.audit_incomplete(score, y_true=y, sensitive={"sex": sex}, permutations=QUICK)
     (test,) = found.missingness
     assert test.significant and test.p_value == 0.01
     assert "no random part" in found.summary()
@@ -54,7 +54,7 @@ def test_missingness_that_follows_the_prediction_is_found():
 def test_missing_numbers_are_tested_too():
     score, y, _, rng = table()
     age = np.where(rng.random(len(y)) < 0.2, np.nan, rng.integers(18, 80, len(y)))
-    found = fa.audit_incomplete(score, y, {"age": age}, permutations=QUICK)
+    found = fa.audit_incomplete(score, y_true=y, sensitive={"age": age}, permutations=QUICK)
     assert found.missingness[0].missing == np.isnan(age).sum()
     assert found.bounds == () and "is a number" in found.notes[0]
 
@@ -62,14 +62,18 @@ def test_missing_numbers_are_tested_too():
 def test_fillings_say_whether_the_verdict_hangs_on_them():
     score, y, sex, rng = table(effect=0.3)
     gone = rng.random(len(y)) < 0.05
-    found = fa.audit_incomplete(score, y, {"sex": np.where(gone, None, sex)}, permutations=QUICK)
+    found = fa.audit_incomplete(
+        score, y_true=y, sensitive={"sex": np.where(gone, None, sex)}, permutations=QUICK
+    )
     (tried,) = found.fillings
     assert len(tried.tried) == 7 and tried.high == 0.01
     for one in found.bounds:
         assert one.best <= one.known <= one.worst
     score, y, sex, rng = table()
     gone = rng.random(len(y)) < 0.3
-    found = fa.audit_incomplete(score, y, {"sex": np.where(gone, None, sex)}, permutations=QUICK)
+    found = fa.audit_incomplete(
+        score, y_true=y, sensitive={"sex": np.where(gone, None, sex)}, permutations=QUICK
+    )
     (tried,) = found.fillings
     assert tried.tried["worst case"] <= 0.05 < tried.tried["best case"]
     assert "depends on the missing values" in found.summary()
@@ -85,17 +89,24 @@ def test_small_groups_are_left_out_of_the_gaps():
     label = rng.integers(0, 2, n)
     label[:8] = 1
     drawn = fa.Permutations(n=19)
-    every = fa.audit_incomplete(label, y, {"race": race}, permutations=drawn)
-    some = fa.audit_incomplete(label, y, {"race": race}, permutations=drawn, suppress=10)
+    every = fa.audit_incomplete(label, y_true=y, sensitive={"race": race}, permutations=drawn)
+    some = fa.audit_incomplete(
+        label, y_true=y, sensitive={"race": race}, permutations=drawn, suppress=10
+    )
     assert any("rare" in one.worst_pair for one in every.bounds)
     assert "rare" not in some.summary() and len(some.bounds) == 2
     assert some.notes[0].endswith(
         "fewer than 10 people with an outcome are left out of its gaps: 1."
     )
     with pytest.raises(fa.InputError, match="'suppress' option must be 0 or more"):
-        fa.audit_incomplete(label, y, {"race": race}, suppress=-5)
+        fa.audit_incomplete(label, y_true=y, sensitive={"race": race}, suppress=-5)
     two = pd.Series(race).where(race != "rare", "a").to_numpy(dtype=object)
-    assert fa.audit_incomplete(label, y, {"race": two}, permutations=drawn, suppress=10).notes == ()
+    assert (
+        fa.audit_incomplete(
+            label, y_true=y, sensitive={"race": two}, permutations=drawn, suppress=10
+        ).notes
+        == ()
+    )
 
 
 def test_levels_are_drawn_with_their_probabilities():
@@ -121,7 +132,7 @@ def test_sure_probabilities_are_the_attribute():
     chances = pd.DataFrame({"p_f": 1.0 * (sex == "f"), "p_m": 1.0 * (sex == "m")})
     found = fa.audit_incomplete(score, y, probabilities={"sex": chances}, imputations=2,
                                 permutations=QUICK)  # fmt: skip
-    known = fa.equalized_odds_test(score, y, sex, permutations=QUICK)
+    known = fa.equalized_odds_test(score, y_true=y, sensitive=sex, permutations=QUICK)
     assert found.imputed[0].p_value == known.p_value
 
 
@@ -178,4 +189,4 @@ def test_the_command(tmp_path, capsys):
 def test_columns_that_do_not_fit(given, message):
     score, y, _, _ = table(60)
     with pytest.raises(InputError, match=message):
-        fa.audit_incomplete(score, y, given[0], probabilities=given[1])
+        fa.audit_incomplete(score, y_true=y, sensitive=given[0], probabilities=given[1])

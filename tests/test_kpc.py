@@ -45,9 +45,9 @@ def test_equals_the_quadratic_version(knn, kernel, columns, rounded):
     u = np.round(u, 1) if rounded else u
     a = encode(columns_from(frame[columns], argument="sensitive"))
     expected = naive_kpc(u, a, y[:, None].astype(float), knn, kernel)
-    assert float(kpc(u, frame[columns], y, knn=knn, kernel=kernel)) == pytest.approx(
-        expected, abs=1e-10
-    )
+    assert float(
+        kpc(u, sensitive=frame[columns], y_true=y, knn=knn, kernel=kernel)
+    ) == pytest.approx(expected, abs=1e-10)
     unconditional = naive_kpc(u, a, None, knn, kernel)
     assert float(kpc(u, frame[columns], knn=knn, kernel=kernel)) == pytest.approx(
         unconditional, abs=1e-10
@@ -60,11 +60,13 @@ def test_low_rank_route_equals_the_quadratic_version():
     y, a = rng.integers(0, 2, (2, 1200))
     for u in (rng.normal(size=1200) + a, rng.dirichlet([1, 2, 3], 1200)):
         expected = naive_kpc(u, a[:, None].astype(float), y[:, None].astype(float), 1)
-        assert float(kpc(u, a, y)) == pytest.approx(expected, abs=1e-10)
+        assert float(kpc(u, sensitive=a, y_true=y)) == pytest.approx(expected, abs=1e-10)
     spiked = np.concatenate([np.geomspace(1, 1e8, 600), rng.normal(size=600)])  # no low rank
     for kernel in ("laplace", "rbf"):  # all pairs, and sparse features
         expected = naive_kpc(spiked, a[:, None].astype(float), y[:, None].astype(float), 1, kernel)
-        assert float(kpc(spiked, a, y, kernel=kernel)) == pytest.approx(expected, abs=1e-10)
+        assert float(kpc(spiked, sensitive=a, y_true=y, kernel=kernel)) == pytest.approx(
+            expected, abs=1e-10
+        )
 
 
 def test_a_tie_set_larger_than_the_query_is_seen_whole():
@@ -81,20 +83,24 @@ def test_a_tie_set_larger_than_the_query_is_seen_whole():
 @settings(max_examples=30, deadline=None)
 def test_invariances(seed, knn, rounded):
     u, frame, y = table(80, seed, rounded)
-    before = float(kpc(u, frame, y, knn=knn))
+    before = float(kpc(u, sensitive=frame, y_true=y, knn=knn))
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(u))
-    assert float(kpc(u[order], frame.iloc[order], y[order], knn=knn)) == pytest.approx(
-        before, abs=1e-9
-    )
+    assert float(
+        kpc(u[order], sensitive=frame.iloc[order], y_true=y[order], knn=knn)
+    ) == pytest.approx(before, abs=1e-9)
     other = frame.assign(
         race=frame.race.map({"a": "z", "b": "y", "c": "x", "d": "w"}),
         sex=frame.sex == "f",
         age=frame.age * 365.25 + 1000,
     )
-    assert float(kpc(u, other, 1 - y, knn=knn)) == pytest.approx(before, abs=1e-9)
-    assert float(kpc(7 * u - 3, frame, y, knn=knn)) == pytest.approx(before, abs=1e-9)
-    assert float(codec(np.exp(u), frame, y)) == pytest.approx(float(codec(u, frame, y)), abs=1e-9)
+    assert float(kpc(u, sensitive=other, y_true=1 - y, knn=knn)) == pytest.approx(before, abs=1e-9)
+    assert float(kpc(7 * u - 3, sensitive=frame, y_true=y, knn=knn)) == pytest.approx(
+        before, abs=1e-9
+    )
+    assert float(codec(np.exp(u), sensitive=frame, y_true=y)) == pytest.approx(
+        float(codec(u, sensitive=frame, y_true=y)), abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5, 1.0])
@@ -103,7 +109,9 @@ def test_is_the_squared_partial_correlation_in_the_linear_gaussian_model(beta):
     values = []
     for seed in range(8):
         w, v, noise = np.random.default_rng(seed).normal(size=(3, 2000))
-        values.append(float(kpc(0.8 * w + beta * v + noise, v, w, kernel="linear", knn=5)))
+        values.append(
+            float(kpc(0.8 * w + beta * v + noise, sensitive=v, y_true=w, kernel="linear", knn=5))
+        )
     error = np.std(values, ddof=1) / np.sqrt(len(values))
     # Neighbours differ a little in W and V, which biases T(W) and T(W, V) by O(K/n).
     assert np.mean(values) == pytest.approx(beta**2 / (1 + beta**2), abs=4 * error + 0.01)
@@ -114,37 +122,53 @@ def test_random_ties_average_to_the_tie_average():
     y, a = rng.integers(0, 3, 60), rng.integers(0, 3, (60, 2))
     u = rng.normal(size=60) + a[:, 0]
     for knn in (1, 4):
-        drawn = [float(kpc(u, a, y, knn=knn, ties="random", seed=s)) for s in range(400)]
+        drawn = [
+            float(kpc(u, sensitive=a, y_true=y, knn=knn, ties="random", seed=s)) for s in range(400)
+        ]
         error = np.std(drawn) / np.sqrt(len(drawn))
         # the ratio is nearly linear in its random parts; 4 standard errors and its curvature
-        assert np.mean(drawn) == pytest.approx(float(kpc(u, a, y, knn=knn)), abs=4 * error + 0.005)
-    assert float(kpc(u, a, y, ties="random", seed=5)) == float(kpc(u, a, y, ties="random", seed=5))
-    drawn = [float(codec(u, a, y, ties="random", seed=s)) for s in range(400)]
+        assert np.mean(drawn) == pytest.approx(
+            float(kpc(u, sensitive=a, y_true=y, knn=knn)), abs=4 * error + 0.005
+        )
+    assert float(kpc(u, sensitive=a, y_true=y, ties="random", seed=5)) == float(
+        kpc(u, sensitive=a, y_true=y, ties="random", seed=5)
+    )
+    drawn = [float(codec(u, sensitive=a, y_true=y, ties="random", seed=s)) for s in range(400)]
     error = np.std(drawn) / np.sqrt(len(drawn))
-    assert np.mean(drawn) == pytest.approx(float(codec(u, a, y)), abs=4 * error + 0.005)
+    assert np.mean(drawn) == pytest.approx(
+        float(codec(u, sensitive=a, y_true=y)), abs=4 * error + 0.005
+    )
 
 
 def test_probability_pairs_and_scores_agree():
     u, frame, y = table()
     p = 1 / (1 + np.exp(-u))
     both = np.column_stack([1 - p, p])
-    assert float(kpc(both, frame, y)) == pytest.approx(float(kpc(p, frame, y)), abs=1e-12)
-    assert float(codec(both, frame, y)) == float(codec(p, frame, y))
+    assert float(kpc(both, sensitive=frame, y_true=y)) == pytest.approx(
+        float(kpc(p, sensitive=frame, y_true=y)), abs=1e-12
+    )
+    assert float(codec(both, sensitive=frame, y_true=y)) == float(
+        codec(p, sensitive=frame, y_true=y)
+    )
 
 
 def test_labels_of_any_type_agree():
     u, frame, y = table()
     labels = (u > 1).astype(int)
-    expected = float(kpc(labels, frame, y))
-    assert float(kpc(labels.astype(bool), frame, y.astype(bool))) == pytest.approx(expected)
+    expected = float(kpc(labels, sensitive=frame, y_true=y))
+    assert float(kpc(labels.astype(bool), sensitive=frame, y_true=y.astype(bool))) == pytest.approx(
+        expected
+    )
     words = np.where(labels == 1, "yes", "no")
-    assert float(kpc(words, frame, np.where(y == 1, "yes", "no"))) == pytest.approx(expected)
+    assert float(
+        kpc(words, sensitive=frame, y_true=np.where(y == 1, "yes", "no"))
+    ) == pytest.approx(expected)
 
 
 def test_a_callable_kernel_equals_the_named_one():
     u, frame, y = table()
-    named = kpc(u, frame, y, kernel="laplace", bandwidth=2.0)
-    own = kpc(u, frame, y, kernel=lambda a, b: np.exp(-np.abs(a - b)[..., 0] / 2))
+    named = kpc(u, sensitive=frame, y_true=y, kernel="laplace", bandwidth=2.0)
+    own = kpc(u, sensitive=frame, y_true=y, kernel=lambda a, b: np.exp(-np.abs(a - b)[..., 0] / 2))
     assert float(own) == pytest.approx(float(named), abs=1e-12)
 
 
@@ -166,12 +190,12 @@ def test_spanning_tree_is_minimal():
 def test_mst_finds_dependence_and_refuses_ties():
     rng = np.random.default_rng(0)
     y, a, noise = rng.normal(size=(3, 1500))
-    assert float(kpc(y + a, a, y, knn="mst")) > 0.7
-    assert abs(float(kpc(y + noise, a, y, knn="mst"))) < 0.1
+    assert float(kpc(y + a, sensitive=a, y_true=y, knn="mst")) > 0.7
+    assert abs(float(kpc(y + noise, sensitive=a, y_true=y, knn="mst"))) < 0.1
     u, frame, outcome = table()
     with pytest.raises(fa.InputError, match="ties='random'"):
-        kpc(u, frame, outcome, knn="mst")
-    assert np.isfinite(float(kpc(u, frame, outcome, knn="mst", ties="random")))
+        kpc(u, sensitive=frame, y_true=outcome, knn="mst")
+    assert np.isfinite(float(kpc(u, sensitive=frame, y_true=outcome, knn="mst", ties="random")))
 
 
 @pytest.mark.parametrize("n", [2, 3, 50, 1999, 2500])
@@ -224,10 +248,14 @@ def test_scores_of_any_magnitude():
     y, sex = rng.integers(0, 2, (2, 900))
     tiny = np.exp(-rng.uniform(366, 375, 900))  # the square of the bandwidth is 0
     tiny[:20] = 0.5
-    result = fa.equalized_odds_test(tiny, y, sex, permutations=fa.Permutations(n=99))
+    result = fa.equalized_odds_test(
+        tiny, y_true=y, sensitive=sex, permutations=fa.Permutations(n=99)
+    )
     assert np.isfinite(result.statistic) and result.p_value > 0.01
     both = rng.normal(size=(900, 2)) + np.column_stack([0 * y, 0.8 * sex])  # on no line
-    assert float(kpc(1e-13 * both, sex, y)) == pytest.approx(float(kpc(both, sex, y)), abs=1e-9)
+    assert float(kpc(1e-13 * both, sensitive=sex, y_true=y)) == pytest.approx(
+        float(kpc(both, sensitive=sex, y_true=y)), abs=1e-9
+    )
 
 
 def test_a_statistic_that_is_no_number_gets_no_p_value():
@@ -239,7 +267,9 @@ def test_a_statistic_that_is_no_number_gets_no_p_value():
 
     y, sex = np.random.default_rng(0).integers(0, 2, (2, 100))
     with pytest.raises(fa.InputError, match="statistic of the data is not a number"):
-        fa.equalized_odds_test(y, y, sex, statistic=Broken(), permutations=fa.Permutations(n=9))
+        fa.equalized_odds_test(
+            y, y_true=y, sensitive=sex, statistic=Broken(), permutations=fa.Permutations(n=9)
+        )
 
 
 def test_dense_features_where_they_suffice():
@@ -251,42 +281,77 @@ def test_dense_features_where_they_suffice():
 
 def test_rkhs_rank_converges():
     u, frame, y = table(400)
-    exact = fa.metrics.kpc_rkhs(u, frame, y)
-    coarse, fine = (fa.metrics.kpc_rkhs(u, frame, y, rank=r) for r in (5, 120))
+    exact = fa.metrics.kpc_rkhs(u, sensitive=frame, y_true=y)
+    coarse, fine = (fa.metrics.kpc_rkhs(u, sensitive=frame, y_true=y, rank=r) for r in (5, 120))
     assert exact.residual < 1e-12 < fine.residual < coarse.residual
     assert abs(float(fine) - float(exact)) < abs(float(coarse) - float(exact))
     assert float(fine) == pytest.approx(float(exact), rel=0.02)
 
 
 BAD = {
-    "length mismatch": (lambda u, f, y: kpc(u[1:], f, y), "differ in length"),
-    "NaN": (lambda u, f, y: kpc(np.where(u > 1, np.nan, u), f, y), "'y_pred' has .* missing"),
-    "inf": (lambda u, f, y: kpc(u, f.assign(age=np.inf), y), "'age' has an infinite"),
-    "constant prediction": (lambda u, f, y: kpc(u * 0, f, y), "'y_pred' is constant"),
-    "single row": (lambda u, f, y: kpc(u[:1], f[:1], y[:1]), "at least 2 rows"),
-    "no rows": (lambda u, f, y: kpc(u[:0], f[:0], y[:0]), "is empty"),
-    "knn too large": (lambda u, f, y: kpc(u, f, y, knn=len(u)), "'knn' .* less than"),
-    "knn zero": (lambda u, f, y: kpc(u, f, y, knn=0), "'knn' .* positive integer"),
-    "knn word": (lambda u, f, y: kpc(u, f, y, knn="tree"), "'knn'"),
-    "one level": (lambda u, f, y: kpc(u, f.assign(sex="f"), y), "'sex' has a single value"),
-    "kernel": (lambda u, f, y: kpc(u, f, y, kernel="cosine"), "'kernel' .* Got 'cosine'"),
-    "bandwidth": (lambda u, f, y: kpc(u, f, y, bandwidth=-1), "'bandwidth'"),
-    "ties": (lambda u, f, y: kpc(u, f, y, ties="first"), "'ties'"),
-    "encode": (lambda u, f, y: kpc(u, f, y, encode="rank"), "'encode'"),
-    "raw text": (lambda u, f, y: kpc(u, f, y, encode="raw"), "'race' holds text"),
-    "backend": (lambda u, f, y: kpc(u, f, y, backend="julia"), "'backend'"),
-    "weights": (lambda u, f, y: kpc(u, f, y, weights=np.ones(len(u))), "no weighted form"),
-    "unknown kind": (lambda u, f, y: kpc(u, f, y, kinds={"age": "number"}), "kind of column 'age'"),
-    "kind of nothing": (lambda u, f, y: kpc(u, f, y, kinds={"agee": "binary"}), "mean 'age'"),
-    "text as number": (lambda u, f, y: kpc(u, f, y, kinds={"race": "continuous"}), "holds text"),
+    "length mismatch": (lambda u, f, y: kpc(u[1:], sensitive=f, y_true=y), "differ in length"),
+    "NaN": (
+        lambda u, f, y: kpc(np.where(u > 1, np.nan, u), sensitive=f, y_true=y),
+        "'y_pred' has .* missing",
+    ),
+    "inf": (
+        lambda u, f, y: kpc(u, sensitive=f.assign(age=np.inf), y_true=y),
+        "'age' has an infinite",
+    ),
+    "constant prediction": (
+        lambda u, f, y: kpc(u * 0, sensitive=f, y_true=y),
+        "'y_pred' is constant",
+    ),
+    "single row": (lambda u, f, y: kpc(u[:1], sensitive=f[:1], y_true=y[:1]), "at least 2 rows"),
+    "no rows": (lambda u, f, y: kpc(u[:0], sensitive=f[:0], y_true=y[:0]), "is empty"),
+    "knn too large": (
+        lambda u, f, y: kpc(u, sensitive=f, y_true=y, knn=len(u)),
+        "'knn' .* less than",
+    ),
+    "knn zero": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, knn=0), "'knn' .* positive integer"),
+    "knn word": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, knn="tree"), "'knn'"),
+    "one level": (
+        lambda u, f, y: kpc(u, sensitive=f.assign(sex="f"), y_true=y),
+        "'sex' has a single value",
+    ),
+    "kernel": (
+        lambda u, f, y: kpc(u, sensitive=f, y_true=y, kernel="cosine"),
+        "'kernel' .* Got 'cosine'",
+    ),
+    "bandwidth": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, bandwidth=-1), "'bandwidth'"),
+    "ties": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, ties="first"), "'ties'"),
+    "encode": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, encode="rank"), "'encode'"),
+    "raw text": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, encode="raw"), "'race' holds text"),
+    "backend": (lambda u, f, y: kpc(u, sensitive=f, y_true=y, backend="julia"), "'backend'"),
+    "weights": (
+        lambda u, f, y: kpc(u, sensitive=f, y_true=y, weights=np.ones(len(u))),
+        "no weighted form",
+    ),
+    "unknown kind": (
+        lambda u, f, y: kpc(u, sensitive=f, y_true=y, kinds={"age": "number"}),
+        "kind of column 'age'",
+    ),
+    "kind of nothing": (
+        lambda u, f, y: kpc(u, sensitive=f, y_true=y, kinds={"agee": "binary"}),
+        "mean 'age'",
+    ),
+    "text as number": (
+        lambda u, f, y: kpc(u, sensitive=f, y_true=y, kinds={"race": "continuous"}),
+        "holds text",
+    ),
     "many levels": (
-        lambda u, f, y: kpc(np.arange(900.0), [f"id{i}" for i in range(900)], np.tile([0, 1], 450)),
+        lambda u, f, y: kpc(
+            np.arange(900.0), sensitive=[f"id{i}" for i in range(900)], y_true=np.tile([0, 1], 450)
+        ),
         "900 levels",
     ),
-    "vector codec": (lambda u, f, y: codec(np.eye(3)[y], f, y), "one numeric prediction"),
-    "codec ties": (lambda u, f, y: codec(u, f, y, ties="first"), "'ties'"),
-    "codec of the outcome": (lambda u, f, y: codec(y, f, y), "undefined"),
-    "rkhs eps": (lambda u, f, y: fa.metrics.kpc_rkhs(u, f, y, eps=0), "'eps'"),
+    "vector codec": (
+        lambda u, f, y: codec(np.eye(3)[y], sensitive=f, y_true=y),
+        "one numeric prediction",
+    ),
+    "codec ties": (lambda u, f, y: codec(u, sensitive=f, y_true=y, ties="first"), "'ties'"),
+    "codec of the outcome": (lambda u, f, y: codec(y, sensitive=f, y_true=y), "undefined"),
+    "rkhs eps": (lambda u, f, y: fa.metrics.kpc_rkhs(u, sensitive=f, y_true=y, eps=0), "'eps'"),
 }
 
 
@@ -301,6 +366,6 @@ def test_bad_input_is_named(name):
 def test_a_measure_is_a_number_for_text_and_numpy():
     rng = np.random.default_rng(0)
     y, a = rng.integers(0, 2, (2, 100))
-    found = kpc(y + rng.normal(size=100), a, y)
+    found = kpc(y + rng.normal(size=100), sensitive=a, y_true=y)
     assert f"{found:.3f}" == f"{float(found):.3f}" and f"{found}" == str(found)
     assert np.mean([found, found]) == float(found) == float(np.asarray(found))

@@ -70,11 +70,15 @@ def test_numbers_are_those_of_the_library(frame, data, capsys):
     found = values(facts)
     given, groups = frame[["race", "sex", "age"]], frame[["race", "sex"]]
     p, y = frame["p"], frame["y"]
-    assert found["KPC", "race", "sex", "age"] == pytest.approx(float(fa.metrics.kpc(p, given, y)))
-    assert found["KPC", "age"] == pytest.approx(float(fa.metrics.kpc(p, frame[["age"]], y)))
-    codec = float(fa.metrics.codec(p, given, y))
+    assert found["KPC", "race", "sex", "age"] == pytest.approx(
+        float(fa.metrics.kpc(p, sensitive=given, y_true=y))
+    )
+    assert found["KPC", "age"] == pytest.approx(
+        float(fa.metrics.kpc(p, sensitive=frame[["age"]], y_true=y))
+    )
+    codec = float(fa.metrics.codec(p, sensitive=given, y_true=y))
     assert found["CODEC", "race", "sex", "age"] == pytest.approx(codec)
-    deo = float(fa.metrics.deo(p, groups, y, threshold=0.5))
+    deo = float(fa.metrics.deo(p, sensitive=groups, y_true=y, threshold=0.5))
     assert found["DEO", "race", "sex"] == pytest.approx(deo)
     assert facts["rows"] == 400 and len(facts["cells"]["cells"]) == 6
     assert any("use race, sex only, without age (integer)" in note for note in facts["notes"])

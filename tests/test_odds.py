@@ -60,7 +60,7 @@ def test_where_a_rate_is_undefined_we_leave_it_out_and_fairlearn_counts_zero(our
 def test_undefined_cells_of_three_groups_keep_the_others():
     group = {"g": list("aaabbbcc")}
     result = metrics.equalized_odds_difference(
-        [1, 0, 0, 1, 1, 0, 1, 1], group, [1, 1, 0, 1, 1, 0, 1, 1]
+        [1, 0, 0, 1, 1, 0, 1, 1], sensitive=group, y_true=[1, 1, 0, 1, 1, 0, 1, 1]
     )
     assert result.tpr == 0.5 and result.fpr == 0.0
     assert result.undefined == ((("c",), "fpr"),)
@@ -70,20 +70,22 @@ def test_undefined_cells_of_three_groups_keep_the_others():
 
 def test_empty_combinations_are_undefined_twice():
     frame = pd.DataFrame({"race": list("aaaabb"), "sex": list("ffmmff")})
-    result = metrics.equalized_odds_difference([1, 0, 1, 1, 0, 0], frame, [1, 0, 1, 0, 1, 0])
+    result = metrics.equalized_odds_difference(
+        [1, 0, 1, 1, 0, 0], sensitive=frame, y_true=[1, 0, 1, 0, 1, 0]
+    )
     assert result.undefined == ((("b", "m"), "fpr"), (("b", "m"), "tpr"))
 
 
 def test_no_rate_at_all_is_nan():
-    result = metrics.equalized_odds_difference([1, 0], {"g": ["a", "b"]}, [1, 0])
+    result = metrics.equalized_odds_difference([1, 0], sensitive={"g": ["a", "b"]}, y_true=[1, 0])
     assert math.isnan(result.value) and len(result.undefined) == 2
 
 
 def test_the_ratio_of_zero_rates_is_no_number():
     y = [1, 1, 0, 1, 1, 0]
-    never = metrics.equalized_odds_ratio([0] * 6, SEX, y)
+    never = metrics.equalized_odds_ratio([0] * 6, sensitive=SEX, y_true=y)
     assert math.isnan(never.value) and math.isnan(never.tpr) and math.isnan(never.fpr)
-    never_true = metrics.equalized_odds_ratio([0, 0, 1, 0, 0, 1], SEX, y)
+    never_true = metrics.equalized_odds_ratio([0, 0, 1, 0, 0, 1], sensitive=SEX, y_true=y)
     assert never_true.value == 1.0 and math.isnan(never_true.tpr)
 
 

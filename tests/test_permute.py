@@ -188,7 +188,11 @@ def test_p_values_do_not_depend_on_batch_or_jobs():
     u = y + 0.3 * a[:, 0] + rng.normal(size=100)
     results = [
         fa.equalized_odds_test(
-            u, y, a, density="ols", permutations=fa.Permutations(n=39, seed=2, **options)
+            u,
+            y_true=y,
+            sensitive=a,
+            density="ols",
+            permutations=fa.Permutations(n=39, seed=2, **options),
         )
         for options in ({}, {"batch": 7}, {"n_jobs": 2, "batch": 10})
     ]

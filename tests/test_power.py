@@ -91,14 +91,14 @@ def test_a_planted_shift_is_like_a_real_one():
     y, sex = rng.integers(0, 2, (2, 40_000))
     score = np.where(y == 1, rng.beta(5, 2, 40_000), rng.beta(2, 5, 40_000))
     spread = score[y == 0].std()
-    truth = float(fa.metrics.kpc(score + 0.4 * spread * sex, sex, y))
+    truth = float(fa.metrics.kpc(score + 0.4 * spread * sex, sensitive=sex, y_true=y))
     given = fa.AuditTable.of(score, {"sex": sex}, y)
     field, group = field_of(given, None), Group("sex = 1", sex == 1)
     copies = WithinOutcome(field.strata, 0).block(range(3))
     real = 0.4 / np.hypot(1, 0.2)  # of the spread that includes the shift
     amount = amount_for(lambda one: field.shift(one, group), copies, group, field, real, 0)
     planted = [shifted(copy, group, field, amount, RNG) for copy in copies]
-    sizes = [float(fa.metrics.kpc(score, sex[one], y)) for one in planted]
+    sizes = [float(fa.metrics.kpc(score, sensitive=sex[one], y_true=y)) for one in planted]
     assert np.mean(sizes) == pytest.approx(truth, rel=0.05)
 
 

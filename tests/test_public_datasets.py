@@ -105,7 +105,7 @@ def test_diabetes():
     data = sound(load_diabetes())
     assert data.X.shape == (442, 8) and data.y.mean() == pytest.approx(152.13, abs=0.01)
     assert set(data.sensitive["sex"]) == {1, 2} and data.sensitive["age"].between(19, 79).all()
-    test = fa.equalized_odds_test(data.X["bmi"], data.y, data.sensitive)
+    test = fa.equalized_odds_test(data.X["bmi"], y_true=data.y, sensitive=data.sensitive)
     assert 0 < test.p_value <= 1
 
 

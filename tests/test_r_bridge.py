@@ -216,6 +216,8 @@ def test_public_functions_take_r_as_backend(r):
 
     u, y, a = columns("continuous_unfair_d1")
     for measure in (fa.metrics.kpc, fa.metrics.codec, fa.metrics.kpc_rkhs):
-        native, by_r = (measure(u, a, y, encode="raw", backend=b) for b in ("native", "r"))
+        native, by_r = (
+            measure(u, sensitive=a, y_true=y, encode="raw", backend=b) for b in ("native", "r")
+        )
         assert by_r.backend == "r"
         assert float(by_r) == pytest.approx(float(native), abs=1e-9)

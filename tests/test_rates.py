@@ -46,12 +46,12 @@ def random_table(seed, n=300, levels=(3, 2)):
         (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 0, 1]), {}, "'y_pred'.*threshold=0.5 or labels"),
         (([0, 1, 1, 0], SEX, ["no", "yes", "no", "no"]), {}, "threshold=0.5 or labels"),
         (([0.1, 0.9, 0.4, 0.3], SEX, [0.5, 1.5, 2.5, 3.5]), {}, "'y_true'.*group_errors or kpc"),
-        (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {}, r"3 classes \(0, 1, 2\).*positive="),
+        (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {}, r"3 classes \(0, 1, 2\).*'positive'"),
         (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {"positive": 7}, "'positive'.*0, 1, 2.*Got 7"),
         ((["n", "y", "n", "y"], SEX, ["no", "yes", "no", "no"]), {}, "Code both in the same way"),
         ((["n", "y", "n", "y"], SEX, [0, 1, 0, 1]), {}, "Code both in the same way"),
         ((["n", "y", "n", "y"], SEX, ["n", "y", "n", "n"]), {"threshold": 0.5}, "'y_pred'.*Leave"),
-        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 2, 0]), {"threshold": 0.5}, "two classes.*0, 1, 2"),
+        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 2, 0]), {"threshold": 0.5}, "3 classes.*'positive'"),
         (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 1, 0]), {"threshold": math.nan}, "'threshold'.*finite"),
         ((["a", "a", "a", "a"], SEX, ["a", "a", "a", "a"]), {}, "single class"),
         ((np.full((4, 3), 1 / 3), SEX, [0, 1, 1, 0]), {}, "'y_pred'.*3 columns.*labels"),
@@ -61,29 +61,32 @@ def random_table(seed, n=300, levels=(3, 2)):
 )
 def test_bad_labels_are_rejected_by_every_label_measure(measure, arguments, options, says):
     with pytest.raises(InputError, match=says):
-        measure(*arguments, **options)
+        given = dict(zip(("y_pred", "sensitive", "y_true"), arguments, strict=True))
+        measure(**given, **options)
 
 
 @pytest.mark.parametrize("measure", [*GROUP_MEASURES, metrics.group_errors])
 @pytest.mark.parametrize("ages", [[20, 30, 40, 50], [20.5, 30.5, 40.5, 50.5]])
 def test_numeric_attributes_are_rejected_with_three_ways_out(measure, ages):
     with pytest.raises(InputError, match=r"'age'.*Bin it.*kinds=\{'age': 'categorical'\}.*kpc"):
-        measure([0, 1, 1, 0], {"age": ages}, [0, 1, 0, 1])
-    measure([0, 1, 1, 0], {"age": ages}, [0, 1, 0, 1], kinds={"age": "categorical"})
+        measure([0, 1, 1, 0], sensitive={"age": ages}, y_true=[0, 1, 0, 1])
+    measure(
+        [0, 1, 1, 0], sensitive={"age": ages}, y_true=[0, 1, 0, 1], kinds={"age": "categorical"}
+    )
 
 
 @pytest.mark.parametrize("measure", [metrics.group_rates, metrics.group_errors])
 @pytest.mark.parametrize("confidence", [0, 1, 95, math.nan])
 def test_bad_confidence(measure, confidence):
     with pytest.raises(InputError, match="'confidence' parameter must lie between 0 and 1"):
-        measure([0, 1, 1, 0], SEX, [0, 1, 0, 1], confidence=confidence)
+        measure([0, 1, 1, 0], sensitive=SEX, y_true=[0, 1, 0, 1], confidence=confidence)
 
 
 # --- labels --------------------------------------------------------------------------------
 
 
-def labels(y_pred, y_true, **options):
-    return binary_labels(AuditTable.of(y_pred, SEX, y_true), **options)
+def labels(y_pred, y_true, positive=None, **options):
+    return binary_labels(AuditTable.of(y_pred, SEX, y_true, positive=positive), **options)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +103,24 @@ def labels(y_pred, y_true, **options):
         ([1, 1, 1, 1], [1, 1, 1, 1], {}, [1, 1, 1, 1], [1, 1, 1, 1]),
         ([0.1, 0.5, 0.7, 0.4], [0, 1, 0, 1], {"threshold": 0.5}, [0, 1, 1, 0], [0, 1, 0, 1]),
         ([0.1, 0.5, 0.7, 0.4], [0, 0, 0, 0], {"threshold": 0.5}, [0, 1, 1, 0], [0, 0, 0, 0]),
-        ([0.1, 0.5, 0.7, 0.4], list("nyny"), {"threshold": 0.5}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        (  # scores without a class name speak of the positive class
+            [0.1, 0.5, 0.7, 0.4],
+            list("nyny"),
+            {"threshold": 0.5, "positive": "y"},
+            [0, 1, 1, 0],
+            [0, 1, 0, 1],
+        ),
         (
             [0.1, 0.5, 0.7, 0.4],
             [0, 1, 0, 1],
             {"threshold": 0.5, "positive": 0},
-            [1, 0, 0, 1],
+            [0, 1, 1, 0],
             [1, 0, 1, 0],
         ),
+        (["0", "1", "1", "0"], [0, 1, 0, 1], {}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        ([0, 1, 1, 0], ["0", "1", "0", "1"], {}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        ([0.0, 1.0, 1.0, 0.0], [False, True, False, True], {}, [0, 1, 1, 0], [0, 1, 0, 1]),
+        (["False", "True", "True", "False"], [0, 1, 0, 1], {}, [0, 1, 1, 0], [0, 1, 0, 1]),
         ([0, 1, 2, 2], [0, 1, 1, 2], {"positive": 2}, [0, 0, 1, 1], [0, 0, 0, 1]),
         ([0, 1, 2, 2], [0, 1, 1, 2], {"positive": "2"}, [0, 0, 1, 1], [0, 0, 0, 1]),
         (
@@ -156,7 +169,7 @@ def expected_rates(prediction, frame, y, weights=None):
 def test_rates_equal_a_group_by(seed, levels, weighted):
     prediction, frame, y = random_table(seed, levels=levels)
     weights = np.random.default_rng(seed).exponential(size=len(y)) if weighted else None
-    result = metrics.group_rates(prediction, frame, y, weights=weights).to_frame()
+    result = metrics.group_rates(prediction, sensitive=frame, y_true=y, weights=weights).to_frame()
     expected = expected_rates(prediction, frame, y, weights)
     seen = {tuple(row[:-1]): row[-1] for row in result[[*frame, "rate", "value"]].to_numpy()}
     assert {key: value for key, value in seen.items() if not math.isnan(value)} == pytest.approx(
@@ -167,7 +180,7 @@ def test_rates_equal_a_group_by(seed, levels, weighted):
 
 def test_counts_and_wilson_intervals():
     prediction, frame, y = random_table(1)
-    result = metrics.group_rates(prediction, frame, y, confidence=0.9)
+    result = metrics.group_rates(prediction, sensitive=frame, y_true=y, confidence=0.9)
     assert sum(cell.n for cell in result.cells) == len(y)
     for cell in result.cells:
         rows = (frame.to_numpy() == cell.levels).all(axis=1)
@@ -247,7 +260,7 @@ def test_weights_that_are_equal_or_differ_between_cells_only_change_no_interval(
 
 def test_empty_cells_and_undefined_rates_are_listed_and_never_a_number():
     frame = pd.DataFrame({"race": ["a", "a", "b"], "sex": ["f", "m", "f"]})
-    result = metrics.group_rates([1, 0, 1], frame, [1, 1, 0])
+    result = metrics.group_rates([1, 0, 1], sensitive=frame, y_true=[1, 1, 0])
     assert [cell.levels for cell in result.cells] == [
         ("a", "f"), ("a", "m"), ("b", "f"), ("b", "m"),
     ]  # fmt: skip
@@ -260,13 +273,15 @@ def test_empty_cells_and_undefined_rates_are_listed_and_never_a_number():
 
 
 def test_rows_without_weight_define_no_rate():
-    result = metrics.group_rates([1, 0, 1, 0], SEX, [1, 0, 1, 0], weights=[1, 1, 0, 1])
+    result = metrics.group_rates(
+        [1, 0, 1, 0], sensitive=SEX, y_true=[1, 0, 1, 0], weights=[1, 1, 0, 1]
+    )
     assert math.isnan(result.cells[1].tpr.value)
     assert result.cells[1].tpr.n == 1
 
 
 def test_one_against_the_rest_counts_all_classes():
-    result = metrics.group_rates([0, 1, 2, 2], SEX, [0, 1, 1, 2], positive=2)
+    result = metrics.group_rates([0, 1, 2, 2], sensitive=SEX, y_true=[0, 1, 1, 2], positive=2)
     assert result.classes == ("0", "1", "2") and result.positive == "2"
     assert [cell.class_counts for cell in result.cells] == [(1, 1, 0), (0, 1, 1)]
     assert result.cells[1].fpr.value == 1.0 and result.cells[0].fpr.value == 0.0
@@ -274,9 +289,9 @@ def test_one_against_the_rest_counts_all_classes():
 
 def test_too_many_combinations_list_those_that_occur(monkeypatch):
     prediction, frame, y = random_table(3, n=40, levels=(6, 6, 6))
-    full = metrics.group_rates(prediction, frame, y)
+    full = metrics.group_rates(prediction, sensitive=frame, y_true=y)
     monkeypatch.setattr(_labels, "MAX_LISTED", 100)
-    short = metrics.group_rates(prediction, frame, y)
+    short = metrics.group_rates(prediction, sensitive=frame, y_true=y)
     assert full.unlisted == 0 and len(full.cells) == 216
     assert short.unlisted == 216 - len(short.cells) > 0
     occurring = [cell for cell in full.cells if cell.n]
@@ -288,8 +303,10 @@ def test_too_many_combinations_list_those_that_occur(monkeypatch):
 
 def test_value_is_the_equalized_odds_difference():
     prediction, frame, y = random_table(4)
-    rates = metrics.group_rates(prediction, frame, y)
-    assert float(rates) == float(metrics.equalized_odds_difference(prediction, frame, y))
+    rates = metrics.group_rates(prediction, sensitive=frame, y_true=y)
+    assert float(rates) == float(
+        metrics.equalized_odds_difference(prediction, sensitive=frame, y_true=y)
+    )
 
 
 @settings(max_examples=30, deadline=None)
@@ -299,8 +316,8 @@ def test_row_order_and_level_names_do_not_matter(seed, random):
     order = list(range(len(y)))
     random.shuffle(order)
     renamed = frame.replace({"u": "U2", "v": "V2", "w": "W2"})
-    first = metrics.group_rates(prediction, frame, y)
-    second = metrics.group_rates(prediction[order], renamed.iloc[order], y[order])
+    first = metrics.group_rates(prediction, sensitive=frame, y_true=y)
+    second = metrics.group_rates(prediction[order], sensitive=renamed.iloc[order], y_true=y[order])
     assert [cell.tpr for cell in first.cells if cell.tpr.n] == [
         cell.tpr for cell in second.cells if cell.tpr.n
     ]
@@ -312,6 +329,6 @@ def test_integer_weights_are_repeated_rows(measure, seed):
     prediction, frame, y = random_table(seed)
     weights = np.random.default_rng(seed).integers(0, 4, len(y))
     rows = np.repeat(np.arange(len(y)), weights)
-    weighted = measure(prediction, frame, y, weights=weights)
-    repeated = measure(prediction[rows], frame.iloc[rows], y[rows])
+    weighted = measure(prediction, sensitive=frame, y_true=y, weights=weights)
+    repeated = measure(prediction[rows], sensitive=frame.iloc[rows], y_true=y[rows])
     assert weighted.value == pytest.approx(repeated.value, abs=1e-12)

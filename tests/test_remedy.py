@@ -37,7 +37,9 @@ def violation(model, X, y, A):
     """KPC with the neighbours of the test, which is less noisy than with one."""
     score = model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X)
     few = fa.Permutations(n=1)
-    return fa.equalized_odds_test(score, y, A, permutations=few, density=_known(y)).statistic
+    return fa.equalized_odds_test(
+        score, y_true=y, sensitive=A, permutations=few, density=_known(y)
+    ).statistic
 
 
 def _known(y):
@@ -295,7 +297,9 @@ def test_dependence_is_kpc_for_categories():
     attributes = columns_from({"sex": sex, "race": race}, argument="a")
     residuals = attribute_residuals(outcome, attributes, None, 0)
     rho = Dependence(residuals)(torch.tensor(score, dtype=torch.float32)[None, :, None])
-    assert float(rho) == pytest.approx(float(fa.metrics.kpc(score, attributes, y)), abs=0.006)
+    assert float(rho) == pytest.approx(
+        float(fa.metrics.kpc(score, sensitive=attributes, y_true=y)), abs=0.006
+    )
     null = Dependence(residuals)(torch.tensor(y + rng.normal(size=2000))[None, :, None].float())
     assert abs(float(null)) < 0.004
 

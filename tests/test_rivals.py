@@ -164,8 +164,8 @@ def test_hgr_trades_loss_for_dependence():
     U, z, B = classes(seed=1)
     path = HGRClassifier(epochs=25).fit_path(X, Y, A, [0.0, 1.0, 3.0])
     scores = [model.predict_proba(U)[:, 1] for model in path]
-    kpc = [float(fa.metrics.kpc(score, B, z)) for score in scores]
-    hgr = [float(fa.metrics.hgr(score, B, z)) for score in scores]
+    kpc = [float(fa.metrics.kpc(score, sensitive=B, y_true=z)) for score in scores]
+    hgr = [float(fa.metrics.hgr(score, sensitive=B, y_true=z)) for score in scores]
     loss = [-np.log(np.where(z == 1, score, 1 - score)).mean() for score in scores]
     assert kpc[0] > 1.5 * kpc[1] > 1.5 * kpc[2]
     assert hgr[0] > hgr[1] > hgr[2]
@@ -178,7 +178,7 @@ def test_hgr_regressor_with_a_continuous_attribute():
     U, z, B = numbers(seed=1)
     V, w, C = numbers()
     path = HGRRegressor(epochs=25).fit_path(V, w, C, [0.0, 4.0])
-    kpc = [float(fa.metrics.kpc(model.predict(U), B, z)) for model in path]
+    kpc = [float(fa.metrics.kpc(model.predict(U), sensitive=B, y_true=z)) for model in path]
     error = [np.mean((model.predict(U) - z) ** 2) for model in path]
     assert kpc[0] > 2 * kpc[1]
     assert error[0] < error[1] < 1.2
@@ -211,7 +211,10 @@ def test_hgr_with_several_classes():
     labels = np.array(["low", "mid", "top"])[(Y + (X[:, 0] > 1)).astype(int)]
     path = HGRClassifier(epochs=15).fit_path(X, labels, A[["sex"]], [0.0, 3.0])
     assert path[0].predict_proba(X).shape == (len(X), 3)
-    hgr = [float(fa.metrics.hgr(m.predict_proba(X)[:, 2], A[["sex"]], labels)) for m in path]
+    hgr = [
+        float(fa.metrics.hgr(m.predict_proba(X)[:, 2], sensitive=A[["sex"]], y_true=labels))
+        for m in path
+    ]
     assert hgr[1] < hgr[0]
 
 
@@ -256,9 +259,15 @@ def test_gerryfair_lowers_the_subgroup_violation(rates):
     fair = GerryFairClassifier(0.005, rates=rates).fit(X, Y, sensitive_features=A)
     assert fair.violation_ <= 0.005 < plain.violation_
     assert fair.n_rounds_ > 1 == plain.n_rounds_
-    before = float(fa.metrics.subgroup_violation(plain.predict(U), B, z, rate=rate))
+    before = float(
+        fa.metrics.subgroup_violation(plain.predict(U), sensitive=B, y_true=z, rate=rate)
+    )
     after = [
-        float(fa.metrics.subgroup_violation(fair.predict(U, random_state=k), B, z, rate=rate))
+        float(
+            fa.metrics.subgroup_violation(
+                fair.predict(U, random_state=k), sensitive=B, y_true=z, rate=rate
+            )
+        )
         for k in range(5)
     ]
     assert np.mean(after) < 0.6 * before

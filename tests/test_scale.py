@@ -87,7 +87,9 @@ def test_no_score_takes_all_pairs_of_rows(form, by_cells, by_cells_from):
     score, y, frame = people(30_000)
     score, y = confident(frame) if form == "four classes" else (rare(score), y)
     tracemalloc.start()
-    fa.equalized_odds_test(score, y, frame[["race", "sex"]], permutations=fa.Permutations(n=3))
+    fa.equalized_odds_test(
+        score, y_true=y, sensitive=frame[["race", "sex"]], permutations=fa.Permutations(n=3)
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 500e6  # the pairs within cells would take gigabytes
@@ -101,7 +103,10 @@ def test_a_kernel_from_drawn_rows_is_close(monkeypatch):
         monkeypatch.setattr(neighbour_statistics, "_MOST_PAIRS", most)
         results.append(
             fa.equalized_odds_test(
-                score, y, frame[["race", "sex"]], permutations=fa.Permutations(n=39)
+                score,
+                y_true=y,
+                sensitive=frame[["race", "sex"]],
+                permutations=fa.Permutations(n=39),
             )
         )
     exact, close = results
@@ -126,16 +131,18 @@ def test_the_test_uses_cells_too(by_cells_from, monkeypatch):
     monkeypatch.setattr(evaluation.CellEvaluation, "__init__", lambda *_: made.append(1))
     score, y, frame = people(5000)
     with pytest.raises(AttributeError):  # it is used
-        fa.equalized_odds_test(score, y, frame[["race", "sex"]], permutations=fa.Permutations(n=3))
+        fa.equalized_odds_test(
+            score, y_true=y, sensitive=frame[["race", "sex"]], permutations=fa.Permutations(n=3)
+        )
     assert made
 
 
 def test_kpc_from_drawn_pairs_is_close(monkeypatch):
     frame = people(3000)[-1]
     score, y = confident(frame, shift=2.0 * (frame["race"] == "b").to_numpy())
-    exact = float(fa.metrics.kpc(score, frame[["race", "sex"]], y))
+    exact = float(fa.metrics.kpc(score, sensitive=frame[["race", "sex"]], y_true=y))
     monkeypatch.setattr(neighbours, "_MOST_PAIRS", 0)
-    drawn = float(fa.metrics.kpc(score, frame[["race", "sex"]], y))
+    drawn = float(fa.metrics.kpc(score, sensitive=frame[["race", "sex"]], y_true=y))
     assert drawn != exact
     assert drawn == pytest.approx(exact, abs=3e-4) and exact > 0.01
 
@@ -146,7 +153,9 @@ def test_memory_and_jobs_change_no_number(shape, by_cells_from):
     score, y, frame = people(12_000)
     score = shape(score)
     values = [
-        fa.equalized_odds_test(score, y, frame, permutations=Permutations(n=9, **options)).null
+        fa.equalized_odds_test(
+            score, y_true=y, sensitive=frame, permutations=Permutations(n=9, **options)
+        ).null
         for options in ({}, {"memory": 200_000}, {"n_jobs": 2}, {"batch": 2})
     ]
     for other in values[1:]:
@@ -171,10 +180,12 @@ def test_large_classes_change_neither_statistic_nor_verdict(by_cells_from, monke
     by_cells_from(1)
     score, y, frame = people(12_000, effect=0.1)
     plan = Permutations(n=199)
-    whole = fa.equalized_odds_test(score, y, frame, permutations=plan)
+    whole = fa.equalized_odds_test(score, y_true=y, sensitive=frame, permutations=plan)
     monkeypatch.setattr(cells, "_DRAWN", 1_000)
-    parts = fa.equalized_odds_test(score, y, frame, permutations=plan)
-    again = fa.equalized_odds_test(score, y, frame, permutations=replace(plan, batch=50))
+    parts = fa.equalized_odds_test(score, y_true=y, sensitive=frame, permutations=plan)
+    again = fa.equalized_odds_test(
+        score, y_true=y, sensitive=frame, permutations=replace(plan, batch=50)
+    )
     assert parts.statistic == whole.statistic
     assert again.null == pytest.approx(parts.null, abs=1e-12)
     assert np.mean(parts.null) == pytest.approx(
@@ -191,7 +202,7 @@ def test_cells_with_few_copies_are_left_to_the_rows(by_cells_from):
     rare[:1] = 1
     y = np.zeros(n, dtype=int)
     y[:1] = 1  # nothing can be exchanged: the one person is a class of their own
-    result = fa.equalized_odds_test(rng.normal(size=n), y, {"rare": rare})
+    result = fa.equalized_odds_test(rng.normal(size=n), y_true=y, sensitive={"rare": rare})
     assert np.isnan(result.p_value)
     assert "nothing can be exchanged" in result.inconclusive
 

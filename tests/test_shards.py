@@ -114,7 +114,7 @@ def test_copies_exchange_within_shards_and_classes_only():
     from fairaudit.shards.survey import space_of, survey
 
     part = narrow(FramePartition("t", 0, frame_of(2_000)), ROLES, None)
-    schema = schema_of([facts_of(part)], "y", ("race", "sex", "age"), {}, "auto", False)
+    schema = schema_of([facts_of(part)], ROLES, {})
     frame = coded(part, schema, False)
     seen = survey(frame, schema, 1.0, None)
     space, keys = space_of(seen.cells, (schema.outcome, *schema.attributes))

@@ -56,7 +56,9 @@ def test_at_least_as_bad_as_every_single_column(seed, rate, weighted):
     groups = [frame["sex"] == "f", *(frame["race"] == level for level in "abc")]
     groups += [frame[c] > t for c in ("age", "income") for t in frame[c]]
     brute = max(violation_of(g.to_numpy(), prediction, y, rate, weights) for g in groups)
-    result = metrics.subgroup_violation(prediction, frame, y, rate=rate, weights=weights)
+    result = metrics.subgroup_violation(
+        prediction, sensitive=frame, y_true=y, rate=rate, weights=weights
+    )
     assert result.value >= brute - 1e-12
     found = group_from(result, frame)
     assert result.value == pytest.approx(violation_of(found, prediction, y, rate, weights))
@@ -75,7 +77,7 @@ def test_one_attribute_is_searched_exhaustively(seed, column):
     numeric = column in ("age", "income")
     groups = [values > t for t in values] if numeric else [values == t for t in values]
     brute = max(violation_of(g.to_numpy(), prediction, y) for g in groups)
-    result = metrics.subgroup_violation(prediction, frame[[column]], y)
+    result = metrics.subgroup_violation(prediction, sensitive=frame[[column]], y_true=y)
     assert result.value == pytest.approx(brute)
 
 
@@ -90,7 +92,7 @@ def test_at_least_as_bad_as_the_oracle_of_kearns(seed):
     oracle = LinearRegression().fit(design[about], errors[about], sample_weight=weights[about])
     groups = [oracle.predict(design) > 0, oracle.predict(design) < 0]
     worst = max(violation_of(g, prediction, y, weights=weights) for g in groups)
-    result = metrics.subgroup_violation(prediction, frame, y, weights=weights)
+    result = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y, weights=weights)
     assert result.value >= worst - 1e-12
 
 
@@ -101,12 +103,13 @@ def test_a_planted_half_plane_is_found():
     planted = (frame["u"] + (frame["v"] - 50) / 10 > 1).to_numpy()
     y = rng.integers(0, 2, n)
     prediction = (rng.random(n) < np.where(planted, 0.8, 0.2)).astype(int)
-    result = metrics.subgroup_violation(prediction, frame, y)
+    result = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y)
     found = group_from(result, frame)
     assert (found == planted).mean() > 0.97
     assert result.value >= 0.97 * violation_of(planted, prediction, y)
     single = max(
-        metrics.subgroup_violation(prediction, frame[[name]], y).value for name in ("u", "v")
+        metrics.subgroup_violation(prediction, sensitive=frame[[name]], y_true=y).value
+        for name in ("u", "v")
     )
     assert result.value > 1.2 * single
 
@@ -118,7 +121,7 @@ def test_a_planted_intersection_is_found():
     planted = ((frame["race"] == "b") & (frame["sex"] == "f")).to_numpy()
     y = rng.integers(0, 2, n)
     prediction = np.where(y == 1, rng.random(n) < np.where(planted, 0.1, 0.9), 0).astype(int)
-    result = metrics.subgroup_violation(prediction, frame, y, rate="fnr")
+    result = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y, rate="fnr")
     assert (group_from(result, frame) == planted).all()
     assert result.inside == pytest.approx(0.9, abs=0.05) and "*[race=b]" in result.definition
 
@@ -126,19 +129,29 @@ def test_a_planted_intersection_is_found():
 def test_definitions_are_readable():
     y = [0] * 6
     sex = {"sex": list("fffmmm")}
-    assert metrics.subgroup_violation([1, 1, 1, 0, 0, 0], sex, y).definition == "sex = f"
+    assert (
+        metrics.subgroup_violation([1, 1, 1, 0, 0, 0], sensitive=sex, y_true=y).definition
+        == "sex = f"
+    )
     race = {"race": list("aabbcc")}
-    assert metrics.subgroup_violation([1, 1, 0, 0, 1, 1], race, y).definition == "race != b"
+    assert (
+        metrics.subgroup_violation([1, 1, 0, 0, 1, 1], sensitive=race, y_true=y).definition
+        == "race != b"
+    )
     age = {"age": [20, 30, 40, 50, 60, 70]}
-    young = metrics.subgroup_violation([1, 1, 0, 0, 0, 0], age, y)
+    young = metrics.subgroup_violation([1, 1, 0, 0, 0, 0], sensitive=age, y_true=y)
     assert young.definition == "age < 35"
     assert young.coefficients == (("age", -1.0),) and young.threshold == -35.0
-    as_number = metrics.subgroup_violation([1, 0, 1, 0, 1, 0], {"g": [1, 2, 1, 2, 1, 2]}, y)
+    as_number = metrics.subgroup_violation(
+        [1, 0, 1, 0, 1, 0], sensitive={"g": [1, 2, 1, 2, 1, 2]}, y_true=y
+    )
     assert as_number.definition == "g = 1"
 
 
 def test_no_violation_is_zero_and_everybody():
-    result = metrics.subgroup_violation([0, 0, 0, 1], {"sex": list("ffmm")}, [0, 0, 0, 1])
+    result = metrics.subgroup_violation(
+        [0, 0, 0, 1], sensitive={"sex": list("ffmm")}, y_true=[0, 0, 0, 1]
+    )
     assert result.value == 0.0 and result.definition == "all rows"
     assert result.size == 3 and result.inside == result.overall == 0.0
 
@@ -147,20 +160,24 @@ def test_no_violation_is_zero_and_everybody():
 def test_row_order_and_names_do_not_matter(seed):
     prediction, frame, y, _ = random_case(seed)
     order = np.random.default_rng(seed).permutation(len(y))
-    first = metrics.subgroup_violation(prediction, frame, y)
-    second = metrics.subgroup_violation(prediction[order], frame.iloc[order], y[order])
+    first = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y)
+    second = metrics.subgroup_violation(
+        prediction[order], sensitive=frame.iloc[order], y_true=y[order]
+    )
     assert second.value == pytest.approx(first.value, abs=1e-12)
     assert second.definition == first.definition
     renamed = frame.assign(race=frame["race"].map({"a": "c", "b": "a", "c": "b"}))
-    third = metrics.subgroup_violation(prediction, renamed, y)
+    third = metrics.subgroup_violation(prediction, sensitive=renamed, y_true=y)
     assert third.value == pytest.approx(first.value, abs=1e-12)
 
 
 def test_units_do_not_matter():
     prediction, frame, y, _ = random_case(3, n=400)
     scaled = frame.assign(income=1e6 * frame["income"] + 3e7)
-    one = metrics.subgroup_violation(prediction, frame, y).value
-    assert metrics.subgroup_violation(prediction, scaled, y).value == pytest.approx(one)
+    one = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y).value
+    assert metrics.subgroup_violation(
+        prediction, sensitive=scaled, y_true=y
+    ).value == pytest.approx(one)
 
 
 @pytest.mark.parametrize(
@@ -173,4 +190,6 @@ def test_units_do_not_matter():
 )
 def test_bad_input(y, rate, says):
     with pytest.raises(InputError, match=says):
-        metrics.subgroup_violation([0, 1, 1, 0], {"sex": list("ffmm")}, y, rate=rate)
+        metrics.subgroup_violation(
+            [0, 1, 1, 0], sensitive={"sex": list("ffmm")}, y_true=y, rate=rate
+        )

@@ -220,9 +220,11 @@ def test_declared_kinds_decide_about_missing_values():
     frame = pd.DataFrame({"p": [0.1, 0.4, 0.9, 0.2], "y": [0, 1, 1, 0], "a": [1.5, 2.5, None, 3]})
     found = prepare(frame, Roles(("a:categorical",), predictions=("p",), outcome="y"))
     assert found.table.attributes[0].levels.tolist() == ["(missing)", "1.5", "2.5", "3.0"]
-    with pytest.raises(fa.InputError, match="Pass --missing drop, or declare it a:categorical"):
+    with pytest.raises(fa.InputError, match="Set 'missing' to drop, or declare it a:categorical"):
         prepare(frame, Roles(("a:continuous",), predictions=("p",), outcome="y"))
-    with pytest.raises(fa.InputError, match=r"row 2\. Pass --missing drop to leave these rows out"):
+    with pytest.raises(
+        fa.InputError, match=r"row 2\. Set 'missing' to drop to leave these rows out"
+    ):
         prepare(frame, Roles(("a",), predictions=("p",), outcome="y", missing="error"))
 
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_TABLE = ("data", "sensitive", "outcome", "weights", "id", "where", "missing", "on", "threshold")
+_TABLE = ("data", "sensitive", "outcome", "weights", "id", "where", "missing", "on", "threshold",
+          "positive", "classes")  # fmt: skip
 _SETTINGS = (*_TABLE, "alpha", "permutations", "seed")
 _FORMATS = ("html", "json", "md", "txt")
 
@@ -81,10 +82,14 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             "No model. Pass --models FILE [FILE …], or --baseline FILE --candidate FILE."
         )
-    plan = Plan(
-        alpha=args.alpha, threshold=args.threshold, power=False, with_r=False,
-        permutations=Permutations(n=args.permutations, seed=args.seed, n_jobs=args.jobs),
+    given = {"seed": args.seed, "n_jobs": args.jobs}
+    early = args.permutations == "auto"
+    drawn = Permutations.auto(args.alpha, **given) if early else Permutations(
+        n=args.permutations, **given
     )  # fmt: skip
+    plan = Plan(
+        alpha=args.alpha, threshold=args.threshold, power=False, with_r=False, permutations=drawn
+    )
     roles = roles_from(argparse.Namespace(**{**vars(args), "model": "any", "predictions": None}))
     models = [load_model(name, trust=tuple(args.trust or ())) for name in args.models]
     frame, sources = read_tables(args.data)

@@ -16,9 +16,9 @@ __all__ = ["KEYS", "with_config"]
 #: What the file may say: the options of `fairaudit test` by their long names.
 KEYS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
-    "on", "threshold", "alpha", "statistic", "density", "permutations", "seed", "adjust", "pairs",
-    "tolerance", "certify", "power", "calibrate", "locate", "report", "suppress",
-    "strict", "memory", "engine", "shards",
+    "on", "threshold", "positive", "classes", "alpha", "statistic", "density", "permutations",
+    "seed", "adjust", "pairs", "tolerance", "certify", "power", "calibrate", "locate", "report",
+    "suppress", "strict", "memory", "engine", "shards",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
 _LISTS = ("data", "sensitive", "pairs", "report")
@@ -87,6 +87,10 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         ):
             raise InputError(f"{path}: {key!r} must be a table of numbers, as in {{ kpc = 0.01 }}.")
         return {name: float(limit) for name, limit in value.items()}
+    if key == "positive" and isinstance(value, (str, int, float)):
+        return str(value)
+    if key == "classes":
+        return _classes(value, path)
     if key in ("alpha", "threshold") and isinstance(value, (int, float)):
         return float(value)
     if key == "permutations" and value == "auto":
@@ -114,6 +118,15 @@ def _converted(key: str, value: Any, path: Path) -> Any:
     if isinstance(value, list):
         return [_beside(path, str(item)) for item in value]
     return _beside(path, str(value))
+
+
+def _classes(value: Any, path: Path) -> dict[str, str]:
+    known = isinstance(value, dict) and all(
+        isinstance(level, (str, int, float)) for level in value.values()
+    )
+    if not known:
+        raise InputError(f"{path}: 'classes' must be a table of levels, as in {{ 0 = \"clear\" }}.")
+    return {str(name): str(level) for name, level in value.items()}
 
 
 def _memory(text: str, path: Path) -> int:

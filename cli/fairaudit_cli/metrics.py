@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
@@ -36,8 +36,10 @@ def run(args: argparse.Namespace) -> int:
 
     roles = roles_from(args)
     frame, _ = read_tables(args.data)
-    table = prepare(frame, roles, predictor_from(args)).table
+    prepared = prepare(frame, roles, predictor_from(args))
+    table = prepared.table
     result = measure(table, threshold=args.threshold)
+    result = replace(result, notes=(*prepared.notes, *result.notes))
     if all(one.value is None for one in result.values):
         raise InputError(result.values[0].note)
     if args.json:

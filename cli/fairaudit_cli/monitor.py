@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _TABLE = ("data", "sensitive", "outcome", "predictions", "id", "where", "missing", "on",
-          "threshold")  # fmt: skip
+          "threshold", "positive", "classes")  # fmt: skip
 _SETTINGS = ("model", *_TABLE[1:], "alpha", "statistic", "density", "permutations", "seed")
 
 
@@ -86,7 +86,8 @@ def _added(args: argparse.Namespace) -> MonitorResult:
     from fairaudit.monitoring.monitor import Monitor
     from fairaudit.testing.permutations import Permutations
 
-    filled(with_config(args, _SETTINGS), statistic="kpc", density="auto")
+    filled(with_config(args, _SETTINGS), needs_all="fairaudit monitor", statistic="kpc",
+           density="auto")  # fmt: skip
     check_writable(args.state)
     roles = roles_from(argparse.Namespace(**{**vars(args), "weights": None}))
     monitor = Monitor.with_roles(

@@ -20,6 +20,7 @@ __all__ = [
     "copies",
     "count",
     "finite",
+    "levels_in",
     "names_in",
     "predictor_from",
     "print_json",
@@ -90,7 +91,20 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
         "--threshold",
         type=finite,
         metavar="NUMBER",
-        help="scores at or above it count as the larger class (default: 0.5 for scores in [0, 1])",
+        help="scores at or above it count as positive (default: 0.5 for scores in [0, 1])",
+    )
+    parser.add_argument(
+        "--positive",
+        metavar="LEVEL",
+        help="the outcome level that counts as positive (default: the larger of two), and that "
+        "the model's positive class or high scores mean where names do not tell; of more levels, "
+        "rates compare it with the rest",
+    )
+    parser.add_argument(
+        "--classes",
+        type=levels_in,
+        metavar="CLASS=LEVEL[,…]",
+        help="what the classes of the model are called in the outcome, as in 0=clear,1=arrested",
     )
 
 
@@ -159,6 +173,25 @@ def sizes_in(text: str) -> dict[str, float]:
     return limits
 
 
+def levels_in(text: str) -> dict[str, str]:
+    """``0=clear,1=arrested`` as a mapping.
+
+    Examples
+    --------
+    >>> levels_in('0=clear, 1=arrested')
+    {'0': 'clear', '1': 'arrested'}
+    """
+    found: dict[str, str] = {}
+    for part in names_in(text):
+        name, equals, level = (one.strip() for one in part.partition("="))
+        if not equals or not name or not level or name in found:
+            raise argparse.ArgumentTypeError(f"must be class=level[,class=level…], got {text!r}")
+        found[name] = level
+    if not found:
+        raise argparse.ArgumentTypeError(f"must be class=level[,class=level…], got {text!r}")
+    return found
+
+
 def print_json(text: str) -> None:
     """JSON to standard output, with escapes where the terminal lacks a character."""
     import json
@@ -198,7 +231,8 @@ def roles_from(args: argparse.Namespace) -> Roles:
                 )
     given: dict[str, Any] = {
         "weights": args.weights, "ids": args.id, "where": args.where, "missing": args.missing,
-        "on": args.on, "threshold": args.threshold,
+        "on": args.on, "threshold": args.threshold, "positive": args.positive,
+        "classes": args.classes,
     }  # fmt: skip
     return Roles(
         sensitive=roles["--sensitive"],

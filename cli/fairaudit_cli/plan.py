@@ -30,7 +30,7 @@ __all__ = ["add_arguments", "run"]
 
 _SETTINGS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
-    "on", "threshold", "alpha", "statistic", "seed",
+    "on", "threshold", "positive", "classes", "alpha", "statistic", "seed",
 )  # fmt: skip
 _FORMATS = ("html", "json", "md", "png", "svg", "txt")
 FEWEST_ROWS = 100

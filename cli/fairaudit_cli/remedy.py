@@ -13,6 +13,7 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
     add_table_arguments,
+    copies,
     count,
     finite,
     names_in,
@@ -24,10 +25,10 @@ from fairaudit_cli.options import (
 __all__ = ["add_arguments", "add_level", "add_some", "filled", "run"]
 
 SUPPRESS = 10
-_TABLE = ("data", "sensitive", "outcome", "id", "where", "missing")
+_TABLE = ("data", "sensitive", "outcome", "id", "where", "missing", "positive", "classes")
 #: of the project's settings; its model and data are those of the audit
-_SETTINGS = ("sensitive", "outcome", "id", "where", "missing", "alpha", "permutations", "seed",
-             "suppress")  # fmt: skip
+_SETTINGS = ("sensitive", "outcome", "id", "where", "missing", "positive", "classes", "alpha",
+             "permutations", "seed", "suppress")  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
 
-    filled(with_config(args, _SETTINGS), suppress=SUPPRESS)
+    filled(with_config(args, _SETTINGS), needs_all="fairaudit remedy", suppress=SUPPRESS)
     for path in args.report or ():
         report_format(path)
         check_writable(path)
@@ -161,7 +162,7 @@ def add_level(parser: argparse.ArgumentParser, *, jobs: bool = True) -> None:
     """Level, copies, seed, processes and the file of settings."""
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
-        "--permutations", type=count, metavar="N", help="conditional copies (default: 999)"
+        "--permutations", type=copies, metavar="N", help="conditional copies (default: 999)"
     )
     parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
     if jobs:
@@ -169,10 +170,20 @@ def add_level(parser: argparse.ArgumentParser, *, jobs: bool = True) -> None:
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
 
-def filled(args: argparse.Namespace, **more: Any) -> argparse.Namespace:
-    """What neither the command line nor the settings say."""
+def filled(
+    args: argparse.Namespace, *, needs_all: str | None = None, **more: Any
+) -> argparse.Namespace:
+    """What neither the command line nor the settings say.
+
+    `needs_all` names a command that draws all copies and cannot stop early.
+    """
+    if needs_all is not None and args.permutations == "auto":
+        raise InputError(
+            f"permutations = auto stops drawing copies early, and {needs_all} needs all of them. "
+            "Pass --permutations N, which wins over the settings."
+        )
     for name, value in {"alpha": 0.05, "permutations": 999, "seed": 0, **more}.items():
-        if getattr(args, name) in (None, "auto"):
+        if getattr(args, name) is None:
             setattr(args, name, value)
     return args
 

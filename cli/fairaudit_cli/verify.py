@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "differences", "run"]
 
-#: Fields that say when, where and how long, and differ from run to run.
+#: Fields that say when, where and how long, and differ from run to run; and what is said around
+#: the numbers, which differs from version to version.
 _CIRCUMSTANCES = ("seconds", "created", "python", "platform", "packages", "version", "command",
-                  "path")  # fmt: skip
+                  "path", "notes")  # fmt: skip
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
@@ -95,12 +96,16 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     roles: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in options.items() if k in names
     }
+    levels = record.table.outcome.levels
+    if "positive" not in options and len(levels) == 2:  # records of 0.1 took the larger class
+        roles["positive"] = levels[-1]
     capsule = record.capsule
     drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs,
                          stop_after=options.get("stop_after"))  # fmt: skip
     plan = Plan(
         locate=options.get("locate", False),
-        alpha=options["alpha"], statistic=options["statistic"], density=options["density"],
+        alpha=options["alpha"], statistic=_made("statistic", options["statistic"]),
+        density=_made("density", options["density"]),
         permutations=drawn, folds=options["folds"], adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
         certify=options.get("certify", {}), threshold=options["threshold"],
@@ -108,6 +113,35 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         with_r=any(one.key in _ELSEWHERE for one in record.measures),
     )  # fmt: skip
     return Roles(**roles), plan, fewest
+
+
+def _made(what: str, told: Any) -> Any:
+    """A statistic or density of the record: a name, or an object of our own with its parameters."""
+    from importlib import import_module
+
+    if isinstance(told, list):
+        return [_made(what, one) for one in told]
+    if not isinstance(told, dict):
+        return told
+    module, _, name = str(told.get("class")).rpartition(".")
+    home = {"statistic": "fairaudit.testing.", "density": "fairaudit.density."}[what]
+    given = {
+        key: tuple(one) if isinstance(one, list) else one
+        for key, one in told.get("parameters", {}).items()
+    }
+    simple = not any(isinstance(one, dict) for one in given.values())
+    if not module.startswith(home) or not simple:
+        raise InputError(
+            f"The record's {what} is an object ({told.get('class')}) that cannot be made again "
+            "from the record. Repeat the audit in Python."
+        )
+    try:
+        kind = getattr(import_module(module), name)
+        if not isinstance(kind, type):
+            raise TypeError
+        return kind(**given)
+    except (ImportError, AttributeError, TypeError):
+        raise InputError(f"There is no {what} {module}.{name} in this version.") from None
 
 
 def _other_files(record: AuditResult, sources: tuple[Source, ...], predictor: Any) -> Iterator[str]:

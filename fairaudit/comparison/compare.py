@@ -55,6 +55,8 @@ def compare(
     where: str | None = None,
     missing: str = "auto",
     threshold: float | None = None,
+    positive: Any = None,
+    classes: Mapping[str, Any] | None = None,
     margin: float | Mapping[str, float] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
@@ -69,7 +71,7 @@ def compare(
         Features, outcome and sensitive attributes.
     sensitive : str or sequence of str
         Columns, as ``"race,sex"``; those with categories make the groups.
-    outcome, weights, ids, where, missing, threshold
+    outcome, weights, ids, where, missing, threshold, positive, classes
         See `fairaudit.preparation.Roles`.
     margin : float or mapping
         By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
@@ -102,7 +104,7 @@ def compare(
     names = sensitive.split(",") if isinstance(sensitive, str) else sensitive
     roles = Roles(
         tuple(name.strip() for name in names), outcome, weights=weights, ids=ids, where=where,
-        missing=missing, threshold=threshold,
+        missing=missing, threshold=threshold, positive=positive, classes=dict(classes or {}),
     )  # fmt: skip
     return compare_frame(as_pandas(frame), roles, baseline, candidate, margin=margin, alpha=alpha,
                          seed=seed)  # fmt: skip
@@ -127,13 +129,15 @@ def compare_frame(
 
     if not 0 < alpha < 0.5:
         raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")
-    tables, sources = [], []
+    tables, sources, notes = [], [], list[str]()
     for name, model in (("baseline", baseline), ("candidate", candidate)):
         predictor = predictor_of(model)
         try:
-            table = prepare(frame, roles, predictor).table
+            prepared = prepare(frame, roles, predictor)
         except InputError as error:
             raise InputError(f"The {name}: {error}") from None
+        table = prepared.table
+        notes += [note for note in prepared.notes if note not in notes]
         roles = replace(roles, outcome=roles.outcome or table.require_outcome().name)
         tables.append(table)
         sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
@@ -150,8 +154,8 @@ def compare_frame(
     return Comparison(
         verdict, because, differences[0].key, allowed, alpha, interval.at_least, interval.at_most,
         tuple(differences), _shown(cells), cells.attributes, len(tables[0]),
-        (sources[0], sources[1]), data, _notes(tables[0], cells), now(), version("fairaudit-icp"),
-        command,
+        (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells)), now(),
+        version("fairaudit-icp"), command,
     )  # fmt: skip
 
 
@@ -211,27 +215,27 @@ def _of_all_groups(
     tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None
 ) -> list[Difference]:
     """The same measures as everywhere else; no interval holds with groups of few people."""
-    import fairaudit as fa
+    from fairaudit.metrics._deo import _deo
+    from fairaudit.metrics._errors import _group_errors
+    from fairaudit.metrics._odds import _difference
 
     found = []
-    for table in tables:
-        groups = tuple(column for column in table.attributes if column.kind.is_categorical)
-        given: dict[str, Any] = {
-            "sensitive": groups,
-            "y_true": table.outcome,
-            "weights": table.weights,
-        }
-        columns = table.prediction.columns
+    for whole in tables:
+        groups = tuple(column for column in whole.attributes if column.kind.is_categorical)
+        table = replace(whole, attributes=groups)
         if not cells.rates:
-            errors = fa.metrics.group_errors(columns, **given)
-            found.append({"mean_error_difference": errors.value})
+            found.append({"mean_error_difference": _group_errors(table).value})
             continue
-        given["threshold"] = default_threshold(table) if threshold is None else threshold
-        odds = fa.metrics.equalized_odds_difference(columns, **given)
-        found.append({
-            "equalized_odds_difference": odds.value, "tpr_gap": odds.tpr, "fpr_gap": odds.fpr,
-            "deo": fa.metrics.deo(columns, **given).value,
-        })  # fmt: skip
+        cut = default_threshold(table) if threshold is None else threshold
+        odds = _difference(table, threshold=cut)
+        found.append(
+            {
+                "equalized_odds_difference": odds.value,
+                "tpr_gap": odds.tpr,
+                "fpr_gap": odds.fpr,
+                "deo": _deo(table, threshold=cut).value,
+            }
+        )
     note = "no interval: has smaller groups"
     return [
         Difference(key, _NAMES[key], value, found[1][key], low=None, high=None, note=note)
@@ -269,8 +273,14 @@ def _others(
         found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
                                 interval.low, interval.high))  # fmt: skip
     try:
-        sizes = [float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
-                 for table in tables]  # fmt: skip
+        sizes = [
+            float(
+                fa.metrics.kpc(
+                    table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
+                )
+            )
+            for table in tables
+        ]
     except InputError:
         return found
     note = "no valid interval is known"
@@ -345,6 +355,6 @@ def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
             "them."
         )
     if cells.rates:
-        classes = [level_text(level) for level in table.require_outcome().levels]
-        notes.append(f"TPR and FPR: share predicted {classes[-1]} among those who are and are not.")
+        shown = level_text(table.positive)
+        notes.append(f"TPR and FPR: share predicted {shown} among those who are and are not.")
     return tuple(notes)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.equivalence.bounds import deo_bound, gap_bound
 from fairaudit.equivalence.rates import RATES, RateCells, rate_cells
 from fairaudit.equivalence.result import Certificate
@@ -26,6 +27,7 @@ MEASURES: dict[str, tuple[int, ...]] = {
 }
 
 
+@swaps_refused
 def certify(
     y_pred: Any,
     sensitive: Any,
@@ -37,12 +39,13 @@ def certify(
     weights: Any = None,
     ids: Any = None,
     kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
 ) -> tuple[Certificate, ...]:
     """Upper bounds of measures, and whether they lie within tolerances.
 
     Parameters
     ----------
-    y_pred, sensitive, y_true, threshold, weights, kinds
+    y_pred, sensitive, y_true, threshold, weights, kinds, positive
         As for `fairaudit.metrics.deo`.
     limits : mapping
         Measure → tolerance. Measures: ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"`` (largest
@@ -66,11 +69,13 @@ def certify(
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, (2, 8000))
     >>> label = (rng.random(8000) < 0.2 + 0.6 * y).astype(int)
-    >>> (one,) = certify(label, {"sex": sex}, y, {"tpr_gap": 0.1})
+    >>> (one,) = certify(label, sensitive={"sex": sex}, y_true=y, limits={"tpr_gap": 0.1})
     >>> one.holds, one.upper < 0.06
     (True, True)
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
+    )
     cut = default_threshold(table) if threshold is None else threshold
     return certificates(table, limits, alpha=alpha, threshold=cut)
 

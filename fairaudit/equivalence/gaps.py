@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.equivalence.rates import RATES, RateCells, newcombe, rate_cells
 from fairaudit.equivalence.result import Gap, GapTable
 from fairaudit.kernels import Array
@@ -19,6 +20,7 @@ DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
 
 
+@swaps_refused
 def gap_intervals(
     y_pred: Any,
     sensitive: Any,
@@ -29,13 +31,14 @@ def gap_intervals(
     weights: Any = None,
     ids: Any = None,
     kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
     seed: int = 0,
 ) -> GapTable:
     r"""The gaps in TPR and FPR between every group and all others, with simultaneous intervals.
 
     Parameters
     ----------
-    y_pred, sensitive, y_true, threshold, weights, kinds
+    y_pred, sensitive, y_true, threshold, weights, kinds, positive
         As for `fairaudit.metrics.group_rates`.
     confidence : float
         Of all intervals together.
@@ -60,11 +63,14 @@ def gap_intervals(
     --------
     >>> rng = np.random.default_rng(0)
     >>> y, label = rng.integers(0, 2, (2, 900))
-    >>> table = gap_intervals(label, {"race": rng.choice(["a", "b", "c"], 900)}, y)
+    >>> race = {"race": rng.choice(["a", "b", "c"], 900)}
+    >>> table = gap_intervals(label, sensitive=race, y_true=y)
     >>> all(gap.low < 0 < gap.high for gap in table.gaps)
     True
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
+    )
     names = tuple(column.name for column in table.attributes)
     return gap_table(rate_cells(table, threshold), names, confidence, seed)
 

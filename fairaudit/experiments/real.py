@@ -246,7 +246,13 @@ def _tested(scores: Array, outcome: Any, attributes: Any, encode: str, seed: int
         return {"kpc_random": 0.0, "p_value": 1.0, "p_paper": 1.0}
     paper = KPCStatistic(knn=1, ties="random", how=encode)
     drawn = fa.Permutations(n=COPIES, seed=seed)
-    test = fa.equalized_odds_test(scores, outcome, attributes, statistic="kpc", permutations=drawn)
-    again = fa.equalized_odds_test(scores, outcome, attributes, statistic=paper, permutations=drawn)
-    random = fa.metrics.kpc(scores, attributes, outcome, ties="random", encode=encode, seed=seed)
+    test = fa.equalized_odds_test(
+        scores, y_true=outcome, sensitive=attributes, statistic="kpc", permutations=drawn
+    )
+    again = fa.equalized_odds_test(
+        scores, y_true=outcome, sensitive=attributes, statistic=paper, permutations=drawn
+    )
+    random = fa.metrics.kpc(
+        scores, sensitive=attributes, y_true=outcome, ties="random", encode=encode, seed=seed
+    )
     return {"kpc_random": float(random), "p_value": test.p_value, "p_paper": again.p_value}

@@ -79,13 +79,13 @@ def curve_rows(
     for mu, model in zip(MUS, models, strict=True):
         score = model.predict(x[TRAIN:])
         test = fa.equalized_odds_test(
-            score, y[TRAIN:], tested, density=truth,
+            score, y_true=y[TRAIN:], sensitive=tested, density=truth,
             permutations=fa.Permutations(n=COPIES, seed=run),
         )  # fmt: skip
         rows.append({
             "simulation": number, "k": k, "w": w, "method": method, "run": run, "mu": mu,
             "loss": float(np.mean((score - y[TRAIN:]) ** 2)),
-            "kpc": float(fa.metrics.kpc(score, tested, y[TRAIN:], encode="raw")),
+            "kpc": float(fa.metrics.kpc(score, sensitive=tested, y_true=y[TRAIN:], encode="raw")),
             "p_value": test.p_value,
         })  # fmt: skip
     return rows

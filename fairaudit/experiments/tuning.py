@@ -58,7 +58,7 @@ def tuning_rows(task: str, method: str, strength: float, split: int) -> list[dic
     for value, model in zip(how.values, models, strict=True):
         score = scores_of(model, data.X.iloc[test])
         kpc = 0.0 if np.ptp(score) == 0 else fa.metrics.kpc(
-            score, attributes, outcome, knn=_NEIGHBOURS, encode=TASKS[task].encode
+            score, sensitive=attributes, y_true=outcome, knn=_NEIGHBOURS, encode=TASKS[task].encode
         )  # fmt: skip
         rows.append({
             "task": task, "method": method, "strength": strength, "split": split, "value": value,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.columns import Column, Kind, columns_from, level_text
 from fairaudit.errors import InputError
 from fairaudit.findings import adjusted
@@ -22,6 +23,7 @@ from fairaudit.incomplete.result import (
 )
 from fairaudit.kernels import Array, Index
 from fairaudit.measurements import default_threshold
+from fairaudit.metrics._labels import Labels, binary_labels
 from fairaudit.missing import MISSING_LEVEL
 from fairaudit.permute.base import stream
 from fairaudit.permute.icp import ICP
@@ -40,6 +42,7 @@ __all__ = ["audit_incomplete", "incomplete_frame"]
 RANDOM_FILLINGS = 5
 
 
+@swaps_refused
 def audit_incomplete(
     y_pred: Any,
     y_true: Any,
@@ -47,6 +50,8 @@ def audit_incomplete(
     *,
     probabilities: Mapping[str, Any] | None = None,
     threshold: float | None = None,
+    positive: Any = None,
+    classes: Mapping[str, Any] | None = None,
     alpha: float = 0.05,
     imputations: int = 20,
     permutations: Permutations | None = None,
@@ -64,6 +69,8 @@ def audit_incomplete(
         One column per level, which sum to 1.
     threshold : float, optional
         Turns scores into labels for the gaps.
+    positive, classes
+        See `fairaudit.preparation.Roles`.
     alpha : float
     imputations : int
     permutations : Permutations, optional
@@ -80,7 +87,8 @@ def audit_incomplete(
     >>> y, group = rng.integers(0, 2, (2, 400))
     >>> score = y + rng.normal(size=400)
     >>> sex = np.where(rng.random(400) < 0.2, None, np.array(["f", "m"])[group])
-    >>> result = audit_incomplete(score, y, {"sex": sex}, permutations=Permutations(n=99))
+    >>> result = audit_incomplete(score, y_true=y, sensitive={"sex": sex},
+    ...                           permutations=Permutations(n=99))
     >>> result.missingness[0].missing, result.missingness[0].significant
     (79, False)
     """
@@ -106,7 +114,10 @@ def audit_incomplete(
         sizes = ", ".join(f"{name}: {len(values)}" for name, values in everything.items())
         raise InputError(f"Columns differ in length ({sizes}). Pass columns of the same rows.")
     frame = pd.DataFrame(everything)
-    roles = Roles(tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold)
+    roles = Roles(
+        tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold,
+        positive=positive, classes=dict(classes or {}),
+    )  # fmt: skip
     columns_of = {name: tuple(columns) for name, columns in groups.items()}
     return incomplete_frame(frame, roles, columns_of, alpha=alpha, imputations=imputations,
                             permutations=permutations, suppress=suppress)  # fmt: skip
@@ -150,7 +161,9 @@ def incomplete_frame(
             continue
         labels = _labels(table, roles.threshold)
         if labels is None:
-            notes.append(f"No gaps of {name}: they need an outcome and labels of two classes.")
+            notes.append(
+                f"No gaps of {name}: they need labels and an outcome of two classes, or 'positive'."
+            )
             continue
         cells = _Cells(table, labels)
         found, left_out = cells.bounds(name, suppress)
@@ -213,28 +226,21 @@ def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest
     )
 
 
-def _labels(table: AuditTable, threshold: float | None) -> Index | None:
-    """0 or 1 per row, where outcome and prediction have two classes."""
-    outcome = table.require_outcome()
-    if not outcome.kind.is_categorical or len(outcome.levels) != 2:
-        return None
-    if table.prediction.form == "labels":
-        column = table.prediction.columns[0]
-        return column.codes if len(column.levels) == 2 else None  # 0 and 1 in their order
+def _labels(table: AuditTable, threshold: float | None) -> Labels | None:
+    """Prediction and outcome as positive or not, where there are such labels."""
     cut = default_threshold(table) if threshold is None else threshold
-    if cut is None:
+    try:
+        return binary_labels(table, threshold=cut)
+    except InputError:
         return None
-    label = as_labels(table, cut).prediction.columns[0]
-    larger = [level_text(level) == level_text(outcome.levels[-1]) for level in label.levels]
-    return np.array(larger, dtype=np.intp)[label.codes]
 
 
 class _Cells:
     """Counts per outcome class and known group, and the missing rows of each class."""
 
-    def __init__(self, table: AuditTable, labels: Index) -> None:
-        self.column, self.labels = table.attributes[0], labels
-        self.outcome = table.require_outcome().codes
+    def __init__(self, table: AuditTable, labels: Labels) -> None:
+        self.column, self.labels = table.attributes[0], labels.predicted.astype(np.intp)
+        self.outcome = labels.actual.astype(np.intp)
         self.missing = _is_missing(self.column)
         self.names = [level_text(level) for level in self.column.levels]
         self.known = [k for k, name in enumerate(self.names) if name != MISSING_LEVEL]

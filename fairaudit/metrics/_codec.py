@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import Cells, encode
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Gram
@@ -27,6 +28,7 @@ class CODEC(Measure):
     backend: str
 
 
+@swaps_refused
 def codec(
     y_pred: Any,
     sensitive: Any,
@@ -63,7 +65,9 @@ def codec(
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, y = rng.normal(size=(2, 2000))
-    >>> float(codec(y + a, a, y)) > 0.9, abs(float(codec(y + rng.normal(size=2000), a, y))) < 0.1
+    >>> given = {"sensitive": a, "y_true": y}
+    >>> fair = codec(y + rng.normal(size=2000), **given)
+    >>> float(codec(y + a, **given)) > 0.9, abs(float(fair)) < 0.1
     (True, True)
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.metrics._labels import binary_labels, groups_of, ratio, tally
 from fairaudit.metrics.result import Measure
 from fairaudit.table import AuditTable
@@ -69,6 +70,7 @@ class Deo(Measure):
         return pd.DataFrame(rows, columns=columns)
 
 
+@swaps_refused
 def deo(
     y_pred: Any,
     sensitive: Any,
@@ -90,9 +92,11 @@ def deo(
     y_true : array-like
         The outcome classes.
     positive : optional
-        The positive class; the larger of two unless given. Needed with more than two.
+        The level of the outcome that counts as positive; the larger of two unless given. Needed
+        with more than two, of which it is compared with the rest, and for scores where the levels
+        are not 0 and 1: it is the level that they speak of.
     threshold : float, optional
-        Scores at or above it predict the larger class.
+        Scores at or above it predict the positive class.
     weights : array-like, optional
         Row weights; the rates are then weighted.
     kinds : mapping, optional
@@ -117,18 +121,20 @@ def deo(
 
     Examples
     --------
-    >>> result = deo([1, 0, 1, 1], {"sex": ["f", "f", "m", "m"]}, [1, 1, 1, 0])
+    >>> result = deo([1, 0, 1, 1], sensitive={"sex": list("ffmm")}, y_true=[1, 1, 1, 0])
     >>> round(result.value, 3)  # |1/2 − 2/3| + |1 − 2/3| given 1, |1 − 1| given 0
     0.5
     >>> result.empty
     ((('f',), '0'),)
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _deo(table, positive=positive, threshold=threshold)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _deo(table, threshold=threshold)
 
 
-def _deo(table: AuditTable, *, positive: Any = None, threshold: float | None = None) -> Deo:
-    labels = binary_labels(table, positive=positive, threshold=threshold)
+def _deo(table: AuditTable, *, threshold: float | None = None) -> Deo:
+    labels = binary_labels(table, threshold=threshold)
     groups = groups_of(table)
     counts = tally(table, labels, groups)
     rates = counts.rates()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import (
     Groups,
@@ -80,6 +81,7 @@ class GroupErrors(Measure):
         return pd.DataFrame(rows, columns=columns)
 
 
+@swaps_refused
 def group_errors(
     y_pred: Any,
     sensitive: Any,
@@ -131,7 +133,9 @@ def group_errors(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = group_errors([1.5, 2.5, 3.5, 1.0, 2.0, 3.6], sex, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0])
+    >>> result = group_errors(
+    ...     [1.5, 2.5, 3.5, 1.0, 2.0, 3.6], sensitive=sex, y_true=[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
+    ... )
     >>> [(cell.levels, round(cell.mean, 3)) for cell in result.cells]
     [(('f',), 0.5), (('m',), 0.2)]
     """

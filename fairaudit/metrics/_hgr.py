@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import cells_of
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
@@ -84,6 +85,7 @@ class Hgr(Measure):
         return pd.DataFrame(rows, columns=names)
 
 
+@swaps_refused
 def hgr(
     y_pred: Any,
     sensitive: Any,

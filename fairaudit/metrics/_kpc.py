@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
@@ -33,6 +34,7 @@ class KPC(Measure):
     backend: str
 
 
+@swaps_refused
 def kpc(
     y_pred: Any,
     sensitive: Any,
@@ -98,7 +100,8 @@ def kpc(
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, y = rng.normal(size=(2, 2000))
-    >>> round(float(kpc(y + a + rng.normal(size=2000), a, y, kernel="linear", knn=5)), 1)
+    >>> score = y + a + rng.normal(size=2000)
+    >>> round(float(kpc(score, sensitive=a, y_true=y, kernel="linear", knn=5)), 1)
     0.5
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairaudit.attributes import cells_of
 from fairaudit.columns import Column
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, some_names
 from fairaudit.table import AuditTable, Prediction
 
 __all__ = [
@@ -158,12 +158,12 @@ def score_column(prediction: Prediction) -> Column:
     )
 
 
-def binary_labels(
-    table: AuditTable, *, positive: Any = None, threshold: float | None = None
-) -> Labels:
+def binary_labels(table: AuditTable, *, threshold: float | None = None) -> Labels:
     """Prediction and outcome as "positive or not": one reading for all label measures.
 
-    Labels are compared with `positive`; scores at or above `threshold` predict the larger class.
+    Labels are compared with the positive class of the table. Scores at or above `threshold`
+    predict the class that they speak of; without a threshold, of probabilities of more than two
+    classes the largest decides.
     """
     outcome = table.require_outcome()
     if not outcome.kind.is_categorical:
@@ -171,20 +171,37 @@ def binary_labels(
             f"The outcome {outcome.name!r} is {outcome.kind}; rates need classes. "
             "Use group_errors or kpc, or pass an outcome with classes."
         )
-    column = score_column(table.prediction)
-    if threshold is None:
-        _require_labels(table.prediction, column, outcome)
-        classes = _classes(outcome, column)
-        chosen = _positive_class(classes, positive, outcome.name)
+    prediction = table.prediction
+    if len(prediction.columns) > 2:
+        chosen, classes = _positive_class(table, _classes(outcome))
+        predicted = _of_several(prediction, chosen, threshold)
+    elif threshold is None:
+        column = score_column(prediction)
+        _require_labels(prediction, column, outcome)
+        chosen, classes = _positive_class(table, _classes(outcome, column))
         predicted = (column.levels == chosen)[column.codes]
     else:
-        classes = _classes(outcome)
-        above = _above(column, threshold, classes)
-        chosen = _positive_class(classes, positive, outcome.name)
-        predicted = above == (chosen == classes[-1])
+        chosen, classes = _positive_class(table, _classes(outcome))
+        predicted = _above(table, chosen, threshold)
     actual = (outcome.levels == chosen)[outcome.codes]
     rest = [str(level) for level in classes if level != chosen]
     return Labels(predicted, actual, (rest[0] if len(rest) == 1 else f"not {chosen}", str(chosen)))
+
+
+def _of_several(prediction: Prediction, chosen: Any, threshold: float | None) -> NDArray[np.bool_]:
+    """Whether one of several classes is predicted, from a score of each."""
+    if chosen not in prediction.classes:
+        names = some_names([column.name for column in prediction.columns])
+        raise InputError(
+            f"The 'y_pred' argument has {len(prediction.columns)} columns ({names}), and which is "
+            f"that of {chosen!r} is not known. Name them as the classes, pass 'classes', or pass "
+            "predicted labels."
+        )
+    place = prediction.classes.index(chosen)
+    if threshold is not None:
+        return np.asarray(prediction.columns[place].numeric) >= threshold
+    matrix = np.column_stack([np.asarray(column.numeric) for column in prediction.columns])
+    return np.asarray(matrix.argmax(axis=1) == place)
 
 
 def _require_labels(prediction: Prediction, column: Column, outcome: Column) -> None:
@@ -200,7 +217,8 @@ def _require_labels(prediction: Prediction, column: Column, outcome: Column) -> 
     if outcome.numeric is not None or not np.isin(column.levels, outcome.levels).any():
         raise InputError(
             f"The labels in {column.name!r} ({_listed(column.levels)}) do not occur in "
-            f"{outcome.name!r} ({_listed(outcome.levels)}). Code both in the same way."
+            f"{outcome.name!r} ({_listed(outcome.levels)}). Code both in the same way, or pass "
+            "'classes'."
         )
 
 
@@ -217,37 +235,38 @@ def _classes(*columns: Column, check: bool = True) -> list[Any]:
     return classes
 
 
-def _positive_class(classes: list[Any], positive: Any, name: str) -> Any:
-    if positive is None:
-        if len(classes) == 2:
-            return classes[-1]
-        raise InputError(
-            f"The outcome {name!r} has {len(classes)} classes ({_listed(classes)}). "
-            "Pass the one to compare with the rest as positive=."
-        )
-    for level in classes:
-        if level == positive or str(level) == str(positive):
-            return level
+def _positive_class(table: AuditTable, classes: list[Any]) -> tuple[Any, list[Any]]:
+    if table.positive is not None:
+        return table.positive, classes
     raise InputError(
-        f"The 'positive' parameter must be a class of {name!r} ({_listed(classes)}). "
-        f"Got {positive!r} instead."
+        f"The outcome {table.require_outcome().name!r} has {len(classes)} classes "
+        f"({_listed(classes)}). Pass the one to compare with the rest as 'positive' "
+        "(--positive LEVEL)."
     )
 
 
-def _above(column: Column, threshold: float, classes: list[Any]) -> NDArray[np.bool_]:
+def _above(table: AuditTable, chosen: Any, threshold: float) -> NDArray[np.bool_]:
+    """Whether scores at or above the threshold, or those below it, speak of this class."""
+    prediction = table.prediction
+    if not math.isfinite(threshold):
+        raise InputError(f"The 'threshold' parameter must be finite. Got {threshold} instead.")
+    column = score_column(prediction)
     if column.numeric is None:
         raise InputError(
             f"The prediction {column.name!r} holds labels, which have no threshold. "
             "Leave threshold out."
         )
-    if len(classes) > 2:
+    if prediction.form == "labels":  # numbers: a threshold between them parts them
+        every = {*table.require_outcome().levels.tolist(), *column.levels.tolist(), chosen}
+        return np.asarray((column.numeric >= threshold) == (chosen == max(every)))
+    table.require_named_scores()
+    if chosen not in prediction.classes:
         raise InputError(
-            f"The 'threshold' parameter needs two classes; the outcome has {len(classes)} "
-            f"({_listed(classes)}). Pass predicted labels and positive=."
+            f"The scores in {column.name!r} do not speak of {chosen!r}. Pass predicted labels, or "
+            "a probability of each class."
         )
-    if not math.isfinite(threshold):
-        raise InputError(f"The 'threshold' parameter must be finite. Got {threshold} instead.")
-    return column.numeric >= threshold
+    place = prediction.classes.index(chosen)
+    return np.asarray(prediction.columns[place].numeric) >= threshold
 
 
 def _listed(levels: Any, most: int = 10) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import binary_labels, groups_of, spread, tally
 from fairaudit.metrics.result import Measure
@@ -52,6 +53,7 @@ class EqualizedOdds(Measure):
         )
 
 
+@swaps_refused
 def equalized_odds_difference(
     y_pred: Any,
     sensitive: Any,
@@ -76,9 +78,11 @@ def equalized_odds_difference(
     agg : {"worst_case", "mean"}
         The larger of the two differences, or their mean.
     positive : optional
-        The positive class; the larger of two unless given. Needed with more than two.
+        The level of the outcome that counts as positive; the larger of two unless given. Needed
+        with more than two, of which it is compared with the rest, and for scores where the levels
+        are not 0 and 1: it is the level that they speak of.
     threshold : float, optional
-        Scores at or above it predict the larger class.
+        Scores at or above it predict the positive class.
     weights : array-like, optional
         Row weights; the rates are then weighted.
     kinds : mapping, optional
@@ -108,14 +112,19 @@ def equalized_odds_difference(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = equalized_odds_difference([1, 0, 0, 1, 1, 0], sex, [1, 1, 0, 1, 1, 0])
+    >>> result = equalized_odds_difference(
+    ...     [1, 0, 0, 1, 1, 0], sensitive=sex, y_true=[1, 1, 0, 1, 1, 0]
+    ... )
     >>> result.value, result.tpr, result.fpr
     (0.5, 0.5, 0.0)
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _difference(table, agg=agg, positive=positive, threshold=threshold)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _difference(table, agg=agg, threshold=threshold)
 
 
+@swaps_refused
 def equalized_odds_ratio(
     y_pred: Any,
     sensitive: Any,
@@ -157,32 +166,26 @@ def equalized_odds_ratio(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = equalized_odds_ratio([1, 0, 0, 1, 1, 0], sex, [1, 1, 0, 1, 1, 0])
+    >>> result = equalized_odds_ratio([1, 0, 0, 1, 1, 0], sensitive=sex, y_true=[1, 1, 0, 1, 1, 0])
     >>> result.value, result.tpr, result.fpr
     (0.5, 0.5, nan)
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _ratio(table, agg=agg, positive=positive, threshold=threshold)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _ratio(table, agg=agg, threshold=threshold)
 
 
 def _difference(
-    table: AuditTable,
-    *,
-    agg: str = "worst_case",
-    positive: Any = None,
-    threshold: float | None = None,
+    table: AuditTable, *, agg: str = "worst_case", threshold: float | None = None
 ) -> EqualizedOdds:
-    return _compare(table, spread, max, agg, positive, threshold)
+    return _compare(table, spread, max, agg, threshold)
 
 
 def _ratio(
-    table: AuditTable,
-    *,
-    agg: str = "worst_case",
-    positive: Any = None,
-    threshold: float | None = None,
+    table: AuditTable, *, agg: str = "worst_case", threshold: float | None = None
 ) -> EqualizedOdds:
-    return _compare(table, _smallest_to_largest, min, agg, positive, threshold)
+    return _compare(table, _smallest_to_largest, min, agg, threshold)
 
 
 def _smallest_to_largest(rates: NDArray[np.float64]) -> float:
@@ -197,7 +200,6 @@ def _compare(
     compare: Callable[[NDArray[np.float64]], float],
     worst: Callable[[list[float]], float],
     agg: str,
-    positive: Any,
     threshold: float | None,
 ) -> EqualizedOdds:
     if agg not in AGGREGATIONS:
@@ -205,7 +207,7 @@ def _compare(
             f"The 'agg' parameter must be 'worst_case' or 'mean'. Got {agg!r} instead."
         )
     groups = groups_of(table)
-    labels = binary_labels(table, positive=positive, threshold=threshold)
+    labels = binary_labels(table, threshold=threshold)
     rates = tally(table, labels, groups).rates()
     fpr, tpr = compare(rates[:, 0]), compare(rates[:, 1])
     parts = [part for part in (tpr, fpr) if not math.isnan(part)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.metrics._labels import (
     Tally,
     binary_labels,
@@ -104,6 +105,7 @@ class GroupRates(Measure):
         return pd.DataFrame(rows, columns=columns)
 
 
+@swaps_refused
 def group_rates(
     y_pred: Any,
     sensitive: Any,
@@ -126,9 +128,11 @@ def group_rates(
     y_true : array-like
         The outcome classes.
     positive : optional
-        The positive class; the larger of two unless given. Needed with more than two.
+        The level of the outcome that counts as positive; the larger of two unless given. Needed
+        with more than two, of which it is compared with the rest, and for scores where the levels
+        are not 0 and 1: it is the level that they speak of.
     threshold : float, optional
-        Scores at or above it predict the larger class.
+        Scores at or above it predict the positive class.
     confidence : float
         Of the Wilson intervals.
     weights : array-like, optional
@@ -164,7 +168,7 @@ def group_rates(
     Examples
     --------
     >>> sex = {"sex": ["f", "f", "f", "m", "m", "m"]}
-    >>> result = group_rates([1, 0, 0, 1, 1, 1], sex, [1, 1, 0, 1, 1, 1])
+    >>> result = group_rates([1, 0, 0, 1, 1, 1], sensitive=sex, y_true=[1, 1, 0, 1, 1, 1])
     >>> result.to_frame()[["sex", "rate", "value", "count", "n"]].round(2)
       sex       rate  value  count  n
     0   f  selection   0.33      1  3
@@ -174,20 +178,21 @@ def group_rates(
     4   m        tpr   1.00      3  3
     5   m        fpr    NaN      0  0
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _group_rates(table, positive=positive, threshold=threshold, confidence=confidence)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _group_rates(table, threshold=threshold, confidence=confidence)
 
 
 def _group_rates(
     table: AuditTable,
     *,
-    positive: Any = None,
     threshold: float | None = None,
     confidence: float = 0.95,
 ) -> GroupRates:
     check_confidence(confidence)
     groups = groups_of(table)
-    labels = binary_labels(table, positive=positive, threshold=threshold)
+    labels = binary_labels(table, threshold=threshold)
     counts = tally(table, labels, groups)
     sums = rate_sums(table, labels, groups, counts)
     selection = _rates(counts, sums, lambda each: each.sum(axis=1), confidence)

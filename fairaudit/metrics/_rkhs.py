@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import encode
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, kernel_named, low_rank_features
@@ -38,6 +39,7 @@ class KPCRKHS(Measure):
     backend: str
 
 
+@swaps_refused
 def kpc_rkhs(
     y_pred: Any,
     sensitive: Any,
@@ -79,7 +81,9 @@ def kpc_rkhs(
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, y = rng.normal(size=(2, 300))
-    >>> float(kpc_rkhs(y + a, a, y)) > 10 * float(kpc_rkhs(y + rng.normal(size=300), a, y))
+    >>> given = {"sensitive": a, "y_true": y}
+    >>> fair = float(kpc_rkhs(y + rng.normal(size=300), **given))
+    >>> float(kpc_rkhs(y + a, **given)) > 10 * fair
     True
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)

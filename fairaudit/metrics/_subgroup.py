@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.attributes import cells_of, encode
 from fairaudit.columns import Column
 from fairaudit.errors import InputError
@@ -67,6 +68,7 @@ class _Terms(NamedTuple):
     encoded: NDArray[np.float64]
 
 
+@swaps_refused
 def subgroup_violation(
     y_pred: Any,
     sensitive: Any,
@@ -91,9 +93,11 @@ def subgroup_violation(
     rate : {"fpr", "fnr"}
         False positives among the negatives, or false negatives among the positives.
     positive : optional
-        The positive class; the larger of two unless given. Needed with more than two.
+        The level of the outcome that counts as positive; the larger of two unless given. Needed
+        with more than two, of which it is compared with the rest, and for scores where the levels
+        are not 0 and 1: it is the level that they speak of.
     threshold : float, optional
-        Scores at or above it predict the larger class.
+        Scores at or above it predict the positive class.
     weights : array-like, optional
         Row weights; shares and rates are then weighted.
     kinds : mapping, optional
@@ -126,26 +130,26 @@ def subgroup_violation(
     Examples
     --------
     >>> age = {"age": [20, 30, 40, 50, 60, 70]}
-    >>> worst = subgroup_violation([0, 0, 0, 1, 1, 1], age, [0, 0, 0, 0, 0, 1])
+    >>> worst = subgroup_violation(
+    ...     [0, 0, 0, 1, 1, 1], sensitive=age, y_true=[0, 0, 0, 0, 0, 1]
+    ... )
     >>> worst.definition, worst.size, worst.inside, worst.overall
     ('age > 45', 2, 1.0, 0.4)
     >>> round(worst.value, 3)  # 2/6 · (1 − 2/5)
     0.2
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _subgroup_violation(table, rate=rate, positive=positive, threshold=threshold)
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
+    )
+    return _subgroup_violation(table, rate=rate, threshold=threshold)
 
 
 def _subgroup_violation(
-    table: AuditTable,
-    *,
-    rate: str = "fpr",
-    positive: Any = None,
-    threshold: float | None = None,
+    table: AuditTable, *, rate: str = "fpr", threshold: float | None = None
 ) -> SubgroupViolation:
     if rate not in RATES:
         raise InputError(f"The 'rate' parameter must be 'fpr' or 'fnr'. Got {rate!r} instead.")
-    labels = binary_labels(table, positive=positive, threshold=threshold)
+    labels = binary_labels(table, threshold=threshold)
     weights = row_weights(table)
     rows = np.flatnonzero((labels.actual == (rate == "fnr")) & (weights > 0))
     if len(rows) == 0:

@@ -23,10 +23,10 @@ class OnnxSession:
     """An `onnxruntime.InferenceSession`."""
 
     kind = "onnx"
-    classes = None
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self.classes: NDArray[Any] | None = None  # known with the first answer, if at all
         self.inputs = list(model.get_inputs())
         self.outputs = list(model.get_outputs())
 
@@ -52,6 +52,7 @@ class OnnxSession:
         values = next((r for r in results if isinstance(r, list)), results[1])
         if isinstance(values, list):  # one dict per row, class → probability
             classes = list(values[0]) if values else []
+            self.classes = np.asarray(classes)
             matrix = np.array([[row[label] for label in classes] for row in values])
             return probabilities(matrix, classes)
         return probabilities(values, None)

@@ -128,6 +128,12 @@ class Predictor:
             ``"scores"``: a column ``score`` (probability of the second of two classes), a column
             ``P(class)`` for each of more classes, or ``prediction``. ``"labels"``: ``label``.
         """
+        return self.answers(frame, on=on)[0]
+
+    def answers(
+        self, frame: pd.DataFrame, *, on: str = "scores"
+    ) -> tuple[pd.DataFrame, list[Any] | None]:
+        """What `predict` returns, and the classes of the model where it names them."""
         import pandas as pd
 
         if on not in ("scores", "labels"):
@@ -152,7 +158,8 @@ class Predictor:
         if values.dtype == object:
             table = table.infer_objects()
         _reject_unusable(table, self.kind)
-        return table
+        classes = adapter.classes  # some models name them with their answers only
+        return table, None if classes is None else list(classes)
 
     def _rows(self, frame: pd.DataFrame, adapter: Adapter) -> Any:
         """The table as the model wants it: named as in the fit, or as an array."""

@@ -51,7 +51,7 @@ class Monitor:
         Inferred in the first batch where there is one candidate.
     predictions : str or sequence of str, optional
         Columns with labels, scores or probabilities, instead of a model.
-    ids, where, missing, on, threshold
+    ids, where, missing, on, threshold, positive, classes
         See `fairaudit.preparation.Roles`.
     alpha : float
         The chance of a false alarm, over all batches together.
@@ -98,6 +98,8 @@ class Monitor:
         missing: str = "auto",
         on: str = "scores",
         threshold: float | None = None,
+        positive: Any = None,
+        classes: Mapping[str, Any] | None = None,
         alpha: float = 0.05,
         statistic: str = "kpc",
         density: str = "auto",
@@ -107,7 +109,8 @@ class Monitor:
 
         roles = Roles(
             _names(sensitive), outcome, _names(predictions), ids=ids, where=where,
-            missing=missing, on=on, threshold=threshold,
+            missing=missing, on=on, threshold=threshold, positive=positive,
+            classes=dict(classes or {}),
         )  # fmt: skip
         if (model is None) == (not roles.predictions):
             raise InputError("Pass a model, or the names of predictions, and not both.")
@@ -155,7 +158,8 @@ class Monitor:
         facts, hashes = row_facts(frame)
         reject_seen(facts, hashes, self.file.batches)
         facts["people"] = self._people(frame)
-        table = prepare(frame, self.roles, self.predictor).table
+        prepared = prepare(frame, self.roles, self.predictor)
+        table = prepared.table
         settings = self.file.settings or self._settings(table)
         self._check_form(table, settings)
         number = len(self.file.batches) + 1
@@ -177,7 +181,8 @@ class Monitor:
             self.roles = _pinned(self.roles, settings)
         else:
             self.file.append(batch)
-        return self.result
+        result = self.result
+        return replace(result, notes=(*result.notes, *prepared.notes))
 
     def _people(self, frame: pd.DataFrame) -> list[str]:
         """Some of the people, as hashes, where ids are given and nobody comes back."""
@@ -219,12 +224,13 @@ class Monitor:
         asked = self._asked()
         if self.roles.outcome is not None:
             asked["outcome"] = split_kinds(self.roles.outcome)[0]
+        begun = {"positive": None, "classes": {}, **settings}  # states of 0.1 do not have these
         for name, value in asked.items():
-            if settings[name] != value:
+            if begun[name] != value:
                 what = "another model" if name == "model" else f"other settings ({name})"
                 raise InputError(
                     f"The state {str(self.file.path)!r} was begun with {what}: "
-                    f"{_shown(settings[name])}, and not {_shown(value)}. Evidence of the two "
+                    f"{_shown(begun[name])}, and not {_shown(value)}. Evidence of the two "
                     "cannot be joined: repeat the settings, or begin a new --state."
                 )
         self.roles = _pinned(self.roles, settings)

@@ -27,7 +27,7 @@ from fairaudit.power.plant import (
     with_gap,
 )
 from fairaudit.power.result import GroupPlan, PowerPoint, SamplePlan
-from fairaudit.table import AuditTable, Prediction
+from fairaudit.table import AuditTable
 from fairaudit.testing.neighbour_statistics import KPCStatistic
 from fairaudit.testing.statistic import Statistic, statistic_named
 
@@ -247,8 +247,7 @@ def _null_table(table: AuditTable, n: int, seed: int, *key: int) -> AuditTable:
     drawn, _ = _drawn(table, n, seed, *key)
     field_strata = np.asarray(drawn.require_outcome().codes, dtype=np.intp)
     copy = WithinOutcome(field_strata, seed).block(range(1))[0]
-    moved = drawn.take(copy).prediction
-    return replace(drawn, prediction=Prediction(moved.form, moved.columns))
+    return replace(drawn, prediction=drawn.take(copy).prediction)
 
 
 def _shares(

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from fairaudit.classes import in_classes_of
 from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
@@ -94,6 +95,8 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
             self.classes_ = np.asarray(self.estimator.classes_)
             if len(self.classes_) != 2:
                 raise InputError("The correction is for two classes or a continuous outcome.")
+            (column,) = columns_from({"y": target}, argument="y", outcome=True)
+            target = in_classes_of(self.classes_.tolist(), column)
             correction: Any = FairICPClassifier(**options)
         else:
             self.mean_, self.scale_ = float(target.mean()), float(target.std()) or 1.0

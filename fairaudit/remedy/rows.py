@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import Column, columns_from, level_text
+from fairaudit.classes import class_key, in_classes_of, level_named, model_levels
+from fairaudit.columns import Column, columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
 from fairaudit.preparation import Roles
@@ -84,7 +85,7 @@ class Rows:
         # kinds are those of the whole table: a part may look different
         fixed = Roles(
             tuple(f"{c.name}:{c.kind}" for c in attributes), f"{target.name}:{target.kind}",
-            ids=roles.ids,
+            ids=roles.ids, positive=roles.positive, classes=roles.classes,
         )  # fmt: skip
         missing = {name: original.loc[frame.index, name].isna().to_numpy() for name in sensitive}
         return cls(frame, target, attributes, ids, fixed, (*excluded, *dropped), missing)
@@ -94,6 +95,31 @@ class Rows:
         """The outcome as a model learns it."""
         values = self.outcome.levels[self.outcome.codes]
         return np.asarray(values.astype(str) if values.dtype == object else values)
+
+    def target_of(self, old: Predictor | None) -> Array:
+        """The outcome in the classes of the model that is corrected; as it is without one."""
+        if old is None or old.classes is None or not self.outcome.kind.is_categorical:
+            return self.target
+        return in_classes_of(
+            old.classes.tolist(), self.outcome, positive=self.roles.positive,
+            classes=self.roles.classes,
+        )  # fmt: skip
+
+    def without_classes(self) -> Rows:
+        """The same rows for models that learned the levels of the outcome as they are."""
+        return replace(self, roles=replace(self.roles, classes={}))
+
+    def of_larger_level(self, scores: Array, model: Any) -> Array:
+        """The scores of two classes as those of the larger level, in whatever order they are."""
+        names = getattr(model, "classes_", None)
+        if names is None or scores.ndim > 1 or len(self.outcome.levels) != 2:
+            return scores
+        levels = self.outcome.levels.tolist()
+        chosen = None if self.roles.positive is None else level_named(self.roles.positive, levels)
+        means = model_levels(
+            list(names), levels, self.outcome.name, positive=chosen, classes=self.roles.classes
+        )
+        return 1 - scores if means[-1] == levels[0] else scores
 
     def parts(self, split: Sequence[float], seed: int) -> dict[str, Index]:
         """Rows of every part; people stay together."""
@@ -162,7 +188,7 @@ class Rows:
 
 def table_loss(table: AuditTable, threshold: float | None = None) -> tuple[float | None, str]:
     """Share misclassified or mean squared error, with its name; None for scores without a cut."""
-    from fairaudit.measurements import default_threshold
+    from fairaudit.preparation import as_labels
     from fairaudit.remedy.tradeoff import loss_of
 
     outcome, columns = table.require_outcome(), table.prediction.columns
@@ -170,16 +196,12 @@ def table_loss(table: AuditTable, threshold: float | None = None) -> tuple[float
         numbers = columns[0].numeric
         return None if numbers is None else loss_of(numbers, outcome), "mean squared error"
     name = "misclassified"
-    if table.prediction.form == "labels":
-        said, true = (
-            np.array([level_text(level) for level in column.levels])[column.codes]
-            for column in (columns[0], outcome)
-        )
-        return float(np.mean(said != true)), name
-    scores = np.column_stack([np.asarray(column.numeric) for column in columns])
-    if len(columns) == len(outcome.levels) > 2:
-        return loss_of(scores, outcome), name
-    cut = default_threshold(table) if threshold is None else threshold
-    if len(columns) == 1 and len(outcome.levels) == 2 and cut is not None:
-        return float(np.mean((scores[:, 0] >= cut) != (outcome.codes == 1))), name
-    return None, name
+    try:
+        labels = as_labels(table, threshold).prediction.columns[0]
+    except InputError:
+        return None, name
+    said, true = (
+        np.array([class_key(level) for level in column.levels])[column.codes]
+        for column in (labels, outcome)
+    )
+    return float(np.mean(said != true)), name

@@ -177,16 +177,22 @@ def evaluate(
     found: dict[str, Any] = {"loss": loss_of(scores, outcome)}
     if (scores == scores[0]).all():
         return found | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
-    found["kpc"] = float(fa.metrics.kpc(scores, attributes, outcome, encode=encode))
+    found["kpc"] = float(
+        fa.metrics.kpc(scores, sensitive=attributes, y_true=outcome, encode=encode)
+    )
     groups = [column for column in attributes if column.kind.is_categorical]
     found["deo"] = float("nan")
     if groups and outcome.kind.is_categorical and len(outcome.levels) == 2:
         label = (_positive(scores) >= 0.5).astype(np.intp)
-        found["deo"] = float(fa.metrics.deo(outcome.levels[label], groups, outcome))
+        found["deo"] = float(
+            fa.metrics.deo(outcome.levels[label], sensitive=groups, y_true=outcome)
+        )
     found["p_value"] = float("nan")
     if p_value:
         drawn = fa.Permutations(n=199)
-        result = fa.equalized_odds_test(scores, outcome, attributes, permutations=drawn)
+        result = fa.equalized_odds_test(
+            scores, y_true=outcome, sensitive=attributes, permutations=drawn
+        )
         found["p_value"] = result.p_value
     return found
 

@@ -193,6 +193,9 @@ def repair(
     *,
     sensitive: str | Sequence[str] | None = None,
     outcome: str | None = None,
+    positive: Any = None,
+    classes: Mapping[str, Any] | None = None,
+    missing: str = "auto",
     model: Any = None,
     method: str = "fairicp",
     mu: float | str = "auto",
@@ -222,9 +225,11 @@ def repair(
     frame : frame
         One table with features, outcome and sensitive attributes.
     roles : Roles, optional
-        Which column is what; or pass `sensitive` and `outcome`.
+        Which column is what; or pass `sensitive`, `outcome`, `positive`, `classes`, `missing`.
     sensitive, outcome : names of columns
         A kind may follow, as in ``"age:continuous"``.
+    positive, classes, missing
+        As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
     method : str
@@ -291,7 +296,9 @@ def repair(
             "The method postprocess corrects a model: pass --model, and neither --use-sensitive "
             "nor --drop."
         )
-    table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome), old)
+    named = _roles(roles, sensitive, outcome, positive=positive, classes=dict(classes or {}),
+                   missing=missing)  # fmt: skip
+    table = Rows.of(as_pandas(frame), named, old)
     parts = table.parts(split, seed)
     features, encoder, notes = _features(table, parts["train"], how, old, drop, use_sensitive)
     hears = bool(getattr(progress, "on", False))
@@ -305,7 +312,8 @@ def repair(
         }))  # fmt: skip
     path = train_path(
         how, values, rows if encoder is None else encoder.fit_transform(rows),
-        table.target[parts["train"]], [c.take(parts["train"]) for c in table.attributes],
+        table.target_of(old if how.name == "postprocess" else None)[parts["train"]],
+        [c.take(parts["train"]) for c in table.attributes],
         training, classes=table.outcome.kind.is_categorical,
         old=None if how.name != "postprocess" or old is None else old.model,
         checkpoint=checkpoint,
@@ -313,7 +321,9 @@ def repair(
     path.models[:] = [_pipeline(encoder, one) for one in path.models]
     if rule.value is not None and rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
-    curve, mixture = _curve(table, parts, path, features, plan, seed, progress)
+    # what is said about the classes of the old model does not hold for those trained here
+    trained = table if how.name == "postprocess" else table.without_classes()
+    curve, mixture = _curve(trained, parts, path, features, plan, seed, progress)
     place, because = rule.choose(curve, path.models)
     chosen, value = path.models[place], path.values[place]
     saved, content = _as_file(chosen, out)
@@ -323,7 +333,9 @@ def repair(
         before = old or _predictor(path.models[0])
         after = replace(_predictor(chosen), source=saved.path, sha256=saved.sha256)
         audits = [
-            table.audit(parts, one, plan, data, command, _Part(progress, told), told, checkpoint)
+            (table if one is old else trained).audit(
+                parts, one, plan, data, command, _Part(progress, told), told, checkpoint
+            )
             for one, told in ((before, "before"), (after, "after"))
         ]
     except KeyboardInterrupt:
@@ -430,13 +442,13 @@ def _old(model: Any, method: Method) -> Predictor:
     return old
 
 
-def _roles(roles: Roles | None, sensitive: Any, outcome: str | None) -> Roles:
+def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: Any) -> Roles:
     if roles is not None:
         return roles
     names = sensitive.split(",") if isinstance(sensitive, str) else list(sensitive or ())
     if not names:
         raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
-    return Roles(tuple(name.strip() for name in names if name.strip()), outcome)
+    return Roles(tuple(name.strip() for name in names if name.strip()), outcome, **others)
 
 
 class _Part:
@@ -514,7 +526,8 @@ def _curve(
         rows = parts[name]
         X = table.frame.iloc[rows][features]
         return (
-            [scores_of(model, X) for model in path.models], table.outcome.take(rows),
+            [table.of_larger_level(scores_of(model, X), model) for model in path.models],
+            table.outcome.take(rows),
             [c.take(rows) for c in table.attributes],
             None if table.ids is None else table.ids.take(rows),
         )  # fmt: skip

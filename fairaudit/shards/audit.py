@@ -17,6 +17,7 @@ from fairaudit.kernels import Array
 from fairaudit.result import Finding, MeasuredValue, Source
 from fairaudit.shards.by_cells import CellJob, answers, digest_of, features_of, partial_sums
 from fairaudit.shards.by_rows import ShardAnswer, prefit, shard_answers
+from fairaudit.shards.class_names import with_classes
 from fairaudit.shards.engines import Engine
 from fairaudit.shards.schema import Schema, after_drop, coded, facts_of, schema_of
 from fairaudit.shards.sources import FramePartition, ModelFile, Partition, narrow, resolved
@@ -90,12 +91,12 @@ def audit_shards(
     hear = progress or (lambda what, done, total: None)
     _check(roles, plan)
     plain, kinds = resolved(roles, columns, predictor)
-    outcome, ids = plain.outcome or "", plain.ids is not None
+    ids = plain.ids is not None
     hear("reading", 0, 4)
     count = len(partitions)
     parts = engine.map("partition", narrow, partitions, [plain] * count, [model] * count)
     facts = engine.gather(engine.map("facts of partition", facts_of, parts))
-    schema = schema_of(facts, outcome, plain.sensitive, kinds, plain.missing, ids)
+    schema = with_classes(schema_of(facts, plain, kinds), facts, plain)
     if plain.on == "labels" and schema.form != "labels":
         raise InputError("Shards take labels from the model or the table. Leave --threshold out.")
     frames = engine.map("codes of partition", coded, parts, [schema] * count, [ids] * count)
@@ -139,7 +140,7 @@ def _check(roles: Roles, plan: Plan) -> None:
 
 
 def _threshold(schema: Schema, plan: Plan) -> float | None:
-    if plan.threshold is not None or schema.form == "labels":
+    if plan.threshold is not None or schema.form == "labels" or len(schema.predictions) > 2:
         return plan.threshold
     inside = all(one.low >= 0 and one.high <= 1 for one in schema.predictions)
     return 0.5 if inside else None
@@ -298,9 +299,12 @@ def _result(
 ) -> AuditResult:  # fmt: skip
     from fairaudit.auditing import finding_notes
     from fairaudit.capsule import capsule_from
+    from fairaudit.cautions import warnings_about
+    from fairaudit.equivalence.gaps import gap_table
     from fairaudit.findings import judged
     from fairaudit.measurements import CAUTION
     from fairaudit.result import AuditResult, CopyQuality, TableFacts
+    from fairaudit.shards.notes import few_people, shard_notes
     from fairaudit.shards.rates import rates_of
     from fairaudit.verdict import check_tolerance, decide
 
@@ -312,8 +316,8 @@ def _result(
         MeasuredValue("kpc", kpc, one.size, one.attributes)
         for one in asked if one.family in ("joint", "attribute")
     ]  # fmt: skip
-    rates, cells = ([], None) if roles.ids else rates_of(seen.rates, schema, cut)
-    measures += rates
+    found = None if roles.ids else rates_of(seen.rates, schema, cut)
+    measures += () if found is None else found.measures
     check_tolerance(plan.tolerance, measures, [one.name for one in schema.attributes])
     facts = TableFacts(
         seen.rows, people, schema.describe_prediction(), schema.outcome.facts(),
@@ -333,18 +337,28 @@ def _result(
         source = Source(predictor.source, predictor.kind, predictor.sha256)
     capsule = capsule_from(digest, plan, roles, source, data, command)
     capsule = replace(capsule, options={**capsule.options, "shards": shards})
-    several = f"{shards} shards" if shards > 1 else "1 shard"
-    notes = finding_notes(verdict, findings, plan)
-    notes += [f"Rows exchanged attributes within {several}, dealt by a hash."]
-    if roles.ids is not None:
-        notes.append(
-            "People with several rows stayed in one shard and were permuted as a whole. Rates of "
-            "groups are not counted by people in shards and left out."
-        )
-    if not by_cells and shards > 1:
-        notes.append("Statistics and KPC are means over the shards, weighted by rows.")
+    features = () if predictor is None else tuple(predictor.features or ())
+    warned = warnings_about(
+        schema.outcome.name, features, few=few_people(seen, schema) if roles.ids is None else [],
+        regressor=predictor.kind if predictor is not None and _regressor(schema, predictor)
+        else None,
+    )  # fmt: skip
+    notes = (
+        *warned, *finding_notes(verdict, findings, plan),
+        *shard_notes(schema, plan, roles, shards, by_cells=by_cells, rates=found is not None),
+    )  # fmt: skip
+    gaps = None if found is None else gap_table(
+        found.by_group, found.cells.attributes, 1 - plan.alpha, plan.permutations.seed
+    )  # fmt: skip
     return AuditResult(
         verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
-        tuple(measures), cells, quality, tuple(float(v) for v in made[0][1]),
-        (*notes, CAUTION), capsule, time.process_time() - start,
+        tuple(measures), None if found is None else found.cells, quality,
+        tuple(float(v) for v in made[0][1]), (*notes, CAUTION), capsule,
+        time.process_time() - start, gaps=gaps,
     )  # fmt: skip
+
+
+def _regressor(schema: Schema, predictor: Predictor) -> bool:
+    from fairaudit.cautions import is_regressor
+
+    return schema.outcome.kind.is_categorical and is_regressor(schema.form, schema.shown, predictor)

@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit.columns import level_text
+from fairaudit.equivalence.rates import RateCells
+from fairaudit.kernels import Array, Index
+from fairaudit.metrics._labels import ratio
 from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
 from fairaudit.shards.schema import Schema
 from fairaudit.shards.survey import joint_shape
 
-__all__ = ["rates_of"]
+__all__ = ["ShardRates", "rates_of"]
 
 
-def rates_of(
-    counts: Mapping[int, int], schema: Schema, cut: float | None
-) -> tuple[list[MeasuredValue], CellTable | None]:
-    """DEO, equalized odds, and the cells behind them; nothing where there are no labels."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ShardRates:
+    """Measures of labels, the cells behind them, and the same cells for intervals of gaps."""
+
+    measures: list[MeasuredValue]
+    cells: CellTable
+    by_group: RateCells
+
+
+def rates_of(counts: Mapping[int, int], schema: Schema, cut: float | None) -> ShardRates | None:
+    """DEO, equalized odds, and the cells behind them; None where there are no labels."""
     import fairaudit as fa
 
     outcome = schema.outcome
     groups = [one for one in schema.attributes if one.kind.is_categorical]
     shape = joint_shape((outcome, *groups))
     if not counts or shape is None or outcome.levels is None:
-        return [], None
+        return None
     keys = np.array(sorted(counts), dtype=np.int64)
     rows = np.array([counts[key] for key in keys.tolist()])
     label, codes = keys % 2, np.unravel_index(keys // 2, shape)
-    actual = codes[0]
+    actual = (outcome.levels == schema.positive)[codes[0]].astype(np.int64)
     names = tuple(one.name for one in groups)
     values = {
         one.name: np.asarray(one.levels)[code]
         for one, code in zip(groups, codes[1:], strict=True)
     }  # fmt: skip
-    classes = outcome.levels
     note = "" if cut is None or schema.form == "labels" else f"labels: scores at or above {cut:g}"
     measures = []
     for key, name in (
@@ -43,36 +55,52 @@ def rates_of(
         ("equalized_odds_ratio", "equalized-odds ratio"),
     ):
         value = getattr(fa.metrics, key)(
-            classes[label], values, classes[actual], weights=rows.astype(float),
+            label, sensitive=values, y_true=actual, weights=rows.astype(float),
             kinds=dict.fromkeys(names, "categorical"),
         )  # fmt: skip
         measures.append(MeasuredValue(key, name, float(value), names, note))
-    cells = []
     sizes = shape[1:]
-    group = np.ravel_multi_index(codes[1:], sizes)
-    for cell in np.unique(group):
-        inside = group == cell
-        picked = [inside, inside & (actual == 1), inside & (actual == 0)]
-        levels = tuple(
+    occurs, group = np.unique(np.ravel_multi_index(codes[1:], sizes), return_inverse=True)
+    total, hits = (
+        _sums(2 * group + actual, weight, len(occurs)) for weight in (rows, rows * label)
+    )
+    levels = tuple(
+        tuple(
             level_text(np.asarray(one.levels)[code])
             for one, code in zip(groups, np.unravel_index(cell, sizes), strict=True)
         )
-        estimates = tuple(_rate(rows[some], label[some]) for some in picked)
-        total = int(rows[inside].sum())
-        cells.append(Cell(levels, total, total, estimates))
-    unlisted = int(np.prod(sizes)) - len(cells)
-    about = (
-        f"TPR and FPR: share predicted {level_text(classes[-1])} among those who are and are not"
+        for cell in occurs
     )
-    columns = ("selected", "TPR", "FPR")
+    about = (
+        f"TPR and FPR: share predicted {level_text(schema.positive)} among those who are and are "
+        "not"
+    )
     told = "; ".join(filter(None, [note, about]))
-    return measures, CellTable(names, columns, tuple(cells), unlisted, told)
+    unlisted = int(np.prod(sizes)) - len(occurs)
+    cells = tuple(_cell(*one) for one in zip(levels, total, hits, strict=True))
+    table = CellTable(names, ("selected", "TPR", "FPR"), cells, unlisted, told)
+    by_group = RateCells(
+        levels=levels, rate=ratio(hits, total), size=total, weight=total, groups_apart=True,
+        outcomes_apart=True,
+    )  # fmt: skip
+    return ShardRates(measures, table, by_group)
 
 
-def _rate(rows: np.ndarray, label: np.ndarray) -> Estimate:
+def _sums(key: Index, weight: NDArray[Any], groups: int) -> Array:
+    sums = np.bincount(key, weight, minlength=2 * groups)
+    return np.asarray(sums, dtype=np.float64).reshape(-1, 2)
+
+
+def _cell(levels: tuple[str, ...], total: Array, hits: Array) -> Cell:
+    """Of everybody, of the positives (TPR) and of the negatives (FPR)."""
+    people = int(total.sum())
+    pairs = ((total.sum(), hits.sum()), (total[1], hits[1]), (total[0], hits[0]))
+    return Cell(levels, people, people, tuple(_rate(int(n), int(k)) for n, k in pairs))
+
+
+def _rate(n: int, hits: int) -> Estimate:
     from statsmodels.stats.proportion import proportion_confint
 
-    n, hits = int(rows.sum()), int(rows[label == 1].sum())
     if n == 0:
         return Estimate(None, None, None, 0, 0)
     low, high = proportion_confint(hits, n, method="wilson")

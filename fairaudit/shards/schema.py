@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.columns import MAX_OUTCOME_CLASSES, Column, Kind, column_of, level_text
+from fairaudit.columns import (
+    MAX_OUTCOME_CLASSES,
+    Column,
+    Kind,
+    beyond_whole,
+    column_of,
+    level_text,
+)
 from fairaudit.errors import InputError
-from fairaudit.missing import MISSING_LEVEL
+from fairaudit.missing import MISSING_LEVEL, missing_values
+from fairaudit.prediction import Prediction
 from fairaudit.result import ColumnFacts, Excluded
 from fairaudit.shards.sources import KEY, PERSON, ROW, Narrow, named
-from fairaudit.table import AuditTable, Prediction
+from fairaudit.table import AuditTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fairaudit.preparation import Roles
 
 __all__ = ["Facts", "Schema", "SchemaColumn", "coded", "facts_of", "schema_of"]
 
@@ -27,7 +37,10 @@ MOST_LEVELS = 2_000  # of a column whose levels are listed
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one partition, or several, hold of a column; `levels` is None where there are many."""
+    """What one partition, or several, hold of a column; `levels` is None where there are many.
+
+    `merged` tells that whole numbers beyond 2^53 become equal as floating-point numbers.
+    """
 
     text: bool
     levels: frozenset[Any] | None
@@ -36,6 +49,7 @@ class Seen:
     whole: bool
     missing: int
     where: str
+    merged: bool = False
 
     def and_(self, other: Seen) -> Seen:
         if self.text != other.text and self.levels != frozenset() != other.levels:
@@ -49,6 +63,8 @@ class Seen:
             both if both is None or len(both) <= MOST_LEVELS else None,
             min(self.low, other.low), max(self.high, other.high), self.whole and other.whole,
             self.missing + other.missing, self.where,
+            self.merged or other.merged or (not self.text and both is not None
+                                            and len(set(map(float, both))) < len(both)),
         )  # fmt: skip
 
 
@@ -60,6 +76,7 @@ class Facts:
     columns: Mapping[str, Seen]
     predictions: tuple[str, ...]
     excluded: tuple[Excluded, ...]
+    classes: tuple[Any, ...] | None
 
 
 def facts_of(part: Narrow) -> Facts:
@@ -67,7 +84,7 @@ def facts_of(part: Narrow) -> Facts:
     with named(f"Partition {part.name}"):
         names = [name for name in part.frame.columns if name not in (KEY, ROW)]
         columns = {name: _seen(part.frame[name], name, part.name) for name in names}
-        return Facts(len(part.frame), columns, part.predictions, part.excluded)
+        return Facts(len(part.frame), columns, part.predictions, part.excluded, part.classes)
 
 
 def _seen(values: pd.Series, name: str, where: str) -> Seen:
@@ -86,20 +103,26 @@ def _seen(values: pd.Series, name: str, where: str) -> Seen:
             odd = next(type(one).__name__ for one in distinct if not isinstance(one, str))
             raise InputError(f"column {name!r} holds values of type {odd}; turn them into text")
         few = len(distinct) <= MOST_LEVELS
-        levels = frozenset(map(str, distinct)) if few else None
-        return Seen(True, levels, np.inf, -np.inf, False, missing, where)
+        texts = frozenset(map(str, distinct)) if few else None
+        return Seen(True, texts, np.inf, -np.inf, False, missing, where)
     numbers = np.asarray(distinct, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise InputError(f"column {name!r} has an infinite value. Remove or cap such values")
-    levels = frozenset(numbers.tolist()) if len(numbers) <= MOST_LEVELS else None
+    large = pd.api.types.is_integer_dtype(known) and len(numbers) and np.abs(numbers).max() >= 2**53
+    exact: list[Any] = [int(one) for one in distinct] if large else numbers.tolist()
+    levels = frozenset(exact) if len(numbers) <= MOST_LEVELS else None
+    merged = bool(large) and len(np.unique(numbers)) < len(numbers)
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (np.inf, -np.inf)
     whole = bool((np.floor(numbers) == numbers).all())
-    return Seen(False, levels, low, high, whole, missing, where)
+    return Seen(False, levels, low, high, whole, missing, where, merged)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SchemaColumn:
-    """A column of the whole table; `levels` is None where values are not listed."""
+    """A column of the whole table; `levels` is None where values are not listed.
+
+    `numbers` are the values behind the levels where numbers became text, for a missing level.
+    """
 
     name: str
     kind: Kind
@@ -108,6 +131,7 @@ class SchemaColumn:
     low: float
     high: float
     missing: int
+    numbers: NDArray[Any] | None = None
 
     def facts(self) -> ColumnFacts:
         if self.kind.is_categorical and self.levels is not None:
@@ -119,6 +143,14 @@ class SchemaColumn:
         """Positions among the levels, or the numbers themselves where there are none."""
         if self.levels is None:
             return np.asarray(values, dtype=np.float64)
+        if self.numbers is not None:
+            known = values.notna().to_numpy()
+            place = np.full(len(values), np.searchsorted(self.levels, MISSING_LEVEL))
+            texts = np.array([_number_text(one) for one in self.numbers], dtype=object)
+            among = np.searchsorted(self.levels, texts)
+            found = np.asarray(values[known], dtype=self.numbers.dtype)
+            place[known] = among[np.searchsorted(self.numbers, found)]
+            return place.astype(np.int32)
         if self.text:
             import pandas as pd
 
@@ -126,7 +158,8 @@ class SchemaColumn:
             codes, found = pd.factorize(filled)
             place = np.searchsorted(self.levels, np.asarray(found, dtype=object))
             return place[codes].astype(np.int32)
-        return np.searchsorted(self.levels, np.asarray(values, dtype=np.float64)).astype(np.int32)
+        numbers = np.asarray(values, dtype=self.levels.dtype)
+        return np.searchsorted(self.levels, numbers).astype(np.int32)
 
     def column(self, codes: NDArray[Any]) -> Column:
         """A column of some rows, with the levels that occur in them."""
@@ -140,7 +173,12 @@ class SchemaColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """Outcome, attributes and predictions of the whole table."""
+    """Outcome, attributes and predictions of the whole table.
+
+    `said` has the labels of the prediction as levels of the outcome, in the order of its own
+    levels, or the levels that its scores speak of; `turned` scores are of the other class, and
+    taken from this number. `positive` is the level that rates count as positive.
+    """
 
     rows: int
     outcome: SchemaColumn
@@ -150,6 +188,9 @@ class Schema:
     form: str
     excluded: tuple[Excluded, ...]
     drop: tuple[str, ...]
+    said: tuple[Any, ...] = ()
+    turned: float | None = None
+    positive: Any = None
 
     @property
     def columns(self) -> tuple[SchemaColumn, ...]:
@@ -163,9 +204,20 @@ class Schema:
         if PERSON in frame:
             ids = column_of("ids", frame[PERSON].to_numpy(), kind=Kind.CATEGORICAL)
         return AuditTable(
-            Prediction(self.form, tuple(columns[1 + width :])), columns[0],
-            tuple(columns[1 : 1 + width]), None, ids,
+            self._prediction(frame, tuple(columns[1 + width :])), columns[0],
+            tuple(columns[1 : 1 + width]), None, ids, positive=self.positive,
         )  # fmt: skip
+
+    def _prediction(self, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Prediction:
+        first = self.predictions[0]
+        if self.form == "labels" and self.said:
+            kind = object if any(isinstance(level, str) for level in self.said) else None
+            values = np.array(self.said, dtype=kind)[frame[first.name].to_numpy()]
+            return Prediction("labels", (column_of(first.name, values, outcome=True),))
+        if self.turned is not None:
+            values = self.turned - np.asarray(columns[0].numeric)
+            columns = (column_of(first.name, values, kind=columns[0].kind),)
+        return Prediction(self.form, columns, self.said)
 
     def prediction_matrix(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """`Prediction.matrix` on the scale of the whole table."""
@@ -187,11 +239,12 @@ class Schema:
         return f"{self.form} ({facts.describe()})"
 
 
-def schema_of(
-    parts: Sequence[Facts], outcome: str, attributes: Sequence[str], kinds: Mapping[str, str],
-    missing: str, ids: bool,
-) -> Schema:  # fmt: skip
-    """Join what was seen in all partitions, and decide about kinds and missing values."""
+def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) -> Schema:
+    """Join what was seen in all partitions, and decide about kinds and missing values.
+
+    The roles must be resolved: names without kinds, and the outcome named.
+    """
+    outcome, attributes, missing = roles.outcome or "", roles.sensitive, roles.missing
     rows = sum(part.rows for part in parts)
     if rows < 2:
         raise InputError(f"The table must have at least 2 rows. Got {rows} instead.")
@@ -219,7 +272,7 @@ def schema_of(
         )
     drop = [c.name for c in (target, *chosen, *predicted) if c.missing and missing == "drop"]
     excluded = [one for part in parts for one in part.excluded]
-    form = _form(predicted, target, full.predictions[0])
+    form = _form(predicted, target)
     return Schema(
         rows, target, chosen, predicted, full.predictions[0], form, _by_reason(excluded),
         tuple(drop),
@@ -240,15 +293,13 @@ def _by_reason(excluded: Iterable[Excluded]) -> tuple[Excluded, ...]:
     return tuple(Excluded(rows, reason) for reason, rows in counts.items())
 
 
-def _form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn, shown: str) -> str:
+def _form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn) -> str:
     """``labels``, ``scores`` or ``probabilities``, as in `AuditTable.of`."""
     first = predictions[0]
     if len(predictions) > 1:
         inside = all(not one.text and one.low >= 0 and one.high <= 1 for one in predictions)
         return "probabilities" if inside else "scores"
     if first.text:
-        if outcome.levels is None or not outcome.text:
-            raise InputError(f"The prediction {shown!r} is text. Turn it into numbers.")
         return "labels"
     if first.levels is None or outcome.levels is None or outcome.text:
         return "scores"
@@ -263,22 +314,38 @@ def _column(
     if given in (Kind.INTEGER.value, Kind.CONTINUOUS.value) and seen.text:
         raise InputError(f"Column {name!r} holds text and is declared {given}. Store numbers.")
     kind = Kind(given) if given is not None else _kind(seen, levels, outcome)
+    if seen.merged and not (given is not None and kind.is_categorical):
+        raise InputError(beyond_whole(shown or name))
+    numbers = None
     if seen.missing and missing != "drop":
-        fill = not outcome and kind.is_categorical and seen.text and missing != "error"
-        if not fill:
-            raise InputError(
-                f"Column {(shown or name)!r} has {seen.missing} missing values. "
-                "Pass --missing drop to leave these rows out."
-            )
+        if outcome or not kind.is_categorical or missing == "error":
+            declare = not outcome and missing != "error"
+            raise InputError(missing_values(shown or name, seen.missing, declare=declare))
+        if not seen.text:
+            numbers = np.array(levels or [], dtype=_dtype(levels or []))
+            levels = [_number_text(one) for one in levels or []]
         levels = sorted([*(levels or []), MISSING_LEVEL])
+        kind = kind if given is not None else Kind.CATEGORICAL
     if kind.is_categorical and levels is None:
         raise InputError(
             f"Column {name!r} has more than {MOST_LEVELS:,} levels. Group them, or leave it out."
         )
     if outcome and not kind.is_categorical:
         levels = None  # numbers, however few
-    array = None if levels is None else np.array(levels, dtype=object if seen.text else np.float64)
-    return SchemaColumn(name, kind, seen.text, array, seen.low, seen.high, seen.missing)
+    text = seen.text or numbers is not None
+    array = None if levels is None else np.array(levels, dtype=object if text else _dtype(levels))
+    return SchemaColumn(name, kind, text, array, seen.low, seen.high, seen.missing, numbers)
+
+
+def _dtype(levels: Sequence[Any]) -> Any:
+    """Floating-point numbers, unless whole ones are so large that digits would be lost."""
+    if not any(isinstance(level, int) for level in levels):
+        return np.float64
+    return np.uint64 if max(levels) >= 2**63 else np.int64
+
+
+def _number_text(number: Any) -> str:
+    return str(int(number)) if float(number).is_integer() else str(number)
 
 
 def _kind(seen: Seen, levels: list[Any] | None, outcome: bool) -> Kind:

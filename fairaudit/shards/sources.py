@@ -148,14 +148,15 @@ def named(what: str) -> Iterator[None]:
 class Narrow:
     """Of a partition only what the audit looks at.
 
-    `frame` has the columns of the predictions , of the outcome and of the
-    attributes, and a key for every row.
+    `frame` has the columns of the predictions, of the outcome and of the attributes, and a key
+    for every row; `classes` are those of the model, where it names them.
     """
 
     name: str
     frame: pd.DataFrame
     predictions: tuple[str, ...]
     excluded: tuple[Excluded, ...]
+    classes: tuple[Any, ...] | None = None
 
 
 def narrow(
@@ -186,6 +187,7 @@ def narrow(
                     raise
                 excluded = [Excluded(len(frame), f"not {roles.where}")]
                 frame = frame[:0]
+        classes = None
         if predictor is None:
             predicted = frame[list(roles.predictions)]
         else:
@@ -194,14 +196,22 @@ def narrow(
                 columns, outcome=roles.outcome, sensitive=roles.sensitive, other=others
             )
             on = "scores" if roles.threshold is not None else roles.on
-            predicted = predictor.predict(frame[features], on=on) if len(frame) else frame[[]]
+            predicted = frame[[]]
+            if len(frame):
+                predicted, classes = predictor.answers(frame[features], on=on)
         rows = np.asarray(frame.index, dtype=np.int64)
         used = frame[[roles.outcome, *roles.sensitive]].reset_index(drop=True)
         for k, column in enumerate(predicted.columns):
             used[f"{PREDICTION}{k}"] = predicted[column].to_numpy()
         used[KEY] = keys_of(rows, None if roles.ids is None else frame[roles.ids])
         used[ROW] = rows
-        return Narrow(name, used, tuple(map(str, predicted.columns)), tuple(excluded))
+        return Narrow(
+            name,
+            used,
+            tuple(map(str, predicted.columns)),
+            tuple(excluded),
+            None if classes is None else tuple(classes),
+        )
 
 
 def resolved(

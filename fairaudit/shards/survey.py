@@ -57,18 +57,23 @@ def survey(frame: pd.DataFrame, schema: Schema, share: float, cut: float | None)
 
 
 def labels_of(frame: pd.DataFrame, schema: Schema, cut: float | None) -> NDArray[Any] | None:
-    """1 where the larger of two classes is predicted; None where there are no such labels."""
-    outcome, prediction = schema.outcome, schema.predictions[-1]
-    two = outcome.levels is not None and len(outcome.levels) == 2
-    if not two or (len(schema.predictions) > 1 and schema.form != "probabilities"):
+    """1 where the positive class is predicted; None where there are no such labels."""
+    positive, first = schema.positive, schema.predictions[0]
+    if positive is None:
         return None
-    codes = frame[prediction.name].to_numpy()
-    if schema.form == "labels" and prediction.levels is not None and outcome.levels is not None:
-        return (prediction.levels == outcome.levels[-1])[codes].astype(np.int64)
+    if schema.form == "labels":
+        chosen = np.array([level == positive for level in schema.said], dtype=np.int64)
+        return chosen[frame[first.name].to_numpy()]
+    if positive not in schema.said:
+        return None
+    place = schema.said.index(positive)
+    values = schema.prediction_matrix(frame)
+    if values.shape[1] > 2 and cut is None:
+        return (values.argmax(axis=1) == place).astype(np.int64)
     if cut is None:
         return None
-    values = codes if prediction.levels is None else prediction.levels[codes]
-    return (values >= cut).astype(np.int64)
+    score = values[:, place] if schema.turned is None else schema.turned - values[:, 0]
+    return (score >= cut).astype(np.int64)
 
 
 def _counted(

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairaudit.argument_order import swaps_refused
 from fairaudit.columns import columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array
@@ -34,6 +35,7 @@ __all__ = [
 FEWEST_ROWS = 20
 
 
+@swaps_refused
 def equalized_odds_test(
     y_pred: Any,
     y_true: Any,
@@ -46,6 +48,7 @@ def equalized_odds_test(
     density_data: tuple[Any, Any] | None = None,
     groups: Any = None,
     kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
 ) -> TestResult:
     r"""Test equalized odds, H0: Ŷ ⟂ A | Y, by conditional permutation of the attributes.
 
@@ -77,6 +80,9 @@ def equalized_odds_test(
         Ids of people with several rows: whole people are permuted.
     kinds : mapping, optional
         Overrides of the inferred kinds.
+    positive : optional
+        For statistics of rates (``"deo"``, ``"equalized_odds_difference"``): the level of the
+        outcome that counts as positive; see `fairaudit.metrics.deo`.
 
     Returns
     -------
@@ -97,10 +103,11 @@ def equalized_odds_test(
     >>> rng = np.random.default_rng(0)
     >>> sex, y = rng.integers(0, 2, (2, 400))
     >>> score = y + 0.5 * sex + rng.normal(size=400)
-    >>> equalized_odds_test(score, y, sex, permutations=Permutations(n=99)).p_value
+    >>> few = Permutations(n=99)
+    >>> equalized_odds_test(score, y_true=y, sensitive=sex, permutations=few).p_value
     0.01
     """
-    table = AuditTable.of(y_pred, sensitive, y_true, ids=groups, kinds=kinds)
+    table = AuditTable.of(y_pred, sensitive, y_true, ids=groups, kinds=kinds, positive=positive)
     training = None
     if density_data is not None:
         same = {column.name: column.kind.value for column in table.attributes}
@@ -128,7 +135,7 @@ def conditional_independence_test(x: Any, y: Any, z: Any, **options: Any) -> Tes
     >>> result.p_value > 0.05
     True
     """
-    return equalized_odds_test(x, z, y, **options)
+    return equalized_odds_test(x, y_true=z, sensitive=y, **options)
 
 
 def run_test(

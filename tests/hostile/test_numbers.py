@@ -165,13 +165,20 @@ def test_densities_of_zero_and_no_densities():
         return np.where(np.abs(y - 0.02 * a[:, 1]) < 9, 0.0, -np.inf)
 
     found = fa.equalized_odds_test(
-        SCORE, AMOUNT, {"sex": SEX, "age": AGE}, density=banded, permutations=COPIES
+        SCORE,
+        y_true=AMOUNT,
+        sensitive={"sex": SEX, "age": AGE},
+        density=banded,
+        permutations=COPIES,
     )
     assert 0 < found.p_value <= 1
     for bad in (np.nan, np.inf):
         with pytest.raises(fa.InputError, match="oracle density returned NaN or infinity"):
             fa.equalized_odds_test(
-                SCORE, AMOUNT, {"age": AGE}, density=lambda y, a, bad=bad: y * 0 + bad
+                SCORE,
+                y_true=AMOUNT,
+                sensitive={"age": AGE},
+                density=lambda y, a, bad=bad: y * 0 + bad,
             )
 
 
@@ -193,4 +200,4 @@ class Broken:
 @pytest.mark.parametrize("scale", [np.nan])
 def test_a_fit_that_came_to_nothing(scale):
     with pytest.raises(fa.InputError, match="density of the outcome is NaN or infinite at"):
-        fa.equalized_odds_test(SCORE, AMOUNT, {"age": AGE}, density=Broken(scale))
+        fa.equalized_odds_test(SCORE, y_true=AMOUNT, sensitive={"age": AGE}, density=Broken(scale))

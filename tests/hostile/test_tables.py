@@ -82,7 +82,7 @@ NAMED = {
     "twice": (lambda t: t.replace("note", "p", 1).encode(), "Column 'p' occurs twice"),
     "infinite": (lambda t: (t + "inf,1,f,20,n\n").encode(), "'p' has an infinite value in row 120"),
     "words": (lambda t: (t + "high,1,f,20,n\n").encode(), "'p' holds text among numbers .'high'"),
-    "mark": (lambda t: (t + "0.1,?,f,20,n\n").encode(), "'y' has 1 missing value.*--missing drop"),
+    "mark": (lambda t: (t + "0.1,?,f,20,n\n").encode(), "'y' has 1 missing value.*to drop"),
     "mark in p": (lambda t: (t + "-,1,f,20,n\n").encode(), "'p' has 1 missing value, .* row 120"),
     "mark in age": (lambda t: (t + "0.1,1,f,?,n\n").encode(), "'age' has 1 missing value.*drop"),
 }  # fmt: skip

@@ -57,7 +57,11 @@ def _scores(y, rng):
 def found(n: int, seed: int, effect: str, size: float, statistic: str) -> bool:
     score, y, attributes = draw(n, 10_000 + seed, effect, size)
     result = fa.equalized_odds_test(
-        score, y, attributes, statistic=statistic, permutations=fa.Permutations(n=199, seed=seed)
+        score,
+        y_true=y,
+        sensitive=attributes,
+        statistic=statistic,
+        permutations=fa.Permutations(n=199, seed=seed),
     )
     return result.p_value <= 0.05
 

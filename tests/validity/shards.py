@@ -56,7 +56,7 @@ def p_value(setting: str, frame: pd.DataFrame, shards: int | None, seed: int) ->
         if setting == "regression":
             frame = frame[: len(frame) * 4 // 5]
         return fa.equalized_odds_test(
-            frame["score"], frame["y"], frame[names], **options
+            frame["score"], y_true=frame["y"], sensitive=frame[names], **options
         ).p_value  # fmt: skip
     result = fa.audit(
         X=frame, predictions="score", outcome="y", sensitive=names, shards=shards, **options

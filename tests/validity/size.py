@@ -62,7 +62,9 @@ def _result(setting: Setting, density: str, seed: int) -> TestResult:
         return run_test(
             table, statistic="kpc", copies=ICP(known, folds=1), permutations=permutations
         )
-    return fa.equalized_odds_test(u, y, frame, density=density, permutations=permutations)
+    return fa.equalized_odds_test(
+        u, y_true=y, sensitive=frame, density=density, permutations=permutations
+    )
 
 
 class _Known:
