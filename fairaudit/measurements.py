@@ -208,12 +208,11 @@ def default_threshold(table: AuditTable) -> float | None:
 
 
 def _about_rates(rates: GroupRates) -> tuple[str, ...]:
-    missing = sum(not (cell.tpr.defined and cell.fpr.defined) for cell in rates.cells)
-    if missing == 0:
+    if all(cell.tpr.defined and cell.fpr.defined for cell in rates.cells):
         return ()
     return (
-        f"{missing} of {len(rates.cells)} groups have no rows of one outcome class or of both; "
-        "a rate without rows is undefined and no part of the measures.",
+        "Some groups have no rows of one outcome class or of both; a rate without rows is "
+        "undefined and no part of the measures.",
     )
 
 

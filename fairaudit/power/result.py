@@ -16,8 +16,8 @@ class Detectable:
     ----------
     group : str
         ``"sex = f"``, ``"age > 43"``; compared with all others.
-    rows : int
-        In the group.
+    rows : int or None
+        In the group. None if masked.
     shift : float or None
         Difference of mean scores among rows with the same outcome, in their standard deviation.
         None: not even the largest violation that was planted.
@@ -28,7 +28,7 @@ class Detectable:
     """
 
     group: str
-    rows: int
+    rows: int | None
     shift: float | None
     tpr_gap: float | None
     fpr_gap: float | None

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairaudit_reports.selection import shown_cells
+
 if TYPE_CHECKING:
     from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
 
 __all__ = [
-    "cells_rows",
     "cells_table",
     "estimate_text",
     "json_text",
@@ -77,19 +78,16 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
     return [head, *(list(row) for row in shown)]
 
 
-def cells_rows(cells: CellTable) -> list[list[str]]:
-    """A header and one row per group: its rates, or its errors, with 95 % intervals."""
-    head = [*cells.attributes, "rows", *cells.columns]
-    return [head, *([*cell.levels, *_evidence(cell)] for cell in cells.cells)]
-
-
 def cells_table(cells: CellTable) -> str:
-    """`cells_rows` as plain text; of very many groups the first, and how many are left."""
-    rows = cells_rows(cells)
-    text = table(rows[: MOST_CELLS + 1])
-    left = len(rows) - 1 - MOST_CELLS
+    """The rates of the groups, or their errors, with 95 % intervals; of very many the largest."""
+    shown, left = shown_cells(cells, None, MOST_CELLS)
+    head = [*cells.attributes, "rows", *cells.columns]
+    text = table([head, *([*cell.levels, *_evidence(cell)] for cell in shown)])
     if left > 0:
         text += f"\n… and {left} more groups; --json lists them all"
+    if cells.masked:
+        groups = "1 group is" if cells.masked == 1 else f"{cells.masked} groups are"
+        text += f"\n{groups} masked, to protect groups of few people; what they enter is rounded"
     if cells.unlisted:
         text += f"\n{cells.unlisted} more combinations have no rows"
     return text
