@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "coarse",
+    "coarse_loss",
     "masked_groups",
     "of_open_cells",
     "step_of",
@@ -80,6 +81,13 @@ def coarse(value: float | None, step: float) -> float | None:
     if value is None or not math.isfinite(value):
         return value
     return round(round(value / step) * step, 10) + 0.0
+
+
+def coarse_loss(loss: float | None, step: float) -> float | None:
+    """A share of misclassified people to the step, another loss to two significant digits."""
+    if loss is None or 0 <= loss <= 1:
+        return coarse(loss, step)
+    return float(f"{loss:.2g}")
 
 
 def suppress(table: CellTable, fewest: int) -> CellTable:

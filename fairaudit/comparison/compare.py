@@ -21,6 +21,7 @@ from fairaudit.errors import InputError
 from fairaudit.models import predictor_of
 from fairaudit.preparation import Roles, prepare
 from fairaudit.result import Source
+from fairaudit.suppression import coarse, masked_groups, step_of
 from fairaudit.table import AuditTable
 
 __all__ = ["MARGIN", "compare", "compare_frame", "margin_from"]
@@ -55,6 +56,7 @@ def compare(
     margin: float | Mapping[str, float] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
+    suppress: int = 0,
 ) -> Comparison:
     """Test that a candidate is not less fair than a baseline, on the same rows.
 
@@ -76,6 +78,9 @@ def compare(
     alpha : float
         Level of the verdict; intervals have level 1 − alpha.
     seed : int
+    suppress : int
+        Groups that an audit would mask with this bound are masked: the verdict is that of all
+        groups, the numbers beside it are those of the others.
 
     Returns
     -------
@@ -102,7 +107,7 @@ def compare(
         missing=missing, threshold=threshold,
     )  # fmt: skip
     return compare_frame(as_pandas(frame), roles, baseline, candidate, margin=margin, alpha=alpha,
-                         seed=seed)  # fmt: skip
+                         seed=seed, suppress=suppress)  # fmt: skip
 
 
 def compare_frame(
@@ -116,6 +121,7 @@ def compare_frame(
     seed: int = 0,
     data: tuple[Source, ...] = (),
     command: str | None = None,
+    suppress: int = 0,
 ) -> Comparison:
     """The same with roles, as the command line has them."""
     from importlib.metadata import version
@@ -124,6 +130,8 @@ def compare_frame(
 
     if not 0 < alpha < 0.5:
         raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")
+    if suppress < 0:
+        raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
     tables, sources = [], []
     for name, model in (("baseline", baseline), ("candidate", candidate)):
         predictor = predictor_of(model)
@@ -136,21 +144,57 @@ def compare_frame(
         sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
     cells = paired_cells(tables[0], tables[1], roles.threshold)
     measure, allowed = margin_from(margin, cells, tables[0])
-    found = _intervals(cells, alpha, seed)
-    interval = found[measure]
-    raw = {key: (_value(cells, key, 0), _value(cells, key, 1)) for key in found}
-    order = [measure, *(key for key in found if key != measure)]
-    differences = [
-        Difference(key, _NAMES[key], *raw[key], found[key].low, found[key].high) for key in order
-    ]
-    differences += _others(tables, cells, roles.threshold, alpha)
-    verdict, because = _decide(measure, allowed, alpha, interval, *raw[measure])
+    interval = _intervals(cells, alpha, seed)[measure]
+    values = (_value(cells, measure, 0), _value(cells, measure, 1))
+    verdict, because = _decide(measure, allowed, alpha, interval, *values)
+    masked = masked_groups(tables[0], suppress)
+    shown = _without(masked, tables, roles.threshold) if masked else cells
+    found = {} if shown is None else _intervals(shown, alpha, seed)
+    if masked:
+        interval = found.get(measure, Interval(*(float("nan"),) * 4))
+        because = _because_of_shown(shown, measure, allowed, alpha, interval, verdict)
+    differences: list[Difference] = []
+    if shown is not None:
+        differences += [
+            Difference(key, _NAMES[key], _value(shown, key, 0), _value(shown, key, 1),
+                       found[key].low, found[key].high)
+            for key in sorted(found, key=lambda key: key != measure)
+        ]  # fmt: skip
+        differences += _losses_of(tables, shown, roles.threshold, alpha)
+    differences += _kpc(tables, step_of(suppress, len(tables[0])) if masked else None)
     return Comparison(
         verdict, because, measure, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), _shown(cells), cells.attributes, int(cells.used.sum()),
-        (sources[0], sources[1]), data, _notes(tables[0], cells), now(), version("fairaudit-icp"),
-        command,
+        tuple(differences), _shown(cells, masked), cells.attributes, len(tables[0]),
+        (sources[0], sources[1]), data, _notes(tables[0], cells, masked), now(),
+        version("fairaudit-icp"), command,
     )  # fmt: skip
+
+
+def _without(
+    masked: set[tuple[str, ...]], tables: Sequence[AuditTable], threshold: float | None
+) -> PairedCells | None:
+    """The cells of the groups that are not masked; None where there are no two to compare."""
+    try:
+        return paired_cells(tables[0], tables[1], threshold, without=masked)
+    except InputError:
+        return None
+
+
+def _because_of_shown(
+    shown: PairedCells | None, measure: str, margin: float, alpha: float, interval: Interval,
+    verdict: ComparisonVerdict,
+) -> str:  # fmt: skip
+    """The sentence of the verdict in numbers of the groups that are not masked."""
+    if shown is not None and np.isfinite(interval.at_most):
+        values = (_value(shown, measure, 0), _value(shown, measure, 1))
+        same, because = _decide(measure, margin, alpha, interval, *values)
+        if same is verdict:
+            return f"{because} Masked groups are left out of these numbers."
+    return (
+        f"{verdict.value.capitalize()}: this is what all groups together show at the margin of "
+        f"{margin:.4g} of the {_NAMES[measure]}; some of them are masked, and the numbers of the "
+        "others alone do not show it."
+    )
 
 
 def margin_from(
@@ -209,12 +253,10 @@ def _value(cells: PairedCells, key: str, model: int) -> float:
     return max(float(np.ptp(values[cells.class_of == one])) for one in _CLASSES[key])
 
 
-def _others(
+def _losses_of(
     tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None, alpha: float
 ) -> list[Difference]:
-    """What the change costs or wins in accuracy, and KPC, for which no interval is valid."""
-    import fairaudit as fa
-
+    """What the change costs or wins in accuracy, in the rows of these cells."""
     rows = np.flatnonzero(cells.used)
     found = []
     losses = [_losses(table, threshold) for table in tables]
@@ -225,13 +267,22 @@ def _others(
         name = "misclassified" if cells.rates else "mean squared error"
         found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
                                 interval.low, interval.high))  # fmt: skip
+    return found
+
+
+def _kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
+    """KPC of all rows, for which no interval is valid; rounded where a step is given."""
+    import fairaudit as fa
+
     try:
         sizes = [float(fa.metrics.kpc(table.prediction.columns, table.attributes, table.outcome))
                  for table in tables]  # fmt: skip
     except InputError:
-        return found
+        return []
     note = "no valid interval is known"
-    return [*found, Difference("kpc", "KPC", sizes[0], sizes[1], None, None, note)]
+    if step is not None:
+        sizes, note = [coarse(size, step) or 0.0 for size in sizes], f"{note}; rounded"
+    return [Difference("kpc", "KPC", sizes[0], sizes[1], None, None, note)]
 
 
 def _losses(table: AuditTable, threshold: float | None) -> Any:
@@ -278,17 +329,19 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}".replace("-", "−")
 
 
-def _shown(cells: PairedCells) -> tuple[ComparedCell, ...]:
+def _shown(cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[ComparedCell, ...]:
     names = ("FPR", "TPR") if cells.rates else ("mean error",)
     order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
     return tuple(
+        ComparedCell(cells.labels[k], names[cells.class_of[k]], None, None, None)
+        if cells.labels[k] in masked else
         ComparedCell(cells.labels[k], names[cells.class_of[k]], int(cells.people[k]),
                      float(cells.raw[0, k]), float(cells.raw[1, k]))
         for k in order
     )  # fmt: skip
 
 
-def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
+def _notes(table: AuditTable, cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[str, ...]:
     notes = []
     rest = [f"{column.name} ({column.kind})" for column in table.attributes
             if not column.kind.is_categorical]  # fmt: skip
@@ -296,7 +349,12 @@ def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
         notes.append(
             f"Groups need categories: {', '.join(rest)} takes no part in them (but in KPC)."
         )
-    if cells.left_out:
+    if masked:
+        notes.append(
+            "Groups of few people, or with few of one outcome, are masked, and others so that no "
+            "total gives them away. They enter the verdict and no number but KPC, which is rounded."
+        )
+    elif cells.left_out:
         what = "groups (by outcome)" if cells.rates else "groups"
         notes.append(
             f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of everything."

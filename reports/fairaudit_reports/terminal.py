@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from fairaudit.errors import quiet
 from fairaudit.result import Verdict
 from fairaudit.verdict import as_words
 from fairaudit_reports.selection import shown_cells
@@ -102,14 +103,14 @@ def show(result: AuditResult, console: Console | None = None) -> None:
 
 
 def clean(text: str, most: int = LONGEST) -> str:
-    """One line without control characters, cut at `most` characters.
+    """One line that no log takes for a command, cut at `most` characters.
 
     Examples
     --------
     >>> clean("a\\x1b[31m\\n b"), clean("abcdef", 4), clean("")
     ('a [31m b', 'abc…', '(empty)')
     """
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = " ".join(quiet(text).split())
     if len(line) > most:
         line = line[: most - 1] + "…"
     return line or "(empty)"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.errors import quiet
 from fairaudit_reports.selection import shown_cells
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
     numpy  ok       2.4.6
     R      missing
     """
+    rows = [[" ".join(quiet(cell).split()) for cell in row] for row in rows]
     widths: list[int] = []
     for row in rows:
         widths += [0] * (len(row) - len(widths))
@@ -55,7 +57,7 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     |---|---|
     | KPC | 0.0858 |
     """
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    escaped = [[quiet(cell).replace("|", "\\|") for cell in row] for row in rows]
     lines = [f"| {' | '.join(row)} |" for row in escaped]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
