@@ -14,7 +14,6 @@ import numpy as np
 from fairaudit.result import Cell, CellTable, Estimate
 from fairaudit.suppression import suppress
 
-DEO = 0.01  # step of DEO
 RATES = ("FPR", "TPR")
 Record = dict[str, Any]
 
@@ -156,23 +155,31 @@ def _cell(number: int, zeros: int, ones: int) -> Cell:
     return Cell((str(number),), counts[0], counts[0], estimates)
 
 
-def after_joint(record: Record, both: list[Candidates], step: float, most: int = 2000) -> Any:
+def after_joint(record: Record, both: list[Candidates], step: float) -> list[Candidates]:
     """Those with a partner in the other outcome that together give the joint KPC and DEO."""
     joint = record["findings"][0]["kpc"]
-    deo = next((one["value"] for one in record["measures"] if one["key"] == "deo"), None)
-    facts = [_facts(shown_groups(record, y), both[y]) for y in (0, 1)]
+    deo = next(one["value"] for one in record["measures"] if one["key"] == "deo")
+    if deo is not None and abs(deo - sum(map(_deo_of_shown, _both(record)))) < 1e-9:
+        deo = None  # of the groups that are shown: it tells nothing
+    facts = [_facts(shown, some) for shown, some in zip(_both(record), both, strict=True)]
     kept = []
     for own, other, some in ((0, 1, both[0]), (1, 0, both[1])):
         partners = np.unique(facts[other].round(9), axis=0)
-        if len(partners) > most:  # some of them: the attacker's result can only get smaller
-            partners = partners[np.random.default_rng(0).permutation(len(partners))[:most]]
         good = np.zeros(len(facts[own]), dtype=bool)
         for k, (within, over, gap) in enumerate(facts[own]):
             kpc = 1 - (within + partners[:, 0]) / (over + partners[:, 1])
-            good[k] = (fits(kpc, joint, step) & fits(gap + partners[:, 2], deo, DEO)
-                       ).any()  # fmt: skip
+            good[k] = (fits(kpc, joint, step) & fits(gap + partners[:, 2], deo, 0.01)).any()
         kept.append(some.take(good))
     return kept
+
+
+def _both(record: Record) -> list[Open]:
+    return [shown_groups(record, y) for y in (0, 1)]
+
+
+def _deo_of_shown(shown: Open) -> float:
+    overall = shown.positive.sum() / shown.people.sum()
+    return float(np.abs(shown.positive / shown.people - overall).sum())
 
 
 def _facts(shown: Open, some: Candidates) -> np.ndarray:
