@@ -179,8 +179,12 @@ def print_json(text: str) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(json.loads(text), indent=2)
-    # the same text to a reader of JSON; runners look for commands in the middle of a line too
-    print(text.replace("##", "#\\u0023").rstrip("\n"))
+    # the same to a reader of JSON; runners look for commands in the middle of a line too
+    text = text.replace("##", "#\\u0023")
+    strange = {char for char in set(text) if not char.isprintable()} - {"\n"}
+    for char in strange:
+        text = text.replace(char, json.dumps(char)[1:-1])
+    print(text.rstrip("\n"))
 
 
 def roles_from(args: argparse.Namespace) -> Roles:
