@@ -28,6 +28,11 @@ CAUTION = (
     "value under equalized odds (0, and 1 for the ratio)."
 )
 
+UNDEFINED = (
+    "Some groups have no rows of one outcome class or of both; a rate without rows is undefined "
+    "and no part of the measures."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
@@ -210,10 +215,7 @@ def default_threshold(table: AuditTable) -> float | None:
 def _about_rates(rates: GroupRates) -> tuple[str, ...]:
     if all(cell.tpr.defined and cell.fpr.defined for cell in rates.cells):
         return ()
-    return (
-        "Some groups have no rows of one outcome class or of both; a rate without rows is "
-        "undefined and no part of the measures.",
-    )
+    return (UNDEFINED,)
 
 
 def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:

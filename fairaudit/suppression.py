@@ -70,17 +70,20 @@ def step_of(fewest: int, people: float) -> float:
     return next((step for step in _STEPS if step >= wanted), _STEPS[-1])
 
 
-def coarse(value: float | None, step: float) -> float | None:
-    """The nearest multiple of the step.
+def coarse(value: float | None, step: float, *, up: bool = False) -> float | None:
+    """The nearest multiple of the step, or the next above.
 
     Examples
     --------
     >>> coarse(0.0337, 0.01), coarse(-0.0031, 0.01), coarse(0.337, 0.05), coarse(None, 0.01)
     (0.03, 0.0, 0.35, None)
+    >>> coarse(0.0337, 0.01, up=True)
+    0.04
     """
     if value is None or not math.isfinite(value):
         return value
-    return round(round(value / step) * step, 10) + 0.0
+    times = math.ceil(value / step - 1e-9) if up else round(value / step)
+    return round(times * step, 10) + 0.0
 
 
 def coarse_loss(loss: float | None, step: float) -> float | None:
@@ -207,6 +210,7 @@ def _rounded(result: AuditResult, shown: AuditResult, fewest: int) -> AuditResul
         measures=measures,
         findings=(replace(findings[0], value=value), *findings[1:]),
         gaps=gaps, certificates=certificates, quality=quality, null=null,
+        notes=_notes(result.notes, cells),
     )  # fmt: skip
 
 
@@ -225,7 +229,16 @@ def suppressed_measurements(found: Measurements, table: AuditTable, fewest: int)
     step = step_of(fewest, len(table) if table.ids is None else len(table.ids.levels))
     weighted = table.weights is not None
     values = tuple(of_open_cells(one, cells, step, weighted) for one in found.values)
-    return replace(found, cells=cells, values=values)
+    return replace(found, cells=cells, values=values, notes=_notes(found.notes, cells))
+
+
+def _notes(notes: Sequence[str], cells: CellTable | None) -> tuple[str, ...]:
+    """Without the one about groups that lack an outcome, unless a group that is shown does."""
+    from fairaudit.measurements import UNDEFINED
+
+    shown = () if cells is None else (cell for cell in cells.cells if not cell.masked)
+    seen = any(estimate.rows == 0 for cell in shown for estimate in cell.estimates)
+    return tuple(note for note in notes if seen or note != UNDEFINED)
 
 
 def _because(
@@ -303,8 +316,9 @@ def _power(power: Power, shown: AuditResult, hidden: Sequence[Cell], fewest: int
             one = replace(one, rows=None)
         if shown.masked:
             one = replace(
-                one, shift=coarse(one.shift, 0.01), tpr_gap=coarse(one.tpr_gap, step),
-                fpr_gap=coarse(one.fpr_gap, step), kpc=coarse(one.kpc, step),
+                one, shift=coarse(one.shift, 0.01, up=True),
+                tpr_gap=coarse(one.tpr_gap, step, up=True),
+                fpr_gap=coarse(one.fpr_gap, step, up=True), kpc=coarse(one.kpc, step, up=True),
             )  # fmt: skip
         found.append(one)
     return replace(power, detectable=tuple(found))

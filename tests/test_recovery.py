@@ -314,3 +314,19 @@ def test_a_masked_record_is_verified_and_not_in_vain(tmp_path, capsys):
     ):
         assert forged(change) == 1
     assert forged(lambda copy: None) == 0
+
+
+def test_nothing_tells_that_a_masked_group_lacks_an_outcome():
+    """Gaps that were listed for one rate only, and a note, told a count of 0."""
+    groups = {"a": (300, 200, 70, 150), "b": (250, 250, 50, 200)}
+    hidden = ({"c": (0, 4, 0, 0), "d": (22, 19, 9, 9)}, {"c": (2, 4, 1, 0), "d": (20, 19, 9, 9)})
+    lacking, whole = (
+        audited({**groups, **some}, certify={"deo": 0.1}, power=False) for some in hidden
+    )
+    assert any("no rows of one outcome" in note for note in lacking.notes)
+    shown = [one.suppressed(FEWEST) for one in (lacking, whole)]
+    assert shown[0].notes == shown[1].notes
+    assert [(gap.levels, gap.rate) for gap in shown[0].gaps.gaps] == [
+        (gap.levels, gap.rate) for gap in shown[1].gaps.gaps
+    ]
+    assert "c" not in shown[0].certificates[0].note and shown[0].certificates[0].upper is None

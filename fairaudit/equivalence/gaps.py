@@ -126,7 +126,12 @@ def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
     shown = RateCells(tuple(open_), rate, size, weight, table.apart, table.apart)
     again = gap_table(shown, table.attributes, table.confidence, seed)
     found = {(one.levels, one.rate): one for one in again.gaps}
-    gaps = tuple(found.get((one.levels, one.rate), one.masked()) for one in table.gaps)
+    # masked groups are listed with both rates: that one is absent would tell a count of 0
+    gaps = tuple(
+        Gap(cell.levels, rate, None, None, None) if cell.masked else found[cell.levels, rate]
+        for rate in reversed(RATES) for cell in cells.cells
+        if cell.masked or (cell.levels, rate) in found
+    )  # fmt: skip
     return replace(again, gaps=gaps, apart=table.apart)
 
 

@@ -31,9 +31,6 @@ class Gap:
     size: float | None = None
     weight: float | None = None
 
-    def masked(self) -> Gap:
-        return Gap(self.levels, self.rate, None, None, None)
-
 
 @dataclass(frozen=True, slots=True)
 class GapTable:
@@ -90,10 +87,12 @@ class Certificate:
 
     def coarse(self, step: float) -> Certificate:
         """Without what would tell the rate of a small group: the bound, rounded up to a step."""
-        from math import ceil
+        from fairaudit.suppression import coarse
 
         if self.upper is None:
-            why = "no bound: there is a group without rows of one of the outcomes"
+            why = "no bound: some group has too few rows"
             return replace(self, value=None, note=self.note if self.measure == "kpc" else why)
-        upper = round(ceil(self.upper / step - 1e-9) * step, 10)
-        return replace(self, value=None, upper=min(upper, self.limit) if self.holds else upper)
+        upper = coarse(self.upper, step, up=True)
+        if self.holds and upper is not None:
+            upper = min(upper, self.limit)
+        return replace(self, value=None, upper=upper)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -161,6 +160,8 @@ def incomplete_frame(
                 f"Groups of {name} that have fewer than {suppress} people, or of one outcome, are "
                 f"left out of its gaps, with others that protect them: {left_out}."
             )
+        if found and masked.any:
+            notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
         fillings.append(_fillings(table, cells, name, drawn))
     imputed = [
         _imputed(frame, roles, name, columns, predictor, alpha, imputations, drawn)
@@ -232,12 +233,28 @@ def _labels(table: AuditTable, threshold: float | None) -> Index | None:
 
 @dataclass(frozen=True, slots=True)
 class _Masked:
-    """What an audit with this bound masks: anything at all, and which levels by themselves."""
+    """What an audit with this bound masks.
+
+    Attributes
+    ----------
+    fewest : int
+    groups : mapping
+        Attribute → its levels in masked groups of all attributes.
+    levels : mapping
+        Attribute → its levels that are masked where it stands alone.
+    """
 
     fewest: int
-    any: bool
-    missing: frozenset[str]
+    groups: Mapping[str, set[str]]
     levels: Mapping[str, set[str]]
+
+    @property
+    def any(self) -> bool:
+        return any(map(len, self.groups.values()))
+
+    def inside(self, name: str, levels: Iterable[str]) -> bool:
+        """Whether masked groups have one of these levels of an attribute."""
+        return not self.groups[name].isdisjoint(levels)
 
     @classmethod
     def of(cls, tables: Sequence[AuditTable], fewest: int) -> _Masked:
@@ -245,20 +262,18 @@ class _Masked:
         columns = tuple(table.attributes[0] for table in tables)
         names = [column.name for column in columns]
         together = masked_groups(replace(tables[0], attributes=columns), fewest) if tables else ()
-        missing = {
-            name for levels in together for name, level in zip(names, levels, strict=True)
-            if level == MISSING_LEVEL
-        }  # fmt: skip
+        groups = {name: {levels[k] for levels in together} for k, name in enumerate(names)}
         alone = {
             name: {levels[0] for levels in masked_groups(table, fewest)}
             for name, table in zip(names, tables, strict=True)
         }
-        return cls(fewest, bool(together), frozenset(missing), alone)
+        return cls(fewest, groups, alone)
 
     def count(self, test: MissingnessTest) -> MissingnessTest:
         """Without a count of missing values that is small or belongs to masked groups."""
         few = test.missing is not None and test.missing < self.fewest
-        return replace(test, missing=None) if few or test.attribute in self.missing else test
+        masked = test.attribute in self.groups and self.inside(test.attribute, [MISSING_LEVEL])
+        return replace(test, missing=None) if few or masked else test
 
 
 class _Cells:
@@ -298,8 +313,11 @@ class _Cells:
             best, known = best_gap(*cell, ones, zeros)[0], gap(*cell)
             if masked.any:
                 step = step_of(masked.fewest, 2 * min(count[shown & (count > 0)], default=1))
-                best, worst = (min(1.0, ceil(size / step) * step) for size in (best, worst))
-                known = coarse(known, step)
+                best, worst = (
+                    min(1.0, coarse(size, step, up=True) or 0.0) for size in (best, worst)
+                )
+                if masked.inside(name, names[shown]):
+                    known = coarse(known, step)
             found.append(Bounds(name, rate, known, best, worst, (favoured, other)))
         return found, int((~shown).sum())
 
