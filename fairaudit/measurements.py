@@ -28,6 +28,11 @@ CAUTION = (
     "value under equalized odds (0, and 1 for the ratio)."
 )
 
+UNDEFINED = (
+    "Some groups have no rows of one outcome class or of both; a rate without rows is undefined "
+    "and no part of the measures."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
@@ -223,13 +228,9 @@ def _about_classes(table: AuditTable) -> tuple[str, ...]:
 
 
 def _about_rates(rates: GroupRates) -> tuple[str, ...]:
-    missing = sum(not (cell.tpr.defined and cell.fpr.defined) for cell in rates.cells)
-    if missing == 0:
+    if all(cell.tpr.defined and cell.fpr.defined for cell in rates.cells):
         return ()
-    return (
-        f"{missing} of {len(rates.cells)} groups have no rows of one outcome class or of both; "
-        "a rate without rows is undefined and no part of the measures.",
-    )
+    return (UNDEFINED,)
 
 
 def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:

@@ -45,7 +45,7 @@ def assert_equalized_odds(
     """
     __tracebackhide__ = True
     from fairaudit.auditing import audit
-    from fairaudit.errors import InputError
+    from fairaudit.errors import InputError, quiet
     from fairaudit.result import SUPPRESS, Verdict
 
     if inconclusive not in ("fail", "skip"):
@@ -53,13 +53,14 @@ def assert_equalized_odds(
             f"The 'inconclusive' option must be 'fail' or 'skip'. Got {inconclusive!r}."
         )
     result = audit(model, X, y, sensitive=sensitive, **options)
-    _audits.append(f"{result.verdict}: {result.joint.name} (p = {result.p_value})")
-    shown = result.suppressed(SUPPRESS).summary()  # logs are read by many
+    _audits.append(quiet(f"{result.verdict}: {result.joint.name} (p = {result.p_value})"))
+    masked = result.suppressed(SUPPRESS)  # logs are read by many
+    shown = masked.summary()
     if result.verdict is Verdict.VIOLATION:
         pytest.fail(shown, pytrace=False)
     if result.verdict is Verdict.INCONCLUSIVE:
         if inconclusive == "skip":
-            pytest.skip(result.because)
+            pytest.skip(quiet(masked.because))
         pytest.fail(shown, pytrace=False)
     return result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,8 @@ class Finding:
     rows : int
     statistic : str
     value : float or None
-        The observed statistic.
+        The observed statistic; where groups are masked, that of the gate in standard deviations
+        of the copies from their mean, and none of the others.
     p_value : float or None
         None where it cannot be given; `inconclusive` says why.
     p_interval : tuple of float
@@ -224,15 +225,15 @@ class ColumnFacts:
             span = f", {self.low:g} to {self.high:g}" if known else ""
             text = f"{self.name}: {self.kind}{span}"
         if self.missing is None:
-            return f"{text}; few missing"
+            return f"{text}; some missing"
         return text + (f"; {self.missing} missing" if self.missing else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """Rows that were left out, and why."""
+    """Rows that were left out (None: few, and masked), and why."""
 
-    rows: int
+    rows: int | None
     reason: str
 
 
@@ -362,7 +363,7 @@ class AuditResult:
     cells : CellTable or None
     quality : CopyQuality
     null : tuple of float
-        The gate's statistic on every copy.
+        The gate's statistic on every copy; in standard deviations where groups are masked.
     notes : tuple of str
         What a reader must know.
     capsule : Capsule
@@ -446,40 +447,31 @@ class AuditResult:
                 "Write it again with `fairaudit test --report audit.json`."
             ) from None
 
+    @property
+    def masked(self) -> bool:
+        """Whether groups are masked. What they enter is rounded then.
+
+        Where there is no table of groups, nobody can tell that none of them is small.
+        """
+        if int(self.capsule.options.get("suppress", 0)) < 2:
+            return False
+        if self.cells is None:
+            return any(column.levels for column in self.table.attributes)
+        return self.cells.masked > 0
+
     def suppressed(self, fewest: int) -> AuditResult:
         """The same result with cells of fewer than `fewest` people masked.
 
-        Measures of groups are then those of the cells that stay, lest they give the others away.
+        Lest they give the others away, gaps and equalized odds are then those of the cells that
+        stay, everything else that people of masked cells enter is rounded (see `step_of` in
+        `fairaudit.suppression`), and the statistics of data and copies are in standard deviations
+        of the copies.
         """
-        from fairaudit.suppression import of_open_cells, suppress
+        from fairaudit.suppression import suppressed_audit
 
         if fewest < 0:
             raise InputError(f"The 'suppress' option must be 0 or more. Got {fewest}.")
-        strictest = max(fewest, int(self.capsule.options.get("suppress", 0)))
-        capsule = replace(self.capsule, options={**self.capsule.options, "suppress": strictest})
-        power = None if self.power is None else replace(self.power, detectable=tuple(
-            one for one in self.power.detectable if one.rows >= fewest
-        ))  # fmt: skip
-        table = replace(
-            self.table,
-            outcome=_few_missing(self.table.outcome, fewest),
-            attributes=tuple(_few_missing(one, fewest) for one in self.table.attributes),
-        )
-        place = None if self.localisation is None else self.localisation.suppressed(fewest)
-        shown = replace(self, table=table, capsule=capsule, power=power, localisation=place)
-        if self.cells is None:
-            return shown
-        cells = suppress(self.cells, fewest)
-        measures = tuple(of_open_cells(one, cells) for one in self.measures)
-        hidden = {cell.levels for cell in cells.cells if cell.masked}
-        return replace(
-            shown, cells=cells, measures=measures,
-            gaps=None if self.gaps is None else self.gaps.without(hidden),
-            certificates=tuple(
-                one.coarse() if hidden and one.measure != "kpc" else one
-                for one in self.certificates
-            ),
-        )  # fmt: skip
+        return suppressed_audit(self, fewest)
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""
@@ -505,17 +497,11 @@ class AuditResult:
         return target
 
     def _repr_html_(self) -> str:
-        """For notebooks; in a frame of its own, so that styles do not leak."""
+        """For notebooks, which are shared: masked; in a frame, so that styles do not leak."""
         from html import escape
 
-        page = escape(self.render("html"), quote=True)
+        page = escape(self.suppressed(SUPPRESS).render("html"), quote=True)
         return f'<iframe srcdoc="{page}" style="width:100%;height:640px;border:0"></iframe>'
-
-
-def _few_missing(column: ColumnFacts, fewest: int) -> ColumnFacts:
-    """A column without its count of missing values where they are so few."""
-    few = column.missing is not None and 0 < column.missing < fewest
-    return replace(column, missing=None) if few else column
 
 
 def report_formats() -> dict[str, Any]:

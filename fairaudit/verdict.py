@@ -24,6 +24,7 @@ def decide(
     certificates: Sequence[Certificate] = (),
     calibration: Calibration | None = None,
     planned: int | None = None,
+    told: Sequence[MeasuredValue] | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and the sentence that gives it to people.
 
@@ -35,7 +36,8 @@ def decide(
     Where certificates are asked for, all must hold: then the model is equivalent within tolerance,
     whatever the p-value. If one fails and there is no violation, neither is shown: inconclusive.
 
-    `planned` are the copies that the test could have had, where drawing may stop early.
+    `planned` are the copies that the test could have had, where drawing may stop early. `told`
+    are the measures as the sentence may give them; the verdict rests on `measures`.
     """
     names = as_words(joint.attributes)
     sizes = {name: _measured(name, measures)[0] for name in tolerance}
@@ -53,13 +55,13 @@ def decide(
     about = f"about {names} that the outcome {outcome.name} does not explain"
     p = f"p = {joint.p_value:.3g}"
     if certificates and all(one.holds for one in certificates):
-        shown = as_words([f"{one.measure} is at most {one.limit:g}" for one in certificates])
+        limits = as_words([f"{one.measure} is at most {one.limit:g}" for one in certificates])
         exact = (
             f"Exact equality is not refuted ({p})." if joint.p_value > alpha
             else f"A dependence is there ({p}), but no larger than that."
         )  # fmt: skip
         return Verdict.EQUIVALENT, (
-            f"Equivalent within tolerance: with {100 * (1 - alpha):g} % confidence {shown}, for "
+            f"Equivalent within tolerance: with {100 * (1 - alpha):g} % confidence {limits}, for "
             f"{names} in {joint.rows:,} rows. {exact}"
         )
     unshown = _unshown(certificates)
@@ -74,7 +76,8 @@ def decide(
             f"that the prediction carries information {about} ({p}). "
             "That is not evidence of its absence."
         )
-    small = [f"{name} {sizes[name]:.3g} ≤ {limit:g}" for name, limit in tolerance.items()
+    given = sizes if told is None else {one.key: one.value for one in reversed(told)}
+    small = [f"{name}{_size(given.get(name))} ≤ {limit:g}" for name, limit in tolerance.items()
              if sizes[name] <= limit]  # fmt: skip
     if unshown and tolerance and len(small) == len(tolerance):
         return Verdict.INCONCLUSIVE, (
@@ -87,11 +90,16 @@ def decide(
             f"No violation beyond the tolerance: the prediction carries information {about} "
             f"({p}), but within the size that was declared tolerable ({', '.join(small)})."
         )
-    size = "" if joint.kpc is None else f", KPC {joint.kpc:.3f}"
+    kpc = joint.kpc if told is None else given.get("kpc")
+    size = "" if kpc is None else f", KPC {kpc:.3f}"
     return Verdict.VIOLATION, (
         f"Violation of equalized odds: the prediction carries information {about} "
         f"({p}, level {alpha:g}{size})."
     )
+
+
+def _size(value: float | None) -> str:
+    return "" if value is None else f" {value:.3g}"
 
 
 def _unshown(certificates: Sequence[Certificate]) -> str:

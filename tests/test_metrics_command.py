@@ -213,7 +213,7 @@ def test_empty_group_is_shown_as_undefined(tmp_path, capsys):
     assert cli.main(command(str(tmp_path / "small.csv"), sensitive="sex,race")) == 0
     shown = capsys.readouterr().out
     assert re.search(r"^m +b +0 +– +– +–$", shown, re.M)
-    assert "2 of 4 groups have no rows of one outcome class or of both" in shown
+    assert "Some groups have no rows of one outcome class or of both" in shown
 
 
 def test_many_groups_are_not_dropped_in_silence():

@@ -173,12 +173,17 @@ def test_gaps_do_not_tell_rates_of_masked_groups():
     masked = suppress(CellTable(("g",), ("selected", "TPR", "FPR"), (*shown, small), 0), 10)
     gap = MeasuredValue("equalized_odds_difference", "gap", 0.6 - 2 / 7, ("g",), "cut at 0.5")
     open_ = [one.estimates[1].value for one in masked.cells if not one.masked]
-    told = of_open_cells(gap, masked)
+    told = of_open_cells(gap, masked, 0.02, False)
     assert told.value == max(open_) - min(open_)
-    assert told == of_open_cells(told, masked) and told.note.startswith("cut at 0.5; ")
-    assert of_open_cells(MeasuredValue("deo", "DEO", 0.12345, ("g",)), masked).value == 0.12
+    assert told == of_open_cells(told, masked, 0.02, False)
+    assert told.note.startswith("cut at 0.5; ")
+    deo = MeasuredValue("deo", "DEO", 0.9, ("g",))
+    rates = [one.estimates[1].value for one in masked.cells if not one.masked]
+    of_shown = 2 * sum(abs(rate - sum(rates) / len(rates)) for rate in rates)
+    assert of_open_cells(deo, masked, 0.02, False).value == pytest.approx(of_shown)
+    assert of_open_cells(deo, masked, 0.02, True).value is None  # the weights are not known
     kpc = MeasuredValue("kpc", "KPC", 0.12345, ("g",))
-    assert of_open_cells(kpc, masked) == kpc
+    assert of_open_cells(kpc, masked, 0.02, False).value == 0.12
 
 
 def test_one_person_with_many_rows_is_one_person():

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import finite, print_json, roles_from
+from fairaudit_cli.options import add_suppress, finite, print_json, roles_from
 from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["add_arguments", "run"]
 
 _TABLE = ("data", "sensitive", "outcome", "weights", "id", "where", "missing", "on", "threshold",
           "positive", "classes")  # fmt: skip
-_SETTINGS = (*_TABLE, "alpha", "permutations", "seed")
+_SETTINGS = (*_TABLE, "alpha", "permutations", "seed", "suppress")
 _FORMATS = ("html", "json", "md", "txt")
 
 
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--report", action="append", metavar="FILE",
         help="write a report: .html, .md (a comment on a change), .json or .txt; repeatable",
     )  # fmt: skip
+    add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -69,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit_cli.progress import ProgressBar
     from fairaudit_reports.compare_table import rendered
 
-    filled(with_config(args, _SETTINGS))
+    filled(with_config(args, _SETTINGS), suppress=SUPPRESS)
     for path in args.report or ():
         if Path(path).suffix.lower().lstrip(".") not in _FORMATS:
             raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
@@ -96,7 +98,8 @@ def run(args: argparse.Namespace) -> int:
     found: list[Compared] = []
     with ProgressBar() as bar:
         for name, predictor in zip(args.models, models, strict=True):
-            found.append(_compared(name, predictor, frame, roles, plan, sources, bar))
+            audited = _compared(name, predictor, frame, roles, plan, sources, bar)
+            found.append(audited.suppressed(args.suppress))
             roles = replace(roles, outcome=roles.outcome or found[0].audit.table.outcome.name)
     for path in args.report or ():
         write_text(path, rendered(found, Path(path).suffix.lower().lstrip(".")))
@@ -105,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(rendered(found, "txt"), end="")
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
     return _status([one.audit for one in found])
 
 
@@ -134,7 +137,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     frame, sources = read_tables(args.data)
     result = compare_frame(
         frame, roles, *models, margin=args.margin, alpha=args.alpha, seed=args.seed, data=sources,
-        command=shlex.join(["fairaudit", *args.argv]),
+        command=shlex.join(["fairaudit", *args.argv]), suppress=args.suppress,
     )  # fmt: skip
     for path in args.report or ():
         result.save(path)
@@ -143,7 +146,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     else:
         print(result.summary(), end="")
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
         tell_github(result)
     codes = {"not less fair": ExitCode.OK, "less fair": ExitCode.VIOLATION}
     return codes.get(result.verdict.value, ExitCode.INCONCLUSIVE)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fairaudit.errors import InputError
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.options import size
 
 __all__ = ["KEYS", "with_config"]
@@ -21,6 +23,8 @@ KEYS = (
     "suppress", "strict", "memory", "engine", "shards",
 )  # fmt: skip
 _PATHS = ("model", "data", "report")
+#: A model that is imported: whatever is not a path with a drive (C:\\models) and has a colon.
+_FUNCTION = re.compile(r"(?![A-Za-z]:[\\/]).*:.*", re.DOTALL)
 _LISTS = ("data", "sensitive", "pairs", "report")
 _FILE = "fairaudit.toml"
 
@@ -113,11 +117,27 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         value = ",".join(map(str, value))
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
         raise InputError(f"{path}: {key!r} must be {expected.__name__}. Got {value!r} instead.")
+    _refuse_danger(key, value, path)
     if key not in _PATHS:
         return value
+    place = _within if key == "report" else _beside
     if isinstance(value, list):
-        return [_beside(path, str(item)) for item in value]
-    return _beside(path, str(value))
+        return [place(path, str(item)) for item in value]
+    return place(path, str(value))
+
+
+def _refuse_danger(key: str, value: Any, path: Path) -> None:
+    """A file comes with a repository: it may make an audit stricter and may not run code."""
+    if key == "suppress" and value < SUPPRESS:
+        raise InputError(
+            f"{path}: 'suppress' can only be stricter than {SUPPRESS} in a file. Got {value}; pass "
+            "--suppress on the command line."
+        )
+    if key == "model" and _FUNCTION.fullmatch(value):
+        raise InputError(
+            f"{path}: 'model' must be a file here; {value!r} would run code of the project. Pass "
+            "--model on the command line."
+        )
 
 
 def _classes(value: Any, path: Path) -> dict[str, str]:
@@ -136,8 +156,19 @@ def _memory(text: str, path: Path) -> int:
         raise InputError(f"{path}: 'memory': {error}") from None
 
 
+def _within(config: Path, name: str) -> str:
+    """A file to be written, which must lie in the folder of the settings or below it."""
+    root = config.parent.resolve()
+    if not (root / name).resolve().is_relative_to(root):
+        raise InputError(
+            f"{config}: 'report' {name!r} lies outside of the project. Name a file below "
+            f"{str(root)!r}, or pass --report on the command line."
+        )
+    return str(config.parent / name)
+
+
 def _beside(config: Path, name: str) -> str:
-    """Paths are relative to the file that names them; functions (module:name) stay."""
-    if name == "-" or ":" in name or Path(name).is_absolute():
+    """Paths are relative to the file that names them."""
+    if name == "-" or Path(name).is_absolute():
         return name
     return str(config.parent / name)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from fairaudit.errors import FairAuditError
+from fairaudit.errors import FairAuditError, quiet
 from fairaudit_cli.exit_codes import ExitCode
 
 __all__ = ["COMMANDS", "main"]
@@ -63,8 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # a traceback alone ends with 1, which says "violation"
         import traceback
 
-        traceback.print_exc()
-        text = " ".join(str(error).split())
+        print("\n".join(map(quiet, traceback.format_exc().splitlines())), file=sys.stderr)
+        text = quiet(" ".join(str(error).split()))
         print(
             f"fairaudit: internal error: {type(error).__name__}: {text}. Please report it with "
             "the lines above; nothing was concluded.",
@@ -99,9 +99,9 @@ def _one_line(text: str) -> str:
     """A message without what a hostile name may do to a terminal or a log."""
     text = " ".join(text.split("\n"))
     text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
-    return "".join(
+    return quiet("".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    )
+    ))  # fmt: skip
 
 
 def _run(argv: list[str]) -> int:

@@ -6,10 +6,12 @@ import argparse
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
+    add_suppress,
     add_table_arguments,
     predictor_from,
     print_json,
@@ -26,6 +28,7 @@ __all__ = ["add_arguments", "run"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_table_arguments(parser)
+    add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
 
 
@@ -33,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.files import read_tables
     from fairaudit.measurements import measure
     from fairaudit.preparation import prepare
+    from fairaudit.suppression import suppressed_measurements
 
     roles = roles_from(args)
     frame, _ = read_tables(args.data)
@@ -42,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
     result = replace(result, notes=(*prepared.notes, *result.notes))
     if all(one.value is None for one in result.values):
         raise InputError(result.values[0].note)
+    fewest = SUPPRESS if args.suppress is None else args.suppress
+    result = suppressed_measurements(result, table, fewest)
     if args.json:
         print_json(_as_json(table, result))
     else:
@@ -54,10 +60,11 @@ def _as_text(table: AuditTable, result: Measurements) -> str:
     from fairaudit_reports.text import cells_table, measures_rows
     from fairaudit_reports.text import table as aligned
 
-    parts = [table.describe(), aligned(measures_rows(result.values))]
+    about = "\n".join(map(quiet, table.describe().splitlines()))
+    parts = [about, aligned(measures_rows(result.values))]
     if result.cells is not None:
         parts.append(cells_table(result.cells))
-    parts.append("\n".join([*(f"note: {text}" for text in result.notes), f"note: {CAUTION}"]))
+    parts.append("\n".join(quiet(f"note: {text}") for text in (*result.notes, CAUTION)))
     return "\n\n".join(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
 from fairaudit.result import SUPPRESS
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(FORMATS["txt"](result), end="")
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
     violated = any(one.significant for one in result.imputed)
     return ExitCode.VIOLATION if violated else ExitCode.OK
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import add_model_arguments, predictor_from, print_json, roles_from
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(result.summary(), end="")
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
     return ExitCode.of(result.verdict)
 
 

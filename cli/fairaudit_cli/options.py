@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
+from fairaudit.result import SUPPRESS
 
 if TYPE_CHECKING:
     from fairaudit.models import Predictor
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "add_model_arguments",
+    "add_suppress",
     "add_table_arguments",
     "copies",
     "count",
@@ -108,6 +110,15 @@ def add_table_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_suppress(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--suppress",
+        type=int,
+        metavar="K",
+        help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
+    )
+
+
 def count(text: str) -> int:
     """A whole number of at least 1."""
     try:
@@ -193,7 +204,7 @@ def levels_in(text: str) -> dict[str, str]:
 
 
 def print_json(text: str) -> None:
-    """JSON to standard output, with escapes where the terminal lacks a character."""
+    """JSON to standard output, with escapes where the terminal or a log would stumble."""
     import json
     import sys
 
@@ -201,6 +212,11 @@ def print_json(text: str) -> None:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         text = json.dumps(json.loads(text), indent=2)
+    # the same to a reader of JSON; runners look for commands in the middle of a line too
+    text = text.replace("##", "#\\u0023")
+    strange = {char for char in set(text) if not char.isprintable()} - {"\n"}
+    for char in strange:
+        text = text.replace(char, json.dumps(char)[1:-1])
     print(text.rstrip("\n"))
 
 

@@ -6,11 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
+    add_suppress,
     add_table_arguments,
     count,
     finite,
@@ -30,7 +32,7 @@ __all__ = ["add_arguments", "run"]
 
 _SETTINGS = (
     "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
-    "on", "threshold", "positive", "classes", "alpha", "statistic", "seed",
+    "on", "threshold", "positive", "classes", "alpha", "statistic", "seed", "suppress",
 )  # fmt: skip
 _FORMATS = ("html", "json", "md", "png", "svg", "txt")
 FEWEST_ROWS = 100
@@ -67,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--report", action="append", metavar="FILE",
         help="write the plan: .html, .md, .json, .txt, or its curve: .svg, .png; repeatable",
     )  # fmt: skip
+    add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
 
@@ -95,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
         )
     with ProgressBar() as bar:
         plan = _planned(table, args, bar)
+    plan = plan.suppressed(SUPPRESS if args.suppress is None else args.suppress)
     for path in args.report or ():
         _write(plan, path)
     if args.json:
@@ -102,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(rendered(plan, "txt"), end="")
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
     return ExitCode.OK
 
 

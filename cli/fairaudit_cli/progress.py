@@ -7,6 +7,8 @@ import time
 from contextlib import AbstractContextManager
 from typing import Any
 
+from fairaudit.errors import quiet
+
 __all__ = ["ProgressBar"]
 
 DELAY = 2.0
@@ -23,6 +25,9 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
     def __call__(self, what: str, done: int, total: int) -> None:
         if not self.on or (self.bar is None and time.monotonic() - self.start < DELAY):
             return
+        from rich.markup import escape
+
+        what = escape(quiet(what))
         if self.bar is None:
             from rich.console import Console
             from rich.progress import Progress

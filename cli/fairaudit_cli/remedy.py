@@ -7,11 +7,13 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
+from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
+    add_suppress,
     add_table_arguments,
     copies,
     count,
@@ -24,7 +26,6 @@ from fairaudit_cli.options import (
 
 __all__ = ["add_arguments", "add_level", "add_some", "filled", "run"]
 
-SUPPRESS = 10
 _TABLE = ("data", "sensitive", "outcome", "id", "where", "missing", "positive", "classes")
 #: of the project's settings; its model and data are those of the audit
 _SETTINGS = ("sensitive", "outcome", "id", "where", "missing", "positive", "classes", "alpha",
@@ -91,10 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep trained models and finished copies in FILE; after an interruption the same "
         "command goes on there",
     )  # fmt: skip
-    parser.add_argument(
-        "--suppress", type=int, metavar="K",
-        help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
-    )  # fmt: skip
+    add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -152,9 +150,9 @@ def run(args: argparse.Namespace) -> int:
         show(shown)
         print()
         if args.out is not None:
-            print(f"model: {args.out}")
+            print(quiet(f"model: {args.out}"))
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
     return ExitCode.of(result.after.verdict)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import names_in
 
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         check_writable(target)
     for form, target in zip(forms, targets, strict=True):
         write_text(target, result.render(form))
-        print(f"report: {target}")
+        print(quiet(f"report: {target}"))
     return ExitCode.OK
 
 

@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
 from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
+    add_suppress,
     add_table_arguments,
     copies,
     count,
@@ -125,12 +126,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a report: .html, .md, .json, .xml (JUnit), .sarif, .svg (badge), .txt; "
         "repeatable",
     )
-    parser.add_argument(
-        "--suppress",
-        type=int,
-        metavar="K",
-        help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
-    )
+    add_suppress(parser)
     parser.add_argument(
         "--strict",
         action="store_true",
@@ -226,7 +222,7 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
 
         show(result)
         for path in args.report or ():
-            print(f"report: {path}")
+            print(quiet(f"report: {path}"))
         tell_github(result)
     return ExitCode.of(result.verdict, strict=strict)
 

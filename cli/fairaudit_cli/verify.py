@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import add_model_arguments, predictor_from
 from fairaudit_cli.report import read_record
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     counted, changed = differences(record.to_dict(), _carried(again, record).to_dict())
     if changed:
         print(f"not reproduced: {len(changed)} of {counted} values differ")
-        print("\n".join(f"  {line}" for line in changed[:20]))
+        print("\n".join(quiet(f"  {line}") for line in changed[:20]))
         for line in _circumstances(record, again):
             print(f"  note: {line}")
         return ExitCode.VIOLATION

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,9 +69,12 @@ class PairedCells:
 
 
 def paired_cells(
-    baseline: AuditTable, candidate: AuditTable, threshold: float | None
+    baseline: AuditTable,
+    candidate: AuditTable,
+    threshold: float | None,
+    without: Collection[tuple[str, ...]] = (),
 ) -> PairedCells:
-    """The cells of two tables that differ in their prediction only."""
+    """The cells of two tables that differ in their prediction only, `without` some groups."""
     some = tuple(column for column in baseline.attributes if column.kind.is_categorical)
     if not some:
         kinds = ", ".join(f"{column.name} ({column.kind})" for column in baseline.attributes)
@@ -86,7 +90,7 @@ def paired_cells(
     else:
         errors = [_numbers(table) - np.asarray(outcome.numeric) for table in tables]
         values, actual = np.column_stack(errors), np.zeros(len(baseline), dtype=np.intp)
-    return _cells(tables[0], groups, values, actual, rates)
+    return _cells(tables[0], groups, values, actual, rates, without)
 
 
 def _labels(tables: list[AuditTable], threshold: float | None) -> tuple[Array, Index]:
@@ -106,8 +110,9 @@ def _numbers(table: AuditTable) -> Array:
 
 
 def _cells(
-    table: AuditTable, groups: Groups, values: Array, actual: Index, rates: bool
-) -> PairedCells:
+    table: AuditTable, groups: Groups, values: Array, actual: Index, rates: bool,
+    without: Collection[tuple[str, ...]],
+) -> PairedCells:  # fmt: skip
     """Cells with enough people of a class, of groups that have another to be compared with."""
     classes = 2 if rates else 1
     key = groups.of_row * classes + actual
@@ -115,7 +120,9 @@ def _cells(
     unit = np.arange(len(table)) if table.ids is None else table.ids.codes
     pairs = np.unique(np.stack([key, unit]), axis=1)
     people = np.bincount(pairs[0], minlength=count)
-    enough = people >= FEWEST
+    names = [tuple(level_text(level) for level in levels) for levels in groups.levels]
+    wanted = np.repeat([name not in without for name in names], classes)
+    enough = (people >= FEWEST) & wanted
     occurs = np.bincount(key, minlength=count) > 0
     for one in range(classes):
         of_class = np.arange(count) % classes == one
@@ -133,10 +140,9 @@ def _cells(
     raw, centre, covariance, size = _moments(
         place[key[rows]], values[rows], row_weights(table)[rows], unit[rows], len(kept), rates
     )
-    names = [tuple(level_text(level) for level in levels) for levels in groups.levels]
     return PairedCells(
         groups.names, tuple(names[k // classes] for k in kept), kept % classes, size,
-        people[kept], raw, centre, covariance, rates, int((occurs & ~enough).sum()), rows,
+        people[kept], raw, centre, covariance, rates, int((occurs & wanted & ~enough).sum()), rows,
     )  # fmt: skip
 
 

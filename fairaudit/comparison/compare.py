@@ -18,10 +18,12 @@ from fairaudit.comparison.bands import (
 from fairaudit.comparison.cells import FEWEST, PairedCells, paired_cells
 from fairaudit.comparison.result import ComparedCell, Comparison, ComparisonVerdict, Difference
 from fairaudit.errors import InputError
+from fairaudit.kernels import Index
 from fairaudit.measurements import default_threshold
 from fairaudit.models import predictor_of
 from fairaudit.preparation import Roles, prepare
 from fairaudit.result import Source
+from fairaudit.suppression import coarse, masked_groups, step_of
 from fairaudit.table import AuditTable
 
 __all__ = ["MARGIN", "compare", "compare_frame", "margin_from"]
@@ -60,6 +62,7 @@ def compare(
     margin: float | Mapping[str, float] | None = None,
     alpha: float = 0.05,
     seed: int = 0,
+    suppress: int = 0,
 ) -> Comparison:
     """Test that a candidate is not less fair than a baseline, on the same rows.
 
@@ -81,6 +84,9 @@ def compare(
     alpha : float
         Level of the verdict; intervals have level 1 − alpha.
     seed : int
+    suppress : int
+        Groups that an audit would mask with this bound are masked: the verdict is that of all
+        groups, the numbers beside it are those of the others.
 
     Returns
     -------
@@ -107,7 +113,7 @@ def compare(
         missing=missing, threshold=threshold, positive=positive, classes=dict(classes or {}),
     )  # fmt: skip
     return compare_frame(as_pandas(frame), roles, baseline, candidate, margin=margin, alpha=alpha,
-                         seed=seed)  # fmt: skip
+                         seed=seed, suppress=suppress)  # fmt: skip
 
 
 def compare_frame(
@@ -121,6 +127,7 @@ def compare_frame(
     seed: int = 0,
     data: tuple[Source, ...] = (),
     command: str | None = None,
+    suppress: int = 0,
 ) -> Comparison:
     """The same with roles, as the command line has them."""
     from importlib.metadata import version
@@ -129,6 +136,8 @@ def compare_frame(
 
     if not 0 < alpha < 0.5:
         raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")
+    if suppress < 0:
+        raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
     tables, sources, notes = [], [], list[str]()
     for name, model in (("baseline", baseline), ("candidate", candidate)):
         predictor = predictor_of(model)
@@ -145,18 +154,57 @@ def compare_frame(
     measure, allowed = margin_from(margin, cells, tables[0])
     found = _intervals(cells, alpha, seed)
     interval = found[measure]
-    order = [measure, *(key for key in found if key != measure)]
-    differences = [_bounded(cells, key, found[key]) for key in order]
-    if cells.left_out:
-        differences += _of_all_groups(tables, cells, roles.threshold)
-    differences += _others(tables, cells, roles.threshold, alpha)
-    verdict, because = _decide(differences[0], allowed, alpha, interval)
+    decisive = _bounded(cells, measure, interval)
+    verdict, because = _decide(decisive, allowed, alpha, interval)
+    masked = masked_groups(tables[0], suppress)
+    shown: PairedCells | None = cells
+    rows = np.arange(len(tables[0]))
+    if masked:
+        shown = _without(masked, tables, roles.threshold)
+        rows = rows[:0] if shown is None else np.flatnonzero(shown.used)
+        found = {} if shown is None else _intervals(shown, alpha, seed)
+        interval = found.get(measure, Interval(*(float("nan"),) * 4))
+        because = _because_of_shown(shown, measure, allowed, alpha, interval, verdict)
+    differences: list[Difference] = []
+    if shown is not None:
+        order = sorted(found, key=lambda key: key != measure)
+        differences += [_bounded(shown, key, found[key]) for key in order]
+        if cells.left_out and not masked:
+            differences += _of_all_groups(tables, cells, roles.threshold)
+        differences += _losses_of(tables, rows, roles.threshold, alpha)
+    differences += _kpc(tables, step_of(suppress, len(tables[0])) if masked else None)
     return Comparison(
-        verdict, because, differences[0].key, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), _shown(cells), cells.attributes, len(tables[0]),
-        (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells)), now(),
+        verdict, because, decisive.key, allowed, alpha, interval.at_least, interval.at_most,
+        tuple(differences), _shown(cells, masked), cells.attributes, len(tables[0]),
+        (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells, masked)), now(),
         version("fairaudit-icp"), command,
     )  # fmt: skip
+
+
+def _without(
+    masked: set[tuple[str, ...]], tables: Sequence[AuditTable], threshold: float | None
+) -> PairedCells | None:
+    """The cells of the groups that are not masked; None where there are no two to compare."""
+    try:
+        return paired_cells(tables[0], tables[1], threshold, without=masked)
+    except InputError:
+        return None
+
+
+def _because_of_shown(
+    shown: PairedCells | None, measure: str, margin: float, alpha: float, interval: Interval,
+    verdict: ComparisonVerdict,
+) -> str:  # fmt: skip
+    """The sentence of the verdict in numbers of the groups that are not masked."""
+    if shown is not None and np.isfinite(interval.at_most):
+        same, because = _decide(_bounded(shown, measure, interval), margin, alpha, interval)
+        if same is verdict:
+            return f"{because} Masked groups are left out of these numbers."
+    return (
+        f"{verdict.value.capitalize()}: this is what all groups together show at the margin of "
+        f"{margin:.4g} of the {_NAMES[measure]}; some of them are masked, and the numbers of the "
+        "others alone do not show it."
+    )
 
 
 def margin_from(
@@ -257,21 +305,27 @@ def _value(cells: PairedCells, key: str, model: int) -> float:
     return max(float(np.ptp(values[cells.class_of == one])) for one in _CLASSES[key])
 
 
-def _others(
-    tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None, alpha: float
+def _losses_of(
+    tables: Sequence[AuditTable], rows: Index, threshold: float | None, alpha: float
 ) -> list[Difference]:
-    """What the change costs or wins in accuracy, and KPC, for which no interval is valid."""
-    import fairaudit as fa
-
+    """What the change costs or wins in accuracy, in these rows."""
     found = []
-    first, second = (_losses(table, threshold) for table in tables)
-    if first is not None and second is not None:
-        ids = tables[0].ids
-        unit = np.arange(len(first)) if ids is None else ids.codes
+    losses = [_losses(table, threshold) for table in tables]
+    if losses[0] is not None and losses[1] is not None:
+        first, second = losses[0][rows], losses[1][rows]
+        unit = rows if tables[0].ids is None else tables[0].ids.codes[rows]
         interval = mean_difference(second - first, unit, alpha)
-        name = "misclassified" if cells.rates else "mean squared error"
+        classes = tables[0].require_outcome().kind.is_categorical
+        name = "misclassified" if classes else "mean squared error"
         found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
                                 interval.low, interval.high))  # fmt: skip
+    return found
+
+
+def _kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
+    """KPC of all rows, for which no interval is valid; rounded where a step is given."""
+    import fairaudit as fa
+
     try:
         sizes = [
             float(
@@ -282,9 +336,11 @@ def _others(
             for table in tables
         ]
     except InputError:
-        return found
+        return []
     note = "no valid interval is known"
-    return [*found, Difference("kpc", "KPC", sizes[0], sizes[1], None, None, note)]
+    if step is not None:
+        sizes, note = [coarse(size, step) or 0.0 for size in sizes], f"{note}; rounded"
+    return [Difference("kpc", "KPC", sizes[0], sizes[1], None, None, note)]
 
 
 def _losses(table: AuditTable, threshold: float | None) -> Any:
@@ -329,17 +385,19 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}".replace("-", "−")
 
 
-def _shown(cells: PairedCells) -> tuple[ComparedCell, ...]:
+def _shown(cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[ComparedCell, ...]:
     names = ("FPR", "TPR") if cells.rates else ("mean error",)
     order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
     return tuple(
+        ComparedCell(cells.labels[k], names[cells.class_of[k]], None, None, None)
+        if cells.labels[k] in masked else
         ComparedCell(cells.labels[k], names[cells.class_of[k]], int(cells.people[k]),
                      float(cells.raw[0, k]), float(cells.raw[1, k]))
         for k in order
     )  # fmt: skip
 
 
-def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
+def _notes(table: AuditTable, cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[str, ...]:
     notes = []
     rest = [f"{column.name} ({column.kind})" for column in table.attributes
             if not column.kind.is_categorical]  # fmt: skip
@@ -347,7 +405,12 @@ def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
         notes.append(
             f"Groups need categories: {', '.join(rest)} takes no part in them (but in KPC)."
         )
-    if cells.left_out:
+    if masked:
+        notes.append(
+            "Groups of few people, or with few of one outcome, are masked, and others so that no "
+            "total gives them away. They enter the verdict and no number but KPC, which is rounded."
+        )
+    elif cells.left_out:
         what = "groups (by outcome)" if cells.rates else "groups"
         notes.append(
             f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of the verdict "

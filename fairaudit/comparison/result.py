@@ -58,13 +58,16 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCell:
-    """One group (and, of rates, one outcome): its people, and what both models do there."""
+    """One group (and, of rates, one outcome): its people, and what both models do there.
+
+    None if masked.
+    """
 
     levels: tuple[str, ...]
     what: str
-    people: int
-    baseline: float
-    candidate: float
+    people: int | None
+    baseline: float | None
+    candidate: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +15,10 @@ from fairaudit.kernels import Array
 from fairaudit.permute.base import stream
 from fairaudit.table import AuditTable
 
-__all__ = ["gap_intervals", "gap_table"]
+if TYPE_CHECKING:
+    from fairaudit.result import CellTable
+
+__all__ = ["gap_intervals", "gap_table", "gaps_of_shown"]
 
 DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
@@ -84,7 +88,8 @@ def gap_table(
     if not compared:
         return GapTable(attributes, confidence, float("nan"), ())
     count = sum(len(part[0]) for part in compared)
-    if cells.groups_apart and cells.outcomes_apart:
+    apart = cells.groups_apart and cells.outcomes_apart
+    if apart:
         critical = _critical(compared, confidence, seed)
     else:
         from scipy.stats import norm
@@ -96,10 +101,44 @@ def gap_table(
             continue
         low, high = newcombe((rate, size), (rest, rest_size), critical)
         gaps += [
-            Gap(cells.levels[k], RATES[y], float(value), float(a), float(b))
+            Gap(
+                levels=cells.levels[k],
+                rate=RATES[y],
+                value=float(value),
+                low=float(a),
+                high=float(b),
+                size=float(cells.size[k, y]),
+                weight=float(cells.weight[k, y]),
+            )
             for k, value, a, b in zip(some, rate - rest, low, high, strict=True)
         ]
-    return GapTable(attributes, confidence, critical, tuple(gaps))
+    return GapTable(attributes, confidence, critical, tuple(gaps), apart)
+
+
+def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
+    """The gaps of the groups that are not masked among themselves; the others are masked.
+
+    A gap to all others would tell how many of the masked groups were predicted positive.
+    """
+    open_ = {cell.levels: cell for cell in cells.cells if not cell.masked}
+    known = {(one.levels, one.rate): one for one in table.gaps if one.levels in open_}
+    rate, size, weight = (np.zeros((len(open_), 2)) for _ in range(3))
+    for k, (levels, cell) in enumerate(open_.items()):
+        for y, name in enumerate(RATES):
+            gap, estimate = known.get((levels, name)), cell.estimates[cells.columns.index(name)]
+            if gap is not None and gap.size is not None and gap.weight is not None:
+                rate[k, y] = estimate.value or 0.0
+                size[k, y], weight[k, y] = gap.size, gap.weight
+    shown = RateCells(tuple(open_), rate, size, weight, table.apart, table.apart)
+    again = gap_table(shown, table.attributes, table.confidence, seed)
+    found = {(one.levels, one.rate): one for one in again.gaps}
+    # masked groups are listed with both rates: that one is absent would tell a count of 0
+    gaps = tuple(
+        Gap(cell.levels, rate, None, None, None) if cell.masked else found[cell.levels, rate]
+        for rate in reversed(RATES) for cell in cells.cells
+        if cell.masked or (cell.levels, rate) in found
+    )  # fmt: skip
+    return replace(again, gaps=gaps, apart=table.apart)
 
 
 def _against_rest(cells: RateCells, y: int) -> tuple[Any, Array, Array, Array, Array, Array]:

@@ -19,6 +19,8 @@ class Gap:
         ``"TPR"`` or ``"FPR"``.
     value, low, high : float or None
         None if masked.
+    size, weight : float or None
+        Rows that the group's rate is worth, and the sum of their weights. None if masked.
     """
 
     levels: tuple[str, ...]
@@ -26,6 +28,8 @@ class Gap:
     value: float | None
     low: float | None
     high: float | None
+    size: float | None = None
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +43,16 @@ class GapTable:
     critical : float
         The critical value in the place of 1.96.
     gaps : tuple of Gap
+        Masked groups take no part in the gaps of the others.
+    apart : bool
+        Nobody is in two of these groups, or has both outcomes.
     """
 
     attributes: tuple[str, ...]
     confidence: float
     critical: float
     gaps: tuple[Gap, ...]
-
-    def without(self, hidden: set[tuple[str, ...]]) -> GapTable:
-        """The same with the gaps of these groups masked."""
-        return replace(self, gaps=tuple(
-            replace(one, value=None, low=None, high=None) if one.levels in hidden else one
-            for one in self.gaps
-        ))  # fmt: skip
+    apart: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +85,14 @@ class Certificate:
     def holds(self) -> bool:
         return self.upper is not None and self.upper <= self.limit
 
-    def coarse(self) -> Certificate:
-        """Without what would tell the rate of a small group: the bound rounded up."""
-        from math import ceil
+    def coarse(self, step: float) -> Certificate:
+        """Without what would tell the rate of a small group: the bound, rounded up to a step."""
+        from fairaudit.suppression import coarse
 
-        upper = None if self.upper is None else ceil(self.upper * 100 - 1e-9) / 100
+        if self.upper is None:
+            why = "no bound: some group has too few rows"
+            return replace(self, value=None, note=self.note if self.measure == "kpc" else why)
+        upper = coarse(self.upper, step, up=True)
         if self.holds and upper is not None:
             upper = min(upper, self.limit)
         return replace(self, value=None, upper=upper)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from fairaudit.missing import MISSING_LEVEL
 from fairaudit.permute.base import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.preparation import Roles, as_labels, prepare
+from fairaudit.suppression import coarse, masked_groups, step_of
 from fairaudit.table import AuditTable
 from fairaudit.testing.core import run_test
 from fairaudit.testing.permutations import Permutations
@@ -75,7 +76,8 @@ def audit_incomplete(
     imputations : int
     permutations : Permutations, optional
     suppress : int
-        Groups of fewer people with an outcome are left out of the gaps.
+        Groups of fewer people, or with fewer of one outcome, are left out of the gaps with those
+        that an audit masks for their sake; what would tell their counts is masked or rounded.
 
     Returns
     -------
@@ -149,13 +151,16 @@ def incomplete_frame(
     bounds: list[Bounds] = []
     fillings: list[Fillings] = []
     notes: list[str] = []
+    prepared = {}
     for spec in roles.sensitive:
         name, kind = (spec, None) if spec in frame.columns else split_kinds(spec)
-        if name in frame.columns and not frame[name].isna().any():
+        prepared[name] = _with_missing_level(frame, roles, spec, name, kind, predictor)
+    masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
+    for name, (table, number) in prepared.items():
+        if not _is_missing(table.attributes[0]).any():
             notes.append(f"{name} is known in every row.")
             continue
-        table, number = _with_missing_level(frame, roles, spec, name, kind, predictor)
-        tests.append(_missingness(table, name, drawn))
+        tests.append(masked.count(_missingness(table, name, drawn)))
         if number:
             notes.append(f"{name} is a number: gaps and fillings are for categories only.")
             continue
@@ -166,13 +171,15 @@ def incomplete_frame(
             )
             continue
         cells = _Cells(table, labels)
-        found, left_out = cells.bounds(name, suppress)
+        found, left_out = cells.bounds(name, masked)
         bounds += found
         if left_out:
             notes.append(
-                f"Groups of {name} that have fewer than {suppress} people with an outcome are left "
-                f"out of its gaps: {left_out}."
+                f"Groups of {name} that have fewer than {suppress} people, or of one outcome, are "
+                f"left out of its gaps, with others that protect them: {left_out}."
             )
+        if found and masked.any:
+            notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
         fillings.append(_fillings(table, cells, name, drawn))
     imputed = [
         _imputed(frame, roles, name, columns, predictor, alpha, imputations, drawn)
@@ -235,6 +242,51 @@ def _labels(table: AuditTable, threshold: float | None) -> Labels | None:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """What an audit with this bound masks.
+
+    Attributes
+    ----------
+    fewest : int
+    groups : mapping
+        Attribute → its levels in masked groups of all attributes.
+    levels : mapping
+        Attribute → its levels that are masked where it stands alone.
+    """
+
+    fewest: int
+    groups: Mapping[str, set[str]]
+    levels: Mapping[str, set[str]]
+
+    @property
+    def any(self) -> bool:
+        return any(map(len, self.groups.values()))
+
+    def inside(self, name: str, levels: Iterable[str]) -> bool:
+        """Whether masked groups have one of these levels of an attribute."""
+        return not self.groups[name].isdisjoint(levels)
+
+    @classmethod
+    def of(cls, tables: Sequence[AuditTable], fewest: int) -> _Masked:
+        """Tables of one attribute each, of the same rows, missing values being a level."""
+        columns = tuple(table.attributes[0] for table in tables)
+        names = [column.name for column in columns]
+        together = masked_groups(replace(tables[0], attributes=columns), fewest) if tables else ()
+        groups = {name: {levels[k] for levels in together} for k, name in enumerate(names)}
+        alone = {
+            name: {levels[0] for levels in masked_groups(table, fewest)}
+            for name, table in zip(names, tables, strict=True)
+        }
+        return cls(fewest, groups, alone)
+
+    def count(self, test: MissingnessTest) -> MissingnessTest:
+        """Without a count of missing values that is small or belongs to masked groups."""
+        few = test.missing is not None and test.missing < self.fewest
+        masked = test.attribute in self.groups and self.inside(test.attribute, [MISSING_LEVEL])
+        return replace(test, missing=None) if few or masked else test
+
+
 class _Cells:
     """Counts per outcome class and known group, and the missing rows of each class."""
 
@@ -257,22 +309,28 @@ class _Cells:
         known = np.array(self.known, dtype=np.intp)
         return np.asarray(positive[known], float), all_rows[known].astype(float), ones, zeros
 
-    def bounds(self, name: str, fewest: int) -> tuple[list[Bounds], int]:
-        """Bounds between groups of at least so many people, and how many groups are smaller."""
-        found, small = [], np.zeros(len(self.known), dtype=bool)
+    def bounds(self, name: str, masked: _Masked) -> tuple[list[Bounds], int]:
+        """Bounds between groups that are not masked, and how many are."""
+        found = []
         names = np.array([self.names[k] for k in self.known], dtype=object)
+        shown = np.array([one not in masked.levels.get(name, ()) for one in names])
         for rate, y in (("TPR", 1), ("FPR", 0)):
             positive, count, ones, zeros = self.counts(y)
-            shown = (count == 0) | (count >= fewest)
-            small |= ~shown
             if shown.sum() < 2:
                 continue
             cell = positive[shown], count[shown]
             worst, pair = worst_gap(*cell, ones, zeros)
             favoured, other = (str(names[shown][k]) for k in pair)
-            best = best_gap(*cell, ones, zeros)[0]
-            found.append(Bounds(name, rate, gap(*cell), best, worst, (favoured, other)))
-        return found, int(small.sum())
+            best, known = best_gap(*cell, ones, zeros)[0], gap(*cell)
+            if masked.any:
+                step = step_of(masked.fewest, 2 * min(count[shown & (count > 0)], default=1))
+                best, worst = (
+                    min(1.0, coarse(size, step, up=True) or 0.0) for size in (best, worst)
+                )
+                if masked.inside(name, names[shown]):
+                    known = coarse(known, step)
+            found.append(Bounds(name, rate, known, best, worst, (favoured, other)))
+        return found, int((~shown).sum())
 
     def filled(self, how: str, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""

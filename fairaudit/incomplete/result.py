@@ -18,7 +18,9 @@ class MissingnessTest:
     Attributes
     ----------
     attribute : str
-    missing, rows : int
+    missing : int or None
+        None if masked.
+    rows : int
     p_value, p_adjusted : float or None
         The latter by Holm over the attributes; None: not settled.
     significant : bool
@@ -26,7 +28,7 @@ class MissingnessTest:
     """
 
     attribute: str
-    missing: int
+    missing: int | None
     rows: int
     p_value: float | None
     p_adjusted: float | None
@@ -133,7 +135,8 @@ class IncompleteResult:
 
 
 def _of_missingness(one: MissingnessTest) -> str:
-    of = f"{one.attribute} is missing in {one.missing:,} of {one.rows:,} rows"
+    count = "some" if one.missing is None else f"{one.missing:,}"
+    of = f"{one.attribute} is missing in {count} of {one.rows:,} rows"
     if one.p_adjusted is None:
         return f"{of}; whether the prediction depends on that is not settled: {one.inconclusive}."
     if one.significant:

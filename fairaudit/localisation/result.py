@@ -98,10 +98,34 @@ class Localisation:
         """The claims that hold."""
         return tuple(claim for claim in self.claims if claim.significant)
 
-    def suppressed(self, fewest: int) -> Localisation:
-        """Without claims about fewer than `fewest` people."""
-        kept = tuple(claim for claim in self.claims if claim.people >= fewest)
-        return replace(self, claims=kept)
+    def suppressed(self, fewest: int, *, rounded: bool = False) -> Localisation:
+        """Without claims about fewer than `fewest` people; counts and sizes rounded if asked."""
+        kept = [claim for claim in self.claims if claim.people >= fewest]
+        if not rounded:
+            return replace(self, claims=tuple(kept))
+        return replace(
+            self,
+            claims=tuple(
+                replace(
+                    claim, rows=claim.rows // fewest * fewest,
+                    people=claim.people // fewest * fewest, effect=_short(claim.effect),
+                    low=_short(claim.low), high=_short(claim.high),
+                )
+                for claim in kept
+            ),
+            curves=tuple(
+                replace(
+                    curve, value=tuple(map(_short, curve.value)),
+                    low=tuple(map(_short, curve.low)), high=tuple(map(_short, curve.high)),
+                )
+                for curve in self.curves
+            ),
+        )  # fmt: skip
+
+
+def _short(value: float | None) -> Any:
+    """Two significant digits."""
+    return None if value is None else float(f"{value:.2g}")
 
 
 def localisation_from(record: Mapping[str, Any] | None) -> Localisation | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 __all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "SamplePlan"]
@@ -16,8 +16,8 @@ class Detectable:
     ----------
     group : str
         ``"sex = f"``, ``"age > 43"``; compared with all others.
-    rows : int
-        In the group.
+    rows : int or None
+        In the group. None if masked.
     shift : float or None
         Difference of mean scores among rows with the same outcome, in their standard deviation.
         None: not even the largest violation that was planted.
@@ -28,7 +28,7 @@ class Detectable:
     """
 
     group: str
-    rows: int
+    rows: int | None
     shift: float | None
     tpr_gap: float | None
     fpr_gap: float | None
@@ -105,8 +105,8 @@ class GroupPlan:
     Attributes
     ----------
     group : str
-    share : float
-        Of the pilot's rows.
+    share : float or None
+        Of the pilot's rows. None if masked.
     rows : int or None
         In total; None: more than were tried.
     rows_of_group, rows_by_outcome : int, tuple of (outcome, int)
@@ -115,7 +115,7 @@ class GroupPlan:
     """
 
     group: str
-    share: float
+    share: float | None
     rows: int | None
     rows_of_group: int | None
     rows_by_outcome: tuple[tuple[str, int], ...]
@@ -156,6 +156,31 @@ class SamplePlan:
         """For the group that needs most; None: more than were tried."""
         needed = [one.rows for one in self.groups]
         return None if None in needed else max(n for n in needed if n is not None)
+
+    def suppressed(self, fewest: int) -> SamplePlan:
+        """The same with shares of the pilot's groups rounded, and those of small groups masked."""
+        from fairaudit.suppression import coarse, step_of
+
+        if fewest < 2:
+            return self
+        step = step_of(fewest, self.pilot_rows)
+
+        def hidden(one: GroupPlan) -> GroupPlan:
+            people = (one.share or 0.0) * self.pilot_rows
+            if people < fewest or 0 < round(self.pilot_rows - people) < fewest:
+                return replace(one, share=None, rows_of_group=None, rows_by_outcome=())
+            share = coarse(one.share, step) or 0.0
+            if one.rows is None:
+                return replace(one, share=share)
+            return replace(
+                one, share=share, rows_of_group=round(one.rows * share),
+                rows_by_outcome=tuple(
+                    (name, round(one.rows * (coarse(count / one.rows, step) or 0.0)))
+                    for name, count in one.rows_by_outcome
+                ),
+            )  # fmt: skip
+
+        return replace(self, groups=tuple(map(hidden, self.groups)))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""

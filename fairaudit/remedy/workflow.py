@@ -147,10 +147,23 @@ class RemedyResult:
         return {**_plain(found), "before": self.before.to_dict(), "after": self.after.to_dict()}
 
     def suppressed(self, fewest: int) -> RemedyResult:
-        """The same with groups of fewer than `fewest` people masked."""
-        return replace(
-            self, before=self.before.suppressed(fewest), after=self.after.suppressed(fewest)
-        )
+        """The same with groups of fewer than `fewest` people masked, and all sizes rounded."""
+        from fairaudit.suppression import coarse, coarse_loss, step_of
+
+        before, after = self.before.suppressed(fewest), self.after.suppressed(fewest)
+        shown = replace(self, before=before, after=after)
+        if not before.masked and not after.masked:
+            return shown
+        step = step_of(fewest, min(self.rows["choice"], after.table.people))
+
+        def rounded(frame: pd.DataFrame) -> pd.DataFrame:
+            sizes = {name: frame[name].map(lambda value: coarse(value, step))
+                     for name in ("kpc", "deo") if name in frame}  # fmt: skip
+            losses = frame["loss"].map(lambda value: coarse_loss(value, step))
+            return frame.assign(loss=losses, **sizes)
+
+        loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
+        return replace(shown, loss=loss, curve=rounded(self.curve), mixture=rounded(self.mixture))
 
     def save(self, path: str | Path, *, suppress: int = 10) -> Path:
         """Write a report: .html, .json or .txt. Cells of fewer than `suppress` are masked."""

@@ -289,7 +289,7 @@ def _joined(name: str, before: Seen | None, one: Seen) -> Seen:
 def _by_reason(excluded: Iterable[Excluded]) -> tuple[Excluded, ...]:
     counts: dict[str, int] = {}
     for one in excluded:
-        counts[one.reason] = counts.get(one.reason, 0) + one.rows
+        counts[one.reason] = counts.get(one.reason, 0) + (one.rows or 0)
     return tuple(Excluded(rows, reason) for reason, rows in counts.items())
 
 

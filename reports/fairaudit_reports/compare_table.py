@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.terminal import clean, fixed, p_text
@@ -24,6 +24,16 @@ class Compared:
     loss: float | None
     loss_name: str
     audit: AuditResult
+
+    def suppressed(self, fewest: int) -> Compared:
+        """The same with groups of fewer than `fewest` people masked, and the loss rounded."""
+        from fairaudit.suppression import coarse_loss, step_of
+
+        audit = self.audit.suppressed(fewest)
+        loss = self.loss
+        if audit.masked:
+            loss = coarse_loss(loss, step_of(fewest, audit.table.people))
+        return replace(self, audit=audit, loss=loss)
 
 
 def rendered(models: Sequence[Compared], form: str) -> str:

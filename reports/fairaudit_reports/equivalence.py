@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairaudit_reports import html_parts as h
+from fairaudit_reports.html_parts import several
 from fairaudit_reports.markup import Markup, tag
+from fairaudit_reports.selection import shown_gaps
 from fairaudit_reports.svg import Dot, Scale, intervals
 from fairaudit_reports.terminal import clean, fixed
 
@@ -13,9 +15,10 @@ if TYPE_CHECKING:
     from fairaudit.equivalence.result import Gap, GapTable
     from fairaudit.result import AuditResult
 
-__all__ = ["about_gaps", "certificate_rows", "gap_rows", "gaps"]
+__all__ = ["certificate_rows", "gap_rows", "gaps"]
 
 MOST_DRAWN = 40
+MOST_LISTED = 400
 _RATES = {"TPR": "among those who are positive", "FPR": "among those who are negative"}
 
 
@@ -29,15 +32,15 @@ def certificate_rows(result: AuditResult) -> tuple[list[str], list[list[str]]]:
     return ["measure", "tolerance", "estimate", "at most", "certified", ""], rows
 
 
-def gap_rows(table: GapTable, most: int) -> tuple[list[str], list[list[str]], int]:
-    """Header, rows (the widest gaps first, if not all fit), and how many are left."""
-    shown = list(table.gaps)
-    if len(shown) > most:
-        widest = sorted(shown, key=lambda one: -abs(one.value or 0.0))[:most]
-        shown = [one for one in shown if one in widest]
+def gap_rows(result: AuditResult, most: int) -> tuple[list[str], list[list[str]], str]:
+    """Header, rows with the widest gaps first, and what must be said about them."""
+    table = result.gaps
+    if table is None:
+        return [], [], ""
+    shown, left, masked = shown_gaps(table, result.cells, most)
     rows = [[*map(clean, one.levels), one.rate, _interval(one)] for one in shown]
     head = [*map(clean, table.attributes), "rate", "gap"]
-    return head, rows, len(table.gaps) - len(shown)
+    return head, rows, about_gaps(table, left, masked)
 
 
 def _interval(gap: Gap) -> str:
@@ -51,14 +54,19 @@ def _signed(value: float | None) -> str:
     return f"+{text}" if value is not None and value > 0 and float(text) else text
 
 
-def about_gaps(table: GapTable, left: int = 0) -> str:
-    """What the intervals are."""
+def about_gaps(table: GapTable, left: int, masked: int) -> str:
+    """What the intervals are, and which gaps are not there."""
+    if masked == len(table.gaps):
+        return "All gaps are those of hidden groups."
+    others = "all others that are shown" if masked else "all others"
     text = (
-        f"Rate of the group minus that of all others with the same outcome. With "
+        f"Rate of the group minus that of {others}, with the same outcome. With "
         f"{100 * table.confidence:g} % confidence all intervals hold at once (critical value "
         f"{table.critical:.2f} instead of {_single(table.confidence):.2f})."
     )
-    return text + (f" {left:,} more gaps: see the HTML or JSON report." if left else "")
+    if left:
+        text += f" {several(left, 'more gap')}: see the HTML or JSON report."
+    return text + (f" {several(masked, 'gap')} of hidden groups left out." if masked else "")
 
 
 def _single(confidence: float) -> float:
@@ -76,8 +84,11 @@ def gaps(result: AuditResult) -> Markup:
             "There are no rates of groups to compare; the notes say why."
         ))  # fmt: skip
         return h.section("gaps", *inside)
+    head, rows, about = gap_rows(result, MOST_LISTED)
+    if not rows:
+        return h.section("gaps", *inside, h.paragraph(about))
     return h.section(
-        "gaps", *inside, h.paragraph(about_gaps(table)), _figure(table), _numbers(table)
+        "gaps", *inside, h.paragraph(about), _figure(table), _numbers(table, head, rows)
     )
 
 
@@ -139,8 +150,7 @@ def _figure(table: GapTable) -> Markup | None:
     )
 
 
-def _numbers(table: GapTable) -> Markup:
-    head, rows, left = gap_rows(table, 400)
+def _numbers(table: GapTable, head: list[str], rows: list[list[str]]) -> Markup:
     columns = [(name, "wide" if k < len(table.attributes) else "n") for k, name in enumerate(head)]
     body = (
         h.row(
@@ -150,5 +160,4 @@ def _numbers(table: GapTable) -> Markup:
         )
         for row in rows
     )  # fmt: skip
-    more = f"; {left:,} more in the JSON record" if left else ""
-    return h.table(f"Gaps with simultaneous intervals{more}", columns, [h.body(body)], scrolls=True)
+    return h.table("Gaps with simultaneous intervals", columns, [h.body(body)], scrolls=True)

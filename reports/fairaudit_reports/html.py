@@ -15,6 +15,7 @@ from fairaudit_reports.html_groups import groups
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.power import power_section
 from fairaudit_reports.svg import icon, number
+from fairaudit_reports.terminal import count_text
 
 if TYPE_CHECKING:
     from fairaudit.result import AuditResult, ColumnFacts, Source
@@ -168,10 +169,11 @@ def _rows(result: AuditResult) -> Markup:
         told += f", of {table.people:,} people"
     if not table.excluded:
         return join([f"{told}; none was left out."])
-    left = sum(one.rows for one in table.excluded)
+    known = [one.rows for one in table.excluded if one.rows is not None]
+    left = f"{sum(known):,}" if len(known) == len(table.excluded) else "some"
     return join([
-        f"{told}; {left:,} left out:",
-        *(tag("p", f"{one.rows:,}: {one.reason}") for one in table.excluded),
+        f"{told}; {left} left out:",
+        *(tag("p", f"{count_text(one.rows)}: {one.reason}") for one in table.excluded),
     ])  # fmt: skip
 
 

@@ -87,7 +87,11 @@ def _null_figure(result: AuditResult) -> Markup:
         else f"The observed value is {number(observed)}; "
              f"{reaching(null, observed):,} of {len(null):,} copies reach it."
     )  # fmt: skip
-    caption = f"Statistic: {joint.statistic}. Larger values are more dependence."
+    unit = (
+        ", in standard deviations of the copies from their mean, since groups are masked"
+        if result.masked else ""
+    )  # fmt: skip
+    caption = f"Statistic: {joint.statistic}{unit}. Larger values are more dependence."
     if far_away(null, observed):
         caption += " The axis is broken: the observed value lies far outside the copies."
     keys = [("", f"{h.several(len(null), 'copy', 'copies')} of the table")]
@@ -161,6 +165,13 @@ def _chance(result: AuditResult) -> list[str]:
     return told
 
 
+#: Why some numbers are short or absent.
+MASKED = (
+    " Groups are masked, so sizes are rounded, those of single outcomes are left out, and the "
+    "statistic is in standard deviations of the copies."
+)
+
+
 def where(result: AuditResult) -> Markup:
     behind = result.findings[1:]
     adjust = _ADJUSTMENTS.get(result.adjust, result.adjust)
@@ -188,6 +199,7 @@ def where(result: AuditResult) -> Markup:
             f"p-values behind the gate are adjusted for each other by {adjust}; a finding needs "
             f"both the gate and an adjusted p of at most {number(result.alpha)}. The statistic "
             f"is {result.joint.statistic}.",
+            MASKED if result.masked else None,
             class_="quiet",
         ),
         place_part(result.localisation),

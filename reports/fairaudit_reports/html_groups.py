@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports import html_parts as h
 from fairaudit_reports.markup import Markup, join, tag
+from fairaudit_reports.selection import shown_cells
 from fairaudit_reports.svg import Dot, Scale, intervals, number
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def groups(result: AuditResult) -> Markup:
         return h.section("groups", h.paragraph(
             "There is no table of groups for this audit; the notes say why."
         ))  # fmt: skip
-    shown = cells.cells[:MOST_CELLS]
+    shown, left = shown_cells(cells, result.gaps, MOST_CELLS)
     people = any(cell.people != cell.rows for cell in cells.cells)
     columns = [
         *((name, "wide") for name in cells.attributes), ("Rows", "n"),
@@ -44,7 +45,7 @@ def groups(result: AuditResult) -> Markup:
         _masking(cells),
         _interval_figure(cells),
         h.table(caption, columns, [h.body(rows)], scrolls=True),
-        _left_out(cells),
+        _left_out(cells, left),
     )
 
 
@@ -124,9 +125,8 @@ def _masking(cells: CellTable) -> Markup | None:
     )
 
 
-def _left_out(cells: CellTable) -> Markup | None:
+def _left_out(cells: CellTable, more: int) -> Markup | None:
     told = []
-    more = len(cells.cells) - MOST_CELLS
     if more > 0:
         told.append(f"{h.several(more, 'more group')} not shown; the JSON record lists them all.")
     if cells.unlisted:

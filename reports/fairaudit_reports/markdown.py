@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape as html_escape
 from typing import TYPE_CHECKING
 
+from fairaudit_reports.selection import shown_cells
 from fairaudit_reports.terminal import (
     about_cells,
     cell_rows,
@@ -45,7 +46,7 @@ def render(result: AuditResult) -> str:
     after = [_copies(result), _notes(result), _repeat(result)]
     if result.cells is not None:
         room = LIMIT - sum(len(part) + 2 for part in (*parts, *after)) - 2_000
-        parts.append(_cells(result.cells, room))
+        parts.append(_cells(result, result.cells, room))
     return _joined([part for part in (*parts, *after) if part])
 
 
@@ -141,17 +142,17 @@ def _measures(result: AuditResult) -> str:
 
 
 def _certificates(result: AuditResult) -> str:
-    from fairaudit_reports.equivalence import about_gaps, certificate_rows, gap_rows
+    from fairaudit_reports.equivalence import certificate_rows, gap_rows
 
     parts = []
     if result.certificates:
         head, rows = certificate_rows(result)
         parts += ["### Certificates", _table(head, _escaped(rows), (1, 2, 3))]
     if result.gaps is not None and result.gaps.gaps:
-        head, rows, left = gap_rows(result.gaps, MOST_GAPS)
+        head, rows, about = gap_rows(result, MOST_GAPS)
+        table = [_table([escape(name) for name in head], _escaped(rows))] if rows else []
         parts += ["<details>\n<summary>Gaps of the groups, with simultaneous intervals</summary>",
-                  _table([escape(name) for name in head], _escaped(rows)),
-                  escape(about_gaps(result.gaps, left)), "</details>"]  # fmt: skip
+                  *table, escape(about), "</details>"]  # fmt: skip
     return _section(*parts) if parts else ""
 
 
@@ -165,21 +166,21 @@ def _power(result: AuditResult) -> str:
     return _section("### Could have been found", table, escape(about_power(result.power)))
 
 
-def _cells(table: CellTable, room: int) -> str:
+def _cells(result: AuditResult, table: CellTable, room: int) -> str:
     """As many groups as fit, folded away."""
-    head, rows = cell_rows(table, table.cells)
-    body, size = [], 0
-    for row in rows:
-        shown = [escape(cell) for cell in row]
-        size += sum(len(cell) + 3 for cell in shown) + 2
-        if size > room:
+    most, body, left = len(table.cells), list[list[str]](), 0
+    while most:
+        shown, left = shown_cells(table, result.gaps, most)
+        body = _escaped(cell_rows(table, shown)[1])
+        size = sum(len(cell) + 3 for row in body for cell in row) + 2 * len(body)
+        if size <= room:
             break
-        body.append(shown)
-    left = len(rows) - len(body)
+        most = min(most - 1, int(most * max(room, 0) / size))
+    head = cell_rows(table, ())[0]
     named = _quiet(html_escape(clean(", ".join(table.attributes), 200), quote=False))
     counts = range(len(table.attributes), len(head) - len(table.columns))
     return _section(
-        f"<details>\n<summary>Groups by {named} ({len(rows):,})</summary>",
+        f"<details>\n<summary>Groups by {named} ({len(table.cells):,})</summary>",
         _table([escape(name) for name in head], body, counts),
         " ".join(escape(line) for line in about_cells(table, left, ELSEWHERE)),
         "</details>",

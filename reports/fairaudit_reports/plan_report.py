@@ -28,7 +28,7 @@ def rendered(plan: SamplePlan, form: str) -> str:
         return "\n\n".join([f"## {_headline(plan)}", markdown_table(rows), *_about(plan)]) + "\n"
     import textwrap
 
-    about = [textwrap.fill(line, 96) for line in (_headline(plan), *_about(plan))]
+    about = [textwrap.fill(clean(line, 1600), 96) for line in (_headline(plan), *_about(plan))]
     return "\n\n".join([about[0], table(rows), *about[1:]]) + "\n"
 
 
@@ -65,14 +65,15 @@ def _headline(plan: SamplePlan) -> str:
 
 def _rows(plan: SamplePlan) -> list[list[str]]:
     outcomes = next((one.rows_by_outcome for one in plan.groups if one.rows_by_outcome), ())
-    head = ["group", "share", "rows needed", "of the group", *(name for name, _ in outcomes)]
+    head = ["group", "share", "rows needed", "of the group", *(clean(x) for x, _ in outcomes)]
     return [head, *(_row(one, plan, len(outcomes)) for one in plan.groups)]
 
 
 def _row(one: GroupPlan, plan: SamplePlan, outcomes: int) -> list[str]:
-    start = [clean(one.group), f"{one.share:.0%}"]
+    start = [clean(one.group), "hidden" if one.share is None else f"{one.share:.0%}"]
     if one.rows is None or one.rows_of_group is None:
-        return [*start, f"> {plan.most_rows:,}", *["–"] * (1 + outcomes)]
+        rows = f"> {plan.most_rows:,}" if one.rows is None else f"{one.rows:,}"
+        return [*start, rows, *["–"] * (1 + outcomes)]
     counts = [count for _, count in one.rows_by_outcome]
     return [*start, f"{one.rows:,}", f"{one.rows_of_group:,}", *(f"{x:,}" for x in counts)]
 

@@ -19,7 +19,7 @@ def power_rows(power: Power) -> tuple[list[str], list[list[str]]]:
     """Header and one row per group."""
     rows = [
         [
-            clean(one.group), f"{one.rows:,}",
+            clean(one.group), "hidden" if one.rows is None else f"{one.rows:,}",
             "nothing" if one.shift is None else f"{fixed(one.shift, 2)} sd",
             fixed(one.tpr_gap), fixed(one.fpr_gap), fixed(one.kpc),
         ]

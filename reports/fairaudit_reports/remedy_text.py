@@ -99,7 +99,7 @@ def _rest(result: RemedyResult) -> list[str]:
         "",
         f"Curve, on the {rows['choice']:,} rows for choosing ({rows['train']:,} to train)",
         table(curve, indent="  "),
-        *_wrapped(f"Chosen: {result.because}."),
+        *_wrapped(clean(f"Chosen: {result.because}.", 1600)),
     ]
     if result.notes:
         lines += ["", "Notes"]

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from fairaudit.errors import quiet
 from fairaudit.result import Verdict
 from fairaudit.verdict import as_words
+from fairaudit_reports.selection import shown_cells
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -26,6 +28,7 @@ __all__ = [
     "cell_rows",
     "clean",
     "copies_facts",
+    "count_text",
     "findings_rows",
     "fixed",
     "headline",
@@ -100,14 +103,14 @@ def show(result: AuditResult, console: Console | None = None) -> None:
 
 
 def clean(text: str, most: int = LONGEST) -> str:
-    """One line without control characters, cut at `most` characters.
+    """One line that no log takes for a command, cut at `most` characters.
 
     Examples
     --------
     >>> clean("a\\x1b[31m\\n b"), clean("abcdef", 4), clean("")
     ('a [31m b', 'abc…', '(empty)')
     """
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = " ".join(quiet(text).split())
     if len(line) > most:
         line = line[: most - 1] + "…"
     return line or "(empty)"
@@ -178,6 +181,17 @@ def fixed(value: float | None, digits: int = 3) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
+def count_text(count: int | None) -> str:
+    """A count; one that is masked is `few`.
+
+    Examples
+    --------
+    >>> count_text(1234), count_text(None)
+    ('1,234', 'few')
+    """
+    return "few" if count is None else f"{count:,}"
+
+
 def table_facts(result: AuditResult) -> list[tuple[str, str]]:
     """What was audited: names and facts; the name is empty where the one before goes on."""
     table, capsule = result.table, result.capsule
@@ -192,7 +206,9 @@ def table_facts(result: AuditResult) -> list[tuple[str, str]]:
         facts.append(("features", f"{len(table.features)} ({some})"))
     if table.weights is not None:
         facts.append(("weights", table.weights))
-    facts += _under("left out", [f"{one.rows:,} rows: {one.reason}" for one in table.excluded])
+    facts += _under(
+        "left out", [f"{count_text(one.rows)} rows: {one.reason}" for one in table.excluded]
+    )
     if capsule.model is not None:
         facts.append(("model", " ".join(filter(None, [capsule.model.path, _kind(result)]))))
     facts += _under("data", [one.path or one.kind for one in capsule.data])
@@ -310,7 +326,8 @@ def about_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
     lines = ["Brackets are 95 % intervals." + (f" {_capital(table.note)}." if table.note else "")]
     if table.masked:
         groups = "1 group is" if table.masked == 1 else f"{table.masked} groups are"
-        lines.append(f"{groups} hidden, to protect groups of few people.")
+        lines.append(f"{groups} hidden, to protect groups of few people; what they enter is "
+                     "rounded.")  # fmt: skip
     if left:
         lines.append(f"{_more(left, 'group')}: {elsewhere}.")
     if table.unlisted:
@@ -369,8 +386,7 @@ def _content(result: AuditResult) -> list[Block]:
     if rows:
         blocks.append(Block("Measures", rows, head, frozenset({1})))
     if result.cells is not None:
-        cells = result.cells.cells[:MOST_CELLS]
-        left = len(result.cells.cells) - len(cells)
+        cells, left = shown_cells(result.cells, result.gaps, MOST_CELLS)
         head, rows = cell_rows(result.cells, cells, digits=2)
         counts = range(len(result.cells.attributes), len(head) - len(result.cells.columns))
         about = about_cells(result.cells, left, "see the HTML or JSON report")
@@ -385,7 +401,7 @@ def _content(result: AuditResult) -> list[Block]:
 
 
 def _shown_and_gaps(result: AuditResult) -> list[Block]:
-    from fairaudit_reports.equivalence import about_gaps, certificate_rows, gap_rows
+    from fairaudit_reports.equivalence import certificate_rows, gap_rows
     from fairaudit_reports.power import about_power, power_rows
 
     blocks = []
@@ -393,8 +409,8 @@ def _shown_and_gaps(result: AuditResult) -> list[Block]:
         head, rows = certificate_rows(result)
         blocks.append(Block("Certificates", rows, head, frozenset({1, 2, 3})))
     if result.gaps is not None and result.gaps.gaps:
-        head, rows, left = gap_rows(result.gaps, MOST_CELLS)
-        blocks.append(Block("Gaps", rows, head, lines=(about_gaps(result.gaps, left),)))
+        head, rows, about = gap_rows(result, MOST_CELLS)
+        blocks.append(Block("Gaps", rows, head if rows else None, lines=(about,)))
     if result.power is not None and result.power.detectable:
         head, rows = power_rows(result.power)
         right = frozenset(range(1, 6))

@@ -6,11 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.errors import quiet
+from fairaudit_reports.selection import shown_cells
+
 if TYPE_CHECKING:
     from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
 
 __all__ = [
-    "cells_rows",
     "cells_table",
     "estimate_text",
     "json_text",
@@ -32,6 +34,7 @@ def table(rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
     numpy  ok       2.4.6
     R      missing
     """
+    rows = [[" ".join(quiet(cell).split()) for cell in row] for row in rows]
     widths: list[int] = []
     for row in rows:
         widths += [0] * (len(row) - len(widths))
@@ -54,7 +57,7 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     |---|---|
     | KPC | 0.0858 |
     """
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    escaped = [[quiet(cell).replace("|", "\\|") for cell in row] for row in rows]
     lines = [f"| {' | '.join(row)} |" for row in escaped]
     return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:]])
 
@@ -77,19 +80,16 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
     return [head, *(list(row) for row in shown)]
 
 
-def cells_rows(cells: CellTable) -> list[list[str]]:
-    """A header and one row per group: its rates, or its errors, with 95 % intervals."""
-    head = [*cells.attributes, "rows", *cells.columns]
-    return [head, *([*cell.levels, *_evidence(cell)] for cell in cells.cells)]
-
-
 def cells_table(cells: CellTable) -> str:
-    """`cells_rows` as plain text; of very many groups the first, and how many are left."""
-    rows = cells_rows(cells)
-    text = table(rows[: MOST_CELLS + 1])
-    left = len(rows) - 1 - MOST_CELLS
+    """The rates of the groups, or their errors, with 95 % intervals; of very many the largest."""
+    shown, left = shown_cells(cells, None, MOST_CELLS)
+    head = [*cells.attributes, "rows", *cells.columns]
+    text = table([head, *([*cell.levels, *_evidence(cell)] for cell in shown)])
     if left > 0:
         text += f"\n… and {left} more groups; --json lists them all"
+    if cells.masked:
+        groups = "1 group is" if cells.masked == 1 else f"{cells.masked} groups are"
+        text += f"\n{groups} masked, to protect groups of few people; what they enter is rounded"
     if cells.unlisted:
         text += f"\n{cells.unlisted} more combinations have no rows"
     return text
