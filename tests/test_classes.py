@@ -425,3 +425,27 @@ def test_roles_hold_levels_as_records_do():
     roles = Roles(("sex",), positive=np.int64(1), classes={0: np.str_("a")})
     assert type(roles.positive) is int and roles.classes == {"0": "a"}
     assert type(roles.classes["0"]) is str
+
+
+def test_onnx_files_are_matched_by_the_names_they_give_or_need_positive(tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    pytest.importorskip("onnxruntime")
+    frame, y = people()
+    X = frame[["x", "z"]].astype(np.float32)
+    model = LogisticRegression().fit(X.to_numpy(), words(y))
+    expected = rates(audited(words(y), predictions=model.predict(X.to_numpy())))
+    for zipmap in (True, False):
+        path = tmp_path / f"{zipmap}.onnx"
+        options = {id(model): {"zipmap": zipmap}}
+        path.write_bytes(
+            skl2onnx.to_onnx(model, X.to_numpy()[:1], options=options).SerializeToString()
+        )
+        given = {"sensitive": frame[["sex"]], "permutations": QUICK, "power": False}
+        if zipmap:
+            found = fa.audit(str(path), X, words(y), **given)
+        else:
+            with pytest.raises(fa.InputError, match="do not say which level"):
+                fa.audit(str(path), X, words(y), **given)
+            found = fa.audit(str(path), X, words(y), positive="clear", **given)
+        assert rates(found) == expected
+        assert rates(fa.audit(str(path), X, words(y), on="labels", **given)) == expected
