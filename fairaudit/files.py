@@ -77,12 +77,28 @@ def file_names(paths: Sequence[str]) -> list[str]:
     """The files behind paths and patterns, each once."""
     names = [name for path in paths for name in _expanded(path)]
     known: dict[str, str] = {}
+    for name in names:
+        if os.path.isdir(name):
+            raise InputError(
+                f"{name!r} is a directory. Pass the files in it, or a pattern such as "
+                f"{os.path.join(name, _pattern_in(name))!r}."
+            )
     for name in names:  # rows that count twice would make every p-value too small
         place = name if name == STDIN else os.path.realpath(name)
         if place in known:
             raise InputError(f"The file {name!r} is given twice as --data. Give it once.")
         known[place] = name
     return names
+
+
+def _pattern_in(folder: str) -> str:
+    """``*.csv``, or that of the tables in the folder."""
+    known = (".csv", ".tsv", *_PARQUET, *_ARROW)
+    try:
+        found = sorted(Path(name).suffix.lower() for name in os.listdir(folder))
+    except OSError:
+        found = []
+    return "*" + next((suffix for suffix in found if suffix in known), ".csv")
 
 
 def _by_column(name: str, needed: Needed) -> tuple[pd.DataFrame, Source]:

@@ -46,10 +46,50 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"fairaudit {__version__}\n"
 
 
-@pytest.mark.parametrize("argv", [(), ("nonsense",), ("doctor", "--js"), ("--nonsense",)])
-def test_bad_command_line(argv, capsys):
-    assert exit_of(*argv) == ExitCode.BAD_INPUT
-    assert capsys.readouterr().err.splitlines()[-1].startswith("fairaudit: error: ")
+def test_bare_command_shows_help_and_is_no_success(capsys):
+    """A gate that has lost its arguments must not pass."""
+    assert cli.main([]) == ExitCode.BAD_INPUT
+    shown, told = capsys.readouterr()
+    assert all(name in shown for name in cli.COMMANDS) and told == ""
+
+
+COMMAS = "Several values of --sensitive are separated by commas: --sensitive race,sex,age"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("tset", "There is no command 'tset'. Did you mean 'test'?"),
+        ("Verify a.json", "There is no command 'Verify'. Did you mean 'verify'?"),
+        ("nonsense", "There is no command 'nonsense'. Commands: test, plan, "),
+        ("--verison", "There is no command '--verison'. Did you mean '--version'?"),
+        ("--model m.pkl test", "There is no command '--model'. Commands: test, "),
+        ("test --sensitve race", "'fairaudit test' has no option --sensitve. "
+         "Did you mean --sensitive?"),
+        ("test --sensitve=race", "Did you mean --sensitive?"),
+        ("test -model m.pkl", "Did you mean --model?"),
+        ("monitor --stat x", "Did you mean --state?"),
+        ("doctor --js", "Did you mean --json?"),
+        ("metrics --xyz", "'fairaudit metrics --help' lists them."),
+        ("test --data x.csv --sensitive race sex age", COMMAS),
+        ("test --sensitive race, sex, age --data x.csv", COMMAS),
+        ("test --outcome sex --sensitive=race sex age", COMMAS),
+        ("test --outcome loan status", "in quotes: --outcome 'loan status'"),
+        ("test --json true", "--json takes no value. Leave 'true' out."),
+        ("test model.pkl", "'model.pkl' belongs to no option."),
+    ],
+)  # fmt: skip
+def test_hints_for_misspelt_commands_and_options(line, told, capsys):
+    assert cli.main(line.split()) == ExitCode.BAD_INPUT
+    shown, error = capsys.readouterr()
+    assert shown == "" and error.startswith("fairaudit: error: ") and told in error
+    assert error.count("\n") == 1
+
+
+def test_negative_numbers_and_values_with_spaces_are_no_options(capsys):
+    line = ["test", "--threshold", "-5", "--where", "--x > 3", "--sensitive", "a", "--data", "no"]
+    assert cli.main(line) == ExitCode.BAD_INPUT
+    assert "Pass --model FILE" in capsys.readouterr().err
 
 
 UNFINISHED = "; no verdict, and no file but finished ones\n"
