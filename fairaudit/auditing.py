@@ -242,7 +242,9 @@ def audit(
                  permutations, seed, adjust, pairs, tolerance, threshold, certify,
                  power=power, calibrate=calibrate, locate=locate)  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
-    return audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
+    result = audit_table(Prepared(table, features, (), {}), plan, model=source, progress=progress)
+    told = {"on": on, "kinds": dict(kinds or {}), **result.capsule.options}
+    return replace(result, capsule=replace(result.capsule, options=told))
 
 
 def _plan(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "STANDARD_INPUT",
     "check_writable",
     "file_names",
     "is_parquet",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 STDIN = "-"
+STANDARD_INPUT = "standard input"  # the path of such a table in a record
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 
@@ -55,7 +57,7 @@ def read_tables(
             continue
         data = _bytes_of(name)
         frames.append(_parsed(name, data))
-        shown = "standard input" if name == STDIN else name
+        shown = STANDARD_INPUT if name == STDIN else name
         sources.append(Source(shown, "table", hashlib.sha256(data).hexdigest()))
     first = frames[0]
     for name, frame in zip(names[1:], frames[1:], strict=True):
@@ -160,7 +162,7 @@ def _state(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _parsed(name: str, data: bytes) -> pd.DataFrame:
-    shown = "standard input" if name == STDIN else repr(name)
+    shown = STANDARD_INPUT if name == STDIN else repr(name)
     if not data.strip():
         raise InputError(f"The file {shown} is empty. Pass a table with a header and rows.")
     suffix = Path(name).suffix.lower()

@@ -324,6 +324,8 @@ class Capsule:
         Settings of the audit that are not defaults of the record.
     command : str or None
         The command that was run.
+    verify : str or None
+        The command that repeats the audit from its record; None: no record was written.
     """
 
     created: str
@@ -339,6 +341,7 @@ class Capsule:
     table_sha256: str
     options: dict[str, Any]
     command: str | None
+    verify: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
