@@ -90,7 +90,8 @@ CASES = {
         "--tolerance", "kpc=0.001", "--on", "labels",
     ],
     "several files by a pattern": [
-        "--model", "model.pkl", "--data", "part *.csv", "--sensitive", "race,sex,age", "--pairs", "all",
+        "--model", "model.pkl", "--data", "part *.csv", "--sensitive", "race,sex,age",
+        "--pairs", "all",
     ],
     "regression": [
         "--data", "regression.csv", "--predictions", "guess", "--outcome", "size",
