@@ -5,14 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-import sys
 from importlib import import_module
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import documents
+import pytest
 from documents import PAGES, ROOT, Wrong, blocks, run_page
 
 from fairaudit_cli.hints import reject_unknown_options

@@ -300,7 +300,7 @@ def _call(result: AuditResult) -> Markup:
     return join([
         h.paragraph(
             "The audit was called from Python. No command repeats it, because the objects that it "
-            "was given are in no file; with the same objects this call does:"
+            "was given are in no file; with the same objects this call does (A: the attributes):"
         ),
         tag("pre", tag("code", python_call(result))),
     ])  # fmt: skip
