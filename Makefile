@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: setup demo test lint bench validity torture clean
+.PHONY: setup demo test docs-test lint bench validity torture clean
 
 setup: $(STAMP)
 
@@ -24,6 +24,10 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
+
+# Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
+docs-test: $(STAMP)
+	$(BIN)/python tests/documents.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -250,7 +250,15 @@ def audit(
                  permutations, seed, adjust, pairs, tolerance, threshold, certify,
                  power=power, calibrate=calibrate, locate=locate)  # fmt: skip
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
-    return audit_table(prepared, plan, model=source, progress=progress)
+    result = audit_table(prepared, plan, model=source, progress=progress)
+    told = {
+        "on": on,
+        "kinds": dict(kinds or {}),
+        "missing": missing,
+        "classes": dict(classes or {}),
+        **result.capsule.options,
+    }
+    return replace(result, capsule=replace(result.capsule, options=told))
 
 
 def _prepared(

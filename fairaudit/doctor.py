@@ -58,6 +58,7 @@ class Diagnosis:
         return all(part.state == "ok" for part in self.components if part.core)
 
 
+_PROJECT = "fairaudit-icp"
 # import name, name on PyPI
 _CORE = (
     ("numpy", "numpy"),
@@ -71,14 +72,14 @@ _CORE = (
 )
 # import name, what it is for, what pip installs
 _OPTIONAL = (
-    ("torch", "training fairer models", '"fairaudit-icp[train]"'),
-    ("nflows", "normalizing flows as densities", '"fairaudit-icp[train]"'),
-    ("matplotlib", "plots", '"fairaudit-icp[plot]"'),
-    ("dask", "tables larger than memory", '"fairaudit-icp[dask]"'),
-    ("distributed", "clusters of machines", '"fairaudit-icp[dask]"'),
-    ("pyarrow", "Parquet files", '"fairaudit-icp[parquet]"'),
-    ("onnxruntime", ".onnx models", '"fairaudit-icp[onnx]"'),
-    ("skops", ".skops models", '"fairaudit-icp[skops]"'),
+    ("torch", "training fairer models", "torch"),
+    ("nflows", "normalizing flows as densities", "nflows"),
+    ("matplotlib", "plots", "matplotlib"),
+    ("dask", "tables larger than memory", '"dask[dataframe]"'),
+    ("distributed", "clusters of machines", "distributed"),
+    ("pyarrow", "Parquet files", "pyarrow"),
+    ("onnxruntime", ".onnx models", "onnxruntime"),
+    ("skops", ".skops models", "skops"),
     ("xgboost", "models trained with it", "xgboost"),
     ("lightgbm", "models trained with it", "lightgbm"),
     ("fairlearn", "exponentiated-gradient reduction", "fairlearn"),
@@ -95,7 +96,7 @@ def examine() -> Diagnosis:
     """
     core = [
         Component("Python", platform.python_version(), "core", "https://www.python.org"),
-        Component("fairaudit", _version("fairaudit-icp"), "core", "pip install fairaudit-icp"),
+        Component("fairaudit", _version(_PROJECT), "core", f"pip install {_origin()}"),
         *(_component(module, name, "core", name) for module, name in _CORE),
     ]
     optional = [_component(module, module, use, pip) for module, use, pip in _OPTIONAL]
@@ -139,5 +140,21 @@ def _warnings() -> tuple[str, ...]:
     return (
         f"The distribution fairaudit {other} is installed too. It is another project with the "
         "same import name, and the two overwrite each other's files. Run: pip uninstall fairaudit "
-        "&& pip install --force-reinstall --no-deps fairaudit-icp",
+        f"&& pip install --force-reinstall --no-deps {_origin()}",
     )
+
+
+def _origin() -> str:
+    """What pip was given when it installed this: a checkout, a wheel, or the project's name."""
+    import json
+    import shlex
+    from importlib.metadata import distribution
+
+    try:
+        source = json.loads(distribution(_PROJECT).read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        return ". (in a checkout of this project)"
+    if "url" not in source:
+        return _PROJECT
+    editable = "--editable " if source.get("dir_info", {}).get("editable") else ""
+    return editable + shlex.quote(source["url"])

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "STANDARD_INPUT",
     "check_writable",
     "file_names",
     "is_parquet",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 STDIN = "-"
+STANDARD_INPUT = "standard input"  # the path of such a table in a record
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
 
@@ -55,7 +57,7 @@ def read_tables(
             continue
         data = _bytes_of(name)
         frames.append(_parsed(name, data))
-        shown = "standard input" if name == STDIN else name
+        shown = STANDARD_INPUT if name == STDIN else name
         sources.append(Source(shown, "table", hashlib.sha256(data).hexdigest()))
     first = frames[0]
     for name, frame in zip(names[1:], frames[1:], strict=True):
@@ -77,12 +79,28 @@ def file_names(paths: Sequence[str]) -> list[str]:
     """The files behind paths and patterns, each once."""
     names = [name for path in paths for name in _expanded(path)]
     known: dict[str, str] = {}
+    for name in names:
+        if os.path.isdir(name):
+            raise InputError(
+                f"{name!r} is a directory. Pass the files in it, or a pattern such as "
+                f"{os.path.join(name, _pattern_in(name))!r}."
+            )
     for name in names:  # rows that count twice would make every p-value too small
         place = name if name == STDIN else os.path.realpath(name)
         if place in known:
             raise InputError(f"The file {name!r} is given twice as --data. Give it once.")
         known[place] = name
     return names
+
+
+def _pattern_in(folder: str) -> str:
+    """``*.csv``, or that of the tables in the folder."""
+    known = (".csv", ".tsv", *_PARQUET, *_ARROW)
+    try:
+        found = sorted(Path(name).suffix.lower() for name in os.listdir(folder))
+    except OSError:
+        found = []
+    return "*" + next((suffix for suffix in found if suffix in known), ".csv")
 
 
 def _by_column(name: str, needed: Needed) -> tuple[pd.DataFrame, Source]:
@@ -144,7 +162,7 @@ def _state(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _parsed(name: str, data: bytes) -> pd.DataFrame:
-    shown = "standard input" if name == STDIN else repr(name)
+    shown = STANDARD_INPUT if name == STDIN else repr(name)
     if not data.strip():
         raise InputError(f"The file {shown} is empty. Pass a table with a header and rows.")
     suffix = Path(name).suffix.lower()

@@ -27,7 +27,7 @@ def arrow(form: str) -> Any:
         import pyarrow.parquet
     except ImportError:
         raise MissingDependencyError(
-            f"Reading {form} files needs pyarrow: pip install 'fairaudit-icp[parquet]'."
+            f"Reading {form} files needs pyarrow: pip install pyarrow"
         ) from None
     return pa
 

@@ -325,6 +325,8 @@ class Capsule:
         Settings of the audit that are not defaults of the record.
     command : str or None
         The command that was run.
+    verify : str or None
+        The command that repeats the audit from its record; None: no record was written.
     """
 
     created: str
@@ -340,6 +342,7 @@ class Capsule:
     table_sha256: str
     options: dict[str, Any]
     command: str | None
+    verify: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -339,6 +339,70 @@ def test_settings_of_a_project(here, capsys, tmp_path, monkeypatch):
     one_line(capsys, ["test", "--config", "nowhere.toml"], "There is no file")
 
 
+@pytest.mark.parametrize("name", ["pyproject.toml", "fairaudit.toml"])
+@pytest.mark.parametrize("repository", [True, False])
+def test_settings_found_from_a_subfolder(here, capsys, tmp_path, monkeypatch, name, repository):
+    """Paths of the file are relative to its own folder, wherever the command runs."""
+    for file in ("model.pkl", "test.csv"):
+        (tmp_path / file).write_bytes((here / file).read_bytes())
+    head = "[tool.fairaudit]\n" if name == "pyproject.toml" else ""
+    (tmp_path / name).write_text(
+        f"{head}model = 'model.pkl'\ndata = 'test.csv'\nsensitive = 'race,sex,age'\n"
+        "permutations = 99\nreport = 'out/audit.json'\n"
+    )
+    if repository:
+        (tmp_path / ".git").mkdir()
+    below = tmp_path / "deep" / "er"
+    below.mkdir(parents=True)
+    (below / "pyproject.toml").write_text("[project]\nname = 'of something else'\n")
+    monkeypatch.chdir(below)
+    assert cli.main(["test"]) == 1
+    shown = capsys.readouterr()
+    assert f"settings from ../../{name}" in shown.err
+    record = json.loads((tmp_path / "out/audit.json").read_text())
+    assert record["capsule"]["model"]["path"] == "../../model.pkl"
+    assert record["capsule"]["copies"] == 99
+
+
+def test_settings_above_the_repository_are_not_read(tmp_path, monkeypatch, capsys):
+    (tmp_path / "fairaudit.toml").write_text("no_such = 1\n")
+    below = tmp_path / "repository" / "deep"
+    below.mkdir(parents=True)
+    (tmp_path / "repository" / ".git").mkdir()
+    monkeypatch.chdir(below)
+    one_line(capsys, ["test"], "No data.")
+
+
+def test_somebody_elses_settings_above_are_not_read(tmp_path, monkeypatch, capsys):
+    """Without a repository a file in, say, /tmp counts only if it has the folder's owner."""
+    settings = tmp_path / "fairaudit.toml"
+    settings.write_text("no_such = 1\n")
+    below = tmp_path / "deep"
+    below.mkdir()
+    monkeypatch.chdir(below)
+    one_line(capsys, ["test"], "no setting 'no_such'")
+    real = Path.stat
+
+    def foreign(path, **kwargs):
+        found = real(path, **kwargs)
+        if path == Path("../fairaudit.toml"):
+            return os.stat_result((*found[:4], found.st_uid + 1, *found[5:]))
+        return found
+
+    monkeypatch.setattr(Path, "stat", foreign)
+    one_line(capsys, ["test"], "No data.")
+
+
+def test_a_directory_as_data_is_one_clear_line(here, capsys, tmp_path):
+    command = ["test", "--model", str(here / "model.pkl"), "--sensitive", "race", "--data"]
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    one_line(capsys, [*command, str(folder)], "tables' is a directory. Pass the files")
+    (folder / "a.parquet").touch()
+    one_line(capsys, [*command, str(folder)], r"such as '.*tables/\*\.parquet'")
+    one_line(capsys, [*command, str(tmp_path / "t*")], "is a directory")
+
+
 def test_github_annotations(here, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))

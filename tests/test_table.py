@@ -265,5 +265,5 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
 
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(fa.MissingDependencyError, match="pip install"):
+    with pytest.raises(fa.MissingDependencyError, match="pip install pyarrow"):
         read_tables([str(tmp_path / "t.parquet")])

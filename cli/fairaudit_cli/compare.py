@@ -11,7 +11,7 @@ from fairaudit.errors import InputError, quiet
 from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import add_suppress, finite, print_json, roles_from
+from fairaudit_cli.options import add_suppress, command_line, finite, print_json, roles_from
 from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
@@ -118,8 +118,6 @@ def _margin(text: str) -> float | dict[str, float]:
 
 
 def _beside_production(args: argparse.Namespace) -> int:
-    import shlex
-
     from fairaudit.comparison.compare import compare_frame
     from fairaudit.files import read_tables
     from fairaudit.models import load_model
@@ -137,7 +135,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     frame, sources = read_tables(args.data)
     result = compare_frame(
         frame, roles, *models, margin=args.margin, alpha=args.alpha, seed=args.seed, data=sources,
-        command=shlex.join(["fairaudit", *args.argv]), suppress=args.suppress,
+        command=command_line(args.argv), suppress=args.suppress,
     )  # fmt: skip
     for path in args.report or ():
         result.save(path)

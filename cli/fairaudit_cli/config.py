@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ def with_config(args: argparse.Namespace, keys: Sequence[str] = KEYS) -> argpars
     if path is None:
         return args
     settings = _settings(path)
+    if args.config is None and path.parent != Path():
+        print(f"fairaudit: settings from {path}", file=sys.stderr)
     for typed, other in (("model", "predictions"), ("predictions", "model")):
         if getattr(args, typed, None) is not None:
             settings.pop(other, None)  # what was typed wins
@@ -49,10 +52,27 @@ def _config_path(given: str | None) -> Path | None:
         if not Path(given).is_file():
             raise InputError(f"There is no file {given!r}. Check --config.")
         return Path(given)
-    for path in (Path(_FILE), Path("pyproject.toml")):
-        if path.is_file() and (path.name == _FILE or b"[tool.fairaudit" in path.read_bytes()):
+    for path in _candidates():
+        if path.name == _FILE or b"[tool.fairaudit" in path.read_bytes():
             return path
     return None
+
+
+def _candidates() -> Iterator[Path]:
+    """Files of the working folder and of those above it, up to the root of its repository.
+
+    Where there is no repository, a file above must have the owner of the working folder: what
+    somebody else left in, say, /tmp does not set the level of an audit.
+    """
+    here = Path().resolve()
+    folders = [here, *here.parents]
+    root = next((k for k, folder in enumerate(folders) if (folder / ".git").exists()), None)
+    for steps in range(len(folders) if root is None else root + 1):
+        for name in (_FILE, "pyproject.toml"):
+            path = Path(*[".."] * steps, name)
+            foreign = steps and root is None
+            if path.is_file() and not (foreign and path.stat().st_uid != here.stat().st_uid):
+                yield path
 
 
 def _settings(path: Path) -> dict[str, Any]:

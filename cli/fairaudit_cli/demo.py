@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.options import command_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import pickle
-    import shlex
 
     from fairaudit.files import write_bytes, write_text
     from fairaudit_cli.main import main
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         "--sensitive", sensitive, "--report", str(report),
         "--report", str(folder / "audit.json"),
     ]  # fmt: skip
-    print(f"$ {shlex.join(['fairaudit', *command])}\n", flush=True)
+    print(f"$ {command_line(command)}\n", flush=True)
     status = main(command)
     if status not in (ExitCode.OK, ExitCode.VIOLATION, ExitCode.INCONCLUSIVE):
         return status

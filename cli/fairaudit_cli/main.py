@@ -12,6 +12,7 @@ from typing import Any
 
 from fairaudit.errors import FairAuditError, quiet
 from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.hints import no_command, reject_left_over, reject_unknown_options
 
 __all__ = ["COMMANDS", "main"]
 
@@ -105,28 +106,45 @@ def _one_line(text: str) -> str:
 
 
 def _run(argv: list[str]) -> int:
-    args = _parser(called=argv[0] if argv else None).parse_args(argv)
+    called = argv[0] if argv else None
+    parser, command = _parsers(called)
+    if called is None:  # 0 would let a gate pass that has lost its arguments
+        parser.print_help()
+        return ExitCode.BAD_INPUT
+    if command is None:
+        if called not in ("-h", "--help", "--version"):
+            raise no_command(called, COMMANDS)
+        parser.parse_args(argv[:1])  # which ends here
+        raise AssertionError(called)
+    reject_unknown_options(command, argv)
+    args, left_over = parser.parse_known_args(argv)
+    reject_left_over(command, argv, left_over)
     args.argv = argv
     return int(args.run(args))
 
 
-def _parser(called: str | None) -> argparse.ArgumentParser:
-    """The parser; of the sub-commands only the one that is called knows its arguments."""
+def _parsers(
+    called: str | None,
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser | None]:
+    """The parser, and that of the command that is called; the others know no arguments."""
     parser = argparse.ArgumentParser(
         prog="fairaudit",
         description="Does a prediction carry information about sensitive attributes that the "
         "true outcome does not explain? (equalized odds)",
         epilog="Exit status: 0 no violation found, 1 violation, 2 bad input, 3 inconclusive.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    found = None
     for name, line in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=line, allow_abbrev=False)
         if name == called:
             module = import_module(f"fairaudit_cli.{name}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
-    return parser
+            found = command
+    return parser, found
 
 
 class _Version(argparse.Action):

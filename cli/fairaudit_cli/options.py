@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from fairaudit.preparation import Roles
 
 __all__ = [
+    "add_isolation",
     "add_model_arguments",
     "add_suppress",
     "add_table_arguments",
+    "command_line",
     "copies",
     "count",
     "finite",
@@ -47,6 +49,16 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME",
         help="allow this class or function in a pickle (module.name), repeatable",
+    )
+
+
+def add_isolation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--isolate",
+        nargs="?",
+        const="",
+        metavar="LIMITS",
+        help="load and ask the model in a process without network, with limits (8GB,300s)",
     )
 
 
@@ -117,6 +129,30 @@ def add_suppress(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
     )
+
+
+def command_line(words: Iterable[str]) -> str:
+    r"""`fairaudit` with these words, as a shell reads them; on one line, whatever they hold.
+
+    Examples
+    --------
+    >>> print(command_line(["test", "--model", "my model.pkl", "--outcome", "a\nb"]))
+    fairaudit test --model 'my model.pkl' --outcome $'a\x0ab'
+    """
+    return " ".join(["fairaudit", *map(_quoted, words)])
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    if word.isprintable():
+        return shlex.quote(word)
+    parts = (
+        char.replace("\\", r"\\").replace("'", r"\'") if char.isprintable()
+        else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
+        for char in word
+    )  # fmt: skip
+    return f"$'{''.join(parts)}'"
 
 
 def count(text: str) -> int:

@@ -15,6 +15,7 @@ from fairaudit_cli.options import (
     add_model_arguments,
     add_suppress,
     add_table_arguments,
+    command_line,
     copies,
     count,
     finite,
@@ -97,8 +98,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import shlex
-
     from fairaudit.files import check_writable, read_tables
     from fairaudit.remedy.workflow import RepairInterrupted, rendered, repair, report_format
     from fairaudit.testing.permutations import Permutations
@@ -131,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
                 seed=args.seed, alpha=args.alpha,
                 permutations=Permutations(n=args.permutations, n_jobs=args.jobs), out=args.out,
                 resume=args.resume,
-                data=sources, command=shlex.join(["fairaudit", *args.argv]), progress=bar,
+                data=sources, command=command_line(args.argv), progress=bar,
             )  # fmt: skip
     except RepairInterrupted as stopped:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import count
+from fairaudit_cli.options import command_line, count
 
 __all__ = ["add_arguments", "run"]
 
@@ -40,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import os
-    import shlex
 
     from fairaudit.experiments import experiment_named, reproduce
     from fairaudit_cli.progress import ProgressBar
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     with ProgressBar() as bar:
         written = reproduce(
             args.experiment, args.out, runs=runs, jobs=args.jobs, resume=args.resume,
-            command=shlex.join(["fairaudit", *args.argv]), progress=bar,
+            command=command_line(args.argv), progress=bar,
         )  # fmt: skip
     for path in written:
         print(path)

@@ -13,9 +13,11 @@ from fairaudit.result import SUPPRESS
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
+    add_isolation,
     add_model_arguments,
     add_suppress,
     add_table_arguments,
+    command_line,
     copies,
     count,
     finite,
@@ -44,13 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Settings may stand in [tool.fairaudit] of pyproject.toml or in fairaudit.toml."
     )
     add_model_arguments(parser)
-    parser.add_argument(
-        "--isolate",
-        nargs="?",
-        const="",
-        metavar="LIMITS",
-        help="load and ask the model in a process without network, with limits (8GB,300s)",
-    )
+    add_isolation(parser)
     add_table_arguments(parser)
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
@@ -183,7 +179,7 @@ def run(args: argparse.Namespace) -> int:
     with ProgressBar() as bar:
         result = audit_frame(
             frame, roles, plan, predictor=predictor, data=sources, progress=bar,
-            command=_command(args.argv), resume=args.resume,
+            command=command_line(args.argv), resume=args.resume,
         )  # fmt: skip
     result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
     return deliver(result, args)
@@ -201,16 +197,20 @@ def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | No
     with ProgressBar() as bar:
         return audit_files(
             args.data, roles, plan, engine=engine, scheduler=args.scheduler, shards=args.shards,
-            predictor=predictor, trust=tuple(args.trust or ()), command=_command(args.argv),
+            predictor=predictor, trust=tuple(args.trust or ()),
+            command=command_line(args.argv),
             progress=bar,
         )  # fmt: skip
 
 
 def deliver(result: AuditResult, args: argparse.Namespace) -> int:
     """Print, write the reports, and give the exit status."""
+    from dataclasses import replace
+
     from fairaudit.files import write_text
     from fairaudit.result import format_of
 
+    result = replace(result, capsule=replace(result.capsule, verify=_verify_command(args)))
     strict = bool(args.strict)
     for path in args.report or ():
         form = format_of(path)
@@ -225,6 +225,22 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
             print(quiet(f"report: {path}"))
         tell_github(result)
     return ExitCode.of(result.verdict, strict=strict)
+
+
+def _verify_command(args: argparse.Namespace) -> str | None:
+    """Of the record that is written with the other reports."""
+    from fairaudit.result import format_of
+
+    record = next((path for path in args.report or () if format_of(path) == "json"), None)
+    if record is None:
+        return None
+    words = ["verify", record]
+    if args.model is not None:
+        words += ["--model", args.model]
+        words += [f"--trust={name}" for name in args.trust or ()]
+    if args.isolate is not None:
+        words.append(f"--isolate={args.isolate}" if args.isolate else "--isolate")
+    return command_line([*words, "--data", *args.data])
 
 
 def _junit(result: AuditResult, strict: bool) -> str:
@@ -289,9 +305,3 @@ def _pairs(texts: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
             raise InputError(f"--pairs {text!r} is no pair. Write two names, as in race+sex.")
         pairs.append((a.strip(), b.strip()))
     return tuple(dict.fromkeys(pairs))
-
-
-def _command(argv: list[str]) -> str:
-    import shlex
-
-    return shlex.join(["fairaudit", *argv])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError, quiet
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import add_model_arguments, predictor_from
+from fairaudit_cli.options import add_isolation, add_model_arguments, predictor_from
 from fairaudit_cli.report import read_record
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ __all__ = ["add_arguments", "differences", "run"]
 #: Fields that say when, where and how long, and differ from run to run; and what is said around
 #: the numbers, which differs from version to version.
 _CIRCUMSTANCES = ("seconds", "created", "python", "platform", "packages", "version", "command",
-                  "path", "notes")  # fmt: skip
+                  "path", "verify", "notes")  # fmt: skip
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit status: 0 every number is the same, 1 something differs, 2 bad input."
     parser.add_argument("record", metavar="AUDIT.JSON", help="written by fairaudit test --report")
     add_model_arguments(parser)
+    add_isolation(parser)
     parser.add_argument("--data", action="extend", nargs="+", metavar="FILE", help="the table")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
 

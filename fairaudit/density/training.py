@@ -32,7 +32,7 @@ def require_flows() -> tuple[Any, Any]:
     except ImportError as error:
         raise MissingDependencyError(
             f"Flow densities need torch and nflows ({error}). "
-            'Install them: pip install "fairaudit-icp[train]"'
+            "Install them: pip install torch nflows"
         ) from None
     return torch, transforms
 

@@ -40,9 +40,7 @@ def panels(
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingDependencyError(
-            'Figures need matplotlib: pip install "fairaudit-icp[plot]".'
-        ) from None
+        raise MissingDependencyError("Figures need matplotlib: pip install matplotlib") from None
     groups = list(frame.groupby(list(panel), sort=False))
     figure = Figure(figsize=(3.1 * len(groups), 2.9 * len(measures)), layout="constrained")
     axes = figure.subplots(len(measures), len(groups), squeeze=False)

@@ -68,12 +68,11 @@ def keeps_categories(booster: Any) -> bool:
     return quietly(lambda: not booster.get_categories().empty()) is True
 
 
-def library(module: str, name: str, install: str | None = None) -> Any:
+def library(module: str, name: str) -> Any:
     package = module.partition(".")[0]
     try:
         return import_module(module)
     except ImportError as error:
         raise MissingDependencyError(
-            f"{name} needs {package} ({first_line(error)}). "
-            f"Install it: pip install {install or package}"
+            f"{name} needs {package} ({first_line(error)}). Install it: pip install {package}"
         ) from None

@@ -95,7 +95,7 @@ class OnnxSession:
 
 
 def open_onnx(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
-    onnxruntime = library("onnxruntime", name, '"fairaudit-icp[onnx]"')
+    onnxruntime = library("onnxruntime", name)
     try:
         outside = external_files(data)
     except ValueError as error:

@@ -26,7 +26,7 @@ _ALSO = ("numpy.dtype",)  # skops takes it from an array, never from a state
 
 
 def open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
-    skops_io = library("skops.io", name, '"fairaudit-icp[skops]"')
+    skops_io = library("skops.io", name)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_members(archive.infolist(), len(data), name)

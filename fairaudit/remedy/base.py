@@ -312,9 +312,7 @@ def _torch_parts(remedy: Remedy) -> Any:
     try:
         import torch  # noqa: F401
     except ImportError:
-        raise MissingDependencyError(
-            'Training needs torch: pip install "fairaudit-icp[train]".'
-        ) from None
+        raise MissingDependencyError("Training needs torch: pip install torch nflows") from None
     from fairaudit.remedy.training import Settings, train
 
     if remedy.objective not in ("kernel", "adversarial"):

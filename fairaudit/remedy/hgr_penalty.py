@@ -239,9 +239,7 @@ def _train(
     try:
         import torch
     except ImportError:
-        raise MissingDependencyError(
-            'Training needs torch: pip install "fairaudit-icp[train]".'
-        ) from None
+        raise MissingDependencyError("Training needs torch: pip install torch nflows") from None
     from fairaudit.remedy.networks import StackedMLP
 
     random = torch.Generator().manual_seed(remedy.random_state)

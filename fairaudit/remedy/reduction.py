@@ -98,7 +98,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             from fairlearn.reductions import EqualizedOdds, ExponentiatedGradient
         except ImportError:
             raise MissingDependencyError(
-                'ReductionClassifier needs fairlearn: pip install "fairaudit-icp[reduction]".'
+                "ReductionClassifier needs fairlearn: pip install fairlearn"
             ) from None
         values, target = self._features(X, y)
         codes = self._codes(np.asarray(target)).astype(np.int64)

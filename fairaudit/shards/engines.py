@@ -189,7 +189,7 @@ def _dask() -> Any:
         import distributed
     except ImportError:
         raise MissingDependencyError(
-            "engine='dask' needs Dask: pip install 'fairaudit-icp[dask,parquet]'."
+            "engine='dask' needs Dask: pip install 'dask[dataframe]' distributed pyarrow"
         ) from None
     return distributed
 

@@ -14,6 +14,7 @@ from fairaudit_reports.html_evidence import evidence, size, where
 from fairaudit_reports.html_groups import groups
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.power import power_section
+from fairaudit_reports.repeat import one_line, python_call
 from fairaudit_reports.svg import icon, number
 from fairaudit_reports.terminal import count_text
 
@@ -255,19 +256,12 @@ def _notes(result: AuditResult) -> Markup:
 
 def _repeat(result: AuditResult) -> Markup:
     capsule = result.capsule
-    command = (
-        join([h.paragraph("The command that was run:"), tag("pre", tag("code", capsule.command))])
-        if capsule.command
-        else h.paragraph("The audit was called from Python; the settings below repeat it.")
-    )
     day, time = h.when(capsule.created)
     versions = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
     options = "\n".join(f"{name} = {_plain(value)}" for name, value in capsule.options.items())
     return h.section(
         "repeat",
-        command,
-        h.paragraph("With the JSON record of this audit, everything is repeated and compared by"),
-        tag("pre", tag("code", "fairaudit verify audit.json")),
+        _command(result) if capsule.command else _call(result),
         h.listing([
             ("Created", f"{day} {time}".strip()),
             ("Seed", str(capsule.seed)),
@@ -282,6 +276,36 @@ def _repeat(result: AuditResult) -> Markup:
         ]),
         join([tag("h3", "Options"), tag("pre", tag("code", options))]) if options else None,
     )  # fmt: skip
+
+
+def _command(result: AuditResult) -> Markup:
+    from fairaudit.files import STANDARD_INPUT
+
+    capsule = result.capsule
+    told = "The command that was run, in the folder in which its paths begin:"
+    parts = [h.paragraph(told), tag("pre", tag("code", one_line(capsule.command or "")))]
+    if capsule.verify:
+        told = "This repeats the audit from its JSON record and compares every number:"
+        parts += [h.paragraph(told), tag("pre", tag("code", one_line(capsule.verify)))]
+    else:
+        parts.append(h.paragraph(
+            "No JSON record was written. With ", tag("code", "--report audit.json"),
+            " added, the record can be repeated and compared number by number (",
+            tag("code", "fairaudit verify"), ")."
+        ))  # fmt: skip
+    if any(source.path == STANDARD_INPUT for source in capsule.data):
+        parts.append(h.paragraph("The table came from standard input: pass the same rows there."))
+    return join(parts)
+
+
+def _call(result: AuditResult) -> Markup:
+    return join([
+        h.paragraph(
+            "The audit was called from Python. No command repeats it, because the objects that it "
+            "was given are in no file; with the same objects this call does (A: the attributes):"
+        ),
+        tag("pre", tag("code", python_call(result))),
+    ])  # fmt: skip
 
 
 def _plain(value: Any) -> str:

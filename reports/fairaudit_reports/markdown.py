@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from html import escape as html_escape
 from typing import TYPE_CHECKING
 
+from fairaudit_reports.repeat import one_line
 from fairaudit_reports.selection import shown_cells
 from fairaudit_reports.terminal import (
     about_cells,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["escape", "fenced", "render"]
 
 LIMIT = 60_000  # characters; a comment on GitHub may have 65,536
+LONGEST_COMMAND = 4_000
 MOST_FINDINGS = 60
 MOST_GAPS = 24
 ELSEWHERE = "the HTML and JSON reports list them all"
@@ -225,4 +227,6 @@ def fenced(command: str) -> str:
     """A block of code that ends where it should, whatever the command holds."""
     longest = max((len(run) for run in re.findall("`+", command)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}sh\n{clean(command, 4000)}\n{fence}"
+    if len(command) > LONGEST_COMMAND:
+        return f"The command has {len(command):,} characters; the HTML and JSON reports have it."
+    return f"{fence}sh\n{one_line(command)}\n{fence}"

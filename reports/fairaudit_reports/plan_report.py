@@ -42,7 +42,7 @@ def picture(plan: SamplePlan) -> bytes:
         import matplotlib
     except ModuleNotFoundError:
         raise MissingDependencyError(
-            'A .png needs matplotlib: pip install "fairaudit-icp[plot]". An .svg needs nothing.'
+            "A .png needs matplotlib (pip install matplotlib). An .svg needs nothing."
         ) from None
     matplotlib.use("Agg")
     ax = plan.plot()

@@ -10,6 +10,7 @@ from fairaudit_reports import html_parts as h
 from fairaudit_reports.html_groups import MOST_CELLS, MOST_DRAWN, digits_of
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.remedy_text import change_rows, loss_text
+from fairaudit_reports.repeat import one_line
 from fairaudit_reports.svg import (
     Dot,
     Point,
@@ -423,24 +424,23 @@ def _notes(result: RemedyResult) -> Markup:
 def _repeat(result: RemedyResult) -> Markup:
     capsule, saved = result.after.capsule, result.saved
     command = (
-        join([h.paragraph("The command that was run:"), tag("pre", tag("code", result.command))])
+        join([
+            h.paragraph("The command that was run, in the folder in which its paths begin:"),
+            tag("pre", tag("code", one_line(result.command))),
+        ])
         if result.command
-        else h.paragraph("The remedy was called from Python; the settings below repeat it.")
-    )
-    out = saved.path or "fair.pkl"
+        else h.paragraph(
+            "The remedy was called from Python. No command repeats it, because the objects that it "
+            "was given are in no file; its seed and its split are below."
+        )
+    )  # fmt: skip
     day, time = h.when(capsule.created)
     versions = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
     shares = ", ".join(h.percent(share) for share in result.split)
-    sensitive = ",".join(one.name for one in result.after.table.attributes)
-    again = shlex.join([
-        "fairaudit", "test", "--model", out, "--data", "later.csv",
-        "--outcome", result.after.table.outcome.name, "--sensitive", sensitive,
-    ])  # fmt: skip
     return _section(
         "repeat",
         command,
-        h.paragraph("The new model is an ordinary scikit-learn model. On later data:"),
-        tag("pre", tag("code", again)),
+        None if saved.path is None else _later(result, saved.path),
         h.listing([
             ("Created", f"{day} {time}".strip()),
             ("Seed", f"{result.seed}: the split, the training and the copies"),
@@ -454,6 +454,23 @@ def _repeat(result: RemedyResult) -> Markup:
             ("Platform", capsule.platform),
         ]),
     )  # fmt: skip
+
+
+def _later(result: RemedyResult, model: str) -> Markup:
+    """How the new model is audited on rows that do not exist yet."""
+    table = result.after.table
+    words = ["fairaudit", "test", "--model", model, "--data", "FILE",
+             "--outcome", _listed(table.outcome.name),
+             "--sensitive", ",".join(_listed(one.name) for one in table.attributes)]  # fmt: skip
+    return h.paragraph(
+        "The new model is an ordinary scikit-learn model. Later rows, in a FILE with the same "
+        "columns, are audited by ", tag("code", one_line(shlex.join(words))), "."
+    )  # fmt: skip
+
+
+def _listed(name: str) -> str:
+    """A name in a list with commas."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name
 
 
 def _file(path: str | None, kind: str, digest: str | None) -> Markup:

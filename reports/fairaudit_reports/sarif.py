@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fairaudit.result import Verdict
+from fairaudit_reports.repeat import one_line
 from fairaudit_reports.terminal import clean, question, sentence
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def _invocation(result: AuditResult) -> dict[str, Any]:
         "exitCodeDescription": result.verdict.value,
     }
     if capsule.command:
-        facts["commandLine"] = clean(capsule.command, 4000)
+        facts["commandLine"] = one_line(capsule.command)
     ended = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|\+00:00)", capsule.created)
     if ended:
         facts["endTimeUtc"] = f"{ended[1]}Z"

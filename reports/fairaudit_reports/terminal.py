@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fairaudit.errors import quiet
 from fairaudit.result import Verdict
 from fairaudit.verdict import as_words
+from fairaudit_reports.repeat import command_lines
 from fairaudit_reports.selection import shown_cells
 
 if TYPE_CHECKING:
@@ -421,11 +422,20 @@ def _shown_and_gaps(result: AuditResult) -> list[Block]:
 
 def _repeat(result: AuditResult) -> list[Row]:
     capsule = result.capsule
-    rows = [["command", clean(capsule.command, 2 * LONGEST)]] if capsule.command else []
+    rows = _command_rows("command", capsule.command) + _command_rows("verify", capsule.verify)
     rows.append(["seed", f"{capsule.seed}; {capsule.copies:,} copies, {capsule.steps} steps"])
     rows.append(["with", f"fairaudit {clean(capsule.version)}, Python {clean(capsule.python)}"])
     rows.append(["table", f"sha256 {clean(capsule.table_sha256)}"])
     return [*rows, ["took", f"{result.seconds:.1f} s of CPU, {clean(capsule.created)}"]]
+
+
+def _command_rows(name: str, command: str | None) -> list[Row]:
+    if not command:
+        return []
+    if len(command) > 2 * LONGEST:
+        return [[name, f"of {len(command):,} characters; the HTML and JSON reports have it"]]
+    first, *others = command_lines(command, WIDTH - 12)
+    return [[name, first], *(["", line] for line in others)]
 
 
 def _place(place: Localisation) -> Block:

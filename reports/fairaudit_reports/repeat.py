@@ -1,0 +1,97 @@
+"""How an audit is repeated: the command that was run, or the call in Python."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairaudit.result import AuditResult
+
+__all__ = ["command_lines", "one_line", "python_call"]
+
+#: Of a shell: what no space outside of quotation marks divides.
+_WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s])+""")
+
+
+def one_line(command: str) -> str:
+    """A command without line breaks and control characters; its spaces stay as they are."""
+    return "".join(char if char.isprintable() else " " for char in command)
+
+
+def command_lines(command: str, width: int) -> list[str]:
+    r"""A command in lines that a shell joins again.
+
+    Examples
+    --------
+    >>> print("\n".join(command_lines("fairaudit test --data test.csv", 24)))
+    fairaudit test \
+      --data test.csv
+    """
+    lines: list[str] = []
+    for word in _WORD.findall(one_line(command)):
+        if lines and len(lines[-1]) + 1 + len(word) <= width - 2:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"  {word}" if lines else word)
+    return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
+
+
+def python_call(result: AuditResult) -> str:
+    """The call of `fairaudit.audit` that repeats a result made in Python.
+
+    Names stand for what the report does not hold: model, X, y, A (the attributes), predictions.
+    """
+    arguments = ",\n".join(f"    {argument}" for argument in _arguments(result))
+    return f"import fairaudit as fa\n\nresult = fa.audit(\n{arguments},\n)"
+
+
+def _arguments(result: AuditResult) -> Iterator[str]:
+    from fairaudit.auditing import audit
+
+    capsule, table = result.capsule, result.table
+    options = dict(capsule.options)
+    by_name = "sensitive" in options  # in shards
+    if capsule.model is not None:
+        yield "model"
+    if capsule.model is not None or by_name:
+        yield "X" if capsule.model is not None else "X=X"
+    if by_name:
+        yield 'engine="local"'
+    else:
+        yield "y" if capsule.model is not None else "predictions=predictions"
+        if capsule.model is None:
+            yield "outcome=y"
+        yield "sensitive=A"
+        yield from (f"{name}={name}" for name in ("weights", "ids") if getattr(table, name))
+    for name, parameter in inspect.signature(audit).parameters.items():
+        value = options.get(name)
+        if value == parameter.default or value in (None, [], {}):
+            continue
+        yield f"{name}={_literal(name, value)}"
+    drawn = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
+    if options.get("stop_after") is not None:
+        drawn += f", stop_after={options['stop_after']}"
+    yield f"permutations=fa.Permutations({drawn})"
+
+
+def _literal(name: str, value: Any) -> str:
+    """A value as Python, or the name of what the caller has to pass again."""
+    if name in ("statistic", "density") and not _is_name(name, value):
+        return name
+    return repr(value)
+
+
+def _is_name(option: str, value: Any) -> bool:
+    from fairaudit.density import CATEGORICAL, CONTINUOUS
+    from fairaudit.errors import InputError
+    from fairaudit.testing.statistic import statistic_named
+
+    if option == "density":
+        return value in ("auto", "exact", *CATEGORICAL, *CONTINUOUS)
+    try:
+        return bool(statistic_named(value))
+    except (InputError, TypeError, AttributeError):
+        return False
