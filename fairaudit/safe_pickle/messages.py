@@ -26,7 +26,7 @@ _HOSTILE_PREFIXES = (
     "joblib.numpy_pickle.", "numpy._core._ufunc_reconstruct", "numpy.core._ufunc_reconstruct",
     "numpy.ctypeslib.", "numpy.distutils.", "numpy.f2py.", "numpy.fromfile", "numpy.frompyfunc",
     "numpy.genfromtxt", "numpy.lib._npyio_impl.", "numpy.lib.format.", "numpy.lib.npyio.",
-    "numpy.load", "numpy.save", "numpy.testing.", "pandas.compat.pickle_compat.",
+    "numpy.load", "numpy.memmap", "numpy.save", "numpy.testing.", "pandas.compat.pickle_compat.",
     "pandas.core.computation.", "pandas.eval", "pandas.io.", "pandas.read_",
     "scipy._lib._ccallback.", "scipy.io.", "sklearn.datasets.", "sklearn.externals.", "torch.fx.",
     "torch.hub.", "torch.jit.", "torch.load", "torch.package.", "torch.serialization.",

@@ -9,7 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from attacks import ATTACKS, FEATURES, make
+from attacks import FEATURES, make
+from attacks_inside import ATTACKS
 from genuine import FORMS, MODELS, fitted, saved
 from test_genuine import check_file
 
