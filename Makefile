@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: setup demo test lint bench validity torture clean
+.PHONY: setup demo test lint bench validity torture versions clean
 
 setup: $(STAMP)
 
@@ -55,6 +55,11 @@ validity: $(STAMP)
 # About half an hour. The counts of docs/reliability.md.
 torture: $(STAMP)
 	$(BIN)/python tests/hostile/torture.py
+
+# Minutes. Model files of other versions of scikit-learn; each Python has wheels of some of them.
+VERSIONS ?= 1.4 1.5 1.6 1.7
+versions:
+	$(PYTHON) tests/hostile/versions.py $(VERSIONS) --python $(PYTHON)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

@@ -36,14 +36,21 @@ from fairaudit.safe_pickle.allow_list import (
 from fairaudit.safe_pickle.grants import PIP, Absent, Refused, add_working_directory
 from fairaudit.safe_pickle.hashing import keys_of
 from fairaudit.safe_pickle.machine import File, Machine
-from fairaudit.safe_pickle.messages import first_line, is_hostile, refusal, shown, unreadable
+from fairaudit.safe_pickle.messages import (
+    OTHER_WAYS,
+    first_line,
+    is_hostile,
+    refusal,
+    shown,
+    unreadable,
+)
 from fairaudit.safe_pickle.scanner import Scanner
 from fairaudit.safe_pickle.soundness import check_attributes, check_objects
 from fairaudit.safe_pickle.unpack import largest_unpacked, unpacked
 
 __all__ = [
-    "OTHER_MODULES", "Refused", "add_working_directory", "check_attributes", "check_made",
-    "check_trust", "first_line", "is_allowed", "is_compiled_number", "keys_of",
+    "OTHER_MODULES", "OTHER_WAYS", "Refused", "add_working_directory", "check_attributes",
+    "check_made", "check_trust", "first_line", "is_allowed", "is_compiled_number", "keys_of",
     "largest_unpacked", "load_pickle", "refusal", "unreadable",
 ]  # fmt: skip
 
