@@ -229,7 +229,8 @@ def write_bytes(path: str | Path, data: bytes) -> None:
             os.chmod(name, 0o644)  # a temporary file is its owner's alone
             os.replace(name, target)
         except BaseException:
-            os.unlink(name)
+            with suppress(FileNotFoundError):
+                os.unlink(name)
             raise
         finally:
             _unfinished.discard(name)

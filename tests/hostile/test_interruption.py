@@ -15,7 +15,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.checkpoint import Checkpoint
 from fairaudit.datasets import DEMO_FEATURES, load_demo
-from fairaudit.files import write_text
+from fairaudit.files import remove_unfinished, write_text
 from fairaudit_cli import main as cli
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -272,6 +272,22 @@ def test_disk_fills_while_a_report_is_written(tmp_path, monkeypatch):
     with pytest.raises(fa.InputError, match="No space left on device"):
         write_text(target, "new")
     assert target.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_file_that_is_not_finished_is_taken_away(tmp_path, monkeypatch):
+    """What the watcher does before it ends a process whose main thread is stuck in a write."""
+    replace, seen = os.replace, []
+
+    def stuck(name, target):
+        seen.extend(p.name for p in tmp_path.iterdir())
+        remove_unfinished()
+        assert list(tmp_path.iterdir()) == []
+        replace(name, target)
+
+    monkeypatch.setattr(os, "replace", stuck)
+    with pytest.raises(fa.InputError, match="No such file"):
+        write_text(tmp_path / "report.html", "new")
+    assert len(seen) == 1 and list(tmp_path.iterdir()) == []
 
 
 class _Filling:
