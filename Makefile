@@ -3,23 +3,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RUNTIME := $(VENV)/.installed-runtime
 
 # One thread per process: results and timings do not depend on the number of cores.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: setup demo test docs-test lint bench validity torture clean
+.PHONY: setup demo test docs-test lint bench validity torture versions clean
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+# The package and what it needs to run; the tools of developers bring gigabytes more.
+$(RUNTIME): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(STAMP)
 
-demo: $(STAMP)
+demo: $(RUNTIME)
 	$(BIN)/fairaudit demo
 
 test: $(STAMP)
@@ -53,6 +59,11 @@ validity: $(STAMP)
 # About half an hour. The counts of docs/reliability.md.
 torture: $(STAMP)
 	$(BIN)/python tests/hostile/torture.py
+
+# Minutes. Model files of other versions of scikit-learn; each Python has wheels of some of them.
+VERSIONS ?= 1.4 1.5 1.6 1.7
+versions:
+	$(PYTHON) tests/hostile/versions.py $(VERSIONS) --python $(PYTHON)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

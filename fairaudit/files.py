@@ -9,6 +9,7 @@ import stat
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ __all__ = [
     "is_parquet",
     "read_tables",
     "reject_twice",
+    "remove_unfinished",
     "write_bytes",
     "write_text",
 ]
@@ -217,6 +219,16 @@ def check_writable(path: str | Path) -> None:
         raise InputError(f"Cannot write {str(target)!r}: {problem}. Pass another path.")
 
 
+_unfinished: set[str] = set()  # temporary names of files that are being written
+
+
+def remove_unfinished() -> None:
+    """Take temporary files away: for a process that ends before it can finish them."""
+    for name in list(_unfinished):
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+
+
 def write_text(path: str | Path, text: str) -> None:
     """Write all of the file or nothing, also when interrupted."""
     write_bytes(path, text.encode())
@@ -228,14 +240,18 @@ def write_bytes(path: str | Path, data: bytes) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        _unfinished.add(name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
             os.chmod(name, 0o644)  # a temporary file is its owner's alone
             os.replace(name, target)
         except BaseException:
-            os.unlink(name)
+            with suppress(FileNotFoundError):
+                os.unlink(name)
             raise
+        finally:
+            _unfinished.discard(name)
     except OSError as error:
         why = error.strerror or error
         raise InputError(f"Cannot write {str(target)!r}: {why}. Pass another path.") from None

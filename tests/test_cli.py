@@ -14,7 +14,7 @@ from fairaudit import __version__, doctor
 from fairaudit.errors import InputError
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.main import Terminated
+from fairaudit_cli.termination import Terminated
 from fairaudit_reports.text import table
 
 HEAVY = {"numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "matplotlib", "rpy2"}

@@ -597,7 +597,7 @@ def test_versions_are_noted(tmp_path):
         ("m.json", b'{"a": 1}', "not an xgboost model"),
         ("m.txt", b"hello", "not a lightgbm model"),
         ("m.txt", b"tree\nnum_class=1\nrubbish", "not a lightgbm model"),
-        ("m.h5", b"x", r"known: \.pkl"),
+        ("m.xyz", b"x", r"known: \.pkl"),
         ("m.onnx.gz", b"x", r"known: \.pkl"),
     ],
 )
@@ -803,6 +803,45 @@ def test_every_truncated_file_ends_in_an_input_error():
     for end in range(0, len(data) - 1, 7):
         with pytest.raises(InputError):
             load_pickle(data[:end], name="m")
+
+
+# ---------------------------------------------------------------- files of other libraries
+
+
+@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.keras", "m.h5", "m.safetensors", "m.pb"])
+def test_files_of_other_libraries_are_named_and_shown_a_way(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK\x03\x04 or something else")
+    with pytest.raises(InputError, match=r"torch|keras|tensorflow|weights") as error:
+        load_model(str(tmp_path / name))
+    shows_a_way(str(error.value))
+
+
+def shows_a_way(message):
+    assert ".onnx" in message and "--predictions" in message
+    assert "hostile" not in message and "\n" not in message
+
+
+def test_honest_torch_pickles_are_not_called_hostile(tmp_path):
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
+    for held in (model, model.state_dict()):
+        shows_a_way(refused(pickle.dumps(held), "was written by torch"))
+    torch.save(model, tmp_path / "model.pkl")
+    shows_a_way(refused((tmp_path / "model.pkl").read_bytes(), "torch writes these"))
+    hostile = pickle.dumps([model, Evil(os.system, "true")])
+    assert "hostile" in refused(hostile, "system")
+
+
+def test_pickles_of_unknown_classes_say_what_they_are():
+    data = pickle.dumps(Plain(), protocol=0).replace(__name__.encode(), b"acme.risk.scores")
+    message = refused(data, "Plain of acme, a package that fairaudit does not know")
+    shows_a_way(message)
+    data = pickle.dumps(Plain(), protocol=0).replace(__name__.encode(), b"__main__")
+    shows_a_way(refused(data, "Plain, defined in a script or notebook"))
+
+
+def test_keras_file_named_as_a_pickle():
+    shows_a_way(refused(b"\x89HDF\r\n\x1a\n" + bytes(99), "keras writes these"))
 
 
 # ---------------------------------------------------------------- trust

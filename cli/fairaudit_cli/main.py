@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
 from fairaudit.errors import FairAuditError, quiet
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.hints import no_command, reject_left_over, reject_unknown_options
+from fairaudit_cli.termination import TOLD, Terminated, heard_termination
 
 __all__ = ["COMMANDS", "main"]
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")
     try:
         try:
-            with _heard_termination():
+            with heard_termination(to_the_end=argv is None):
                 return _run(list(sys.argv[1:] if argv is None else argv))
         finally:
             sys.stdout.flush()  # a closed pipe shows here and not when the interpreter ends
@@ -52,10 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"fairaudit: error: {_one_line(str(error))}", file=sys.stderr)
         return ExitCode.BAD_INPUT
     except Terminated:
-        print("fairaudit: terminated; no verdict, and no file but finished ones", file=sys.stderr)
+        print(TOLD[ExitCode.TERMINATED], file=sys.stderr)
         return ExitCode.TERMINATED
     except KeyboardInterrupt:
-        print("fairaudit: interrupted; no verdict, and no file but finished ones", file=sys.stderr)
+        print(TOLD[ExitCode.INTERRUPTED], file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # what is still buffered must not fail again when the interpreter ends
@@ -72,28 +72,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return ExitCode.BAD_INPUT
-
-
-class Terminated(BaseException):
-    """SIGTERM, which runners send before they kill: time to take temporary files away."""
-
-
-@contextmanager
-def _heard_termination() -> Iterator[None]:
-    import signal
-    import threading
-
-    def stop(*_: Any) -> None:
-        raise Terminated
-
-    if threading.current_thread() is not threading.main_thread():  # only that one hears signals
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _one_line(text: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from fairaudit.errors import InputError
 from fairaudit.models.adapters import adapter_of
 from fairaudit.models.boosters import open_lightgbm, open_xgboost
+from fairaudit.models.foreign import foreign_file
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
 from fairaudit.models.skops_file import open_skops
@@ -82,7 +83,9 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     suffix = Path(stem.removesuffix(packed)).suffix
     opened = OPEN.get(suffix)
     if opened is None or (packed and opened is not open_pickle):
-        raise InputError(f"{source!r} is not a kind of model file that is known: {_UNDERSTOOD}.")
+        raise foreign_file(source, suffix) or InputError(
+            f"{source!r} is not a kind of model file that is known: {_UNDERSTOOD}."
+        )
     if path.exists() and not (path.is_file() or path.is_dir()):  # a device has no end
         raise InputError(
             f"{source!r} is not a file but a device or pipe. Save the model to a file."

@@ -25,17 +25,33 @@ from typing import Any
 
 from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
 from fairaudit.guard import no_side_effects
-from fairaudit.safe_pickle.allow_list import Policy, check_trust, is_allowed, is_distribution
+from fairaudit.safe_pickle.allow_list import (
+    OTHER_MODULES,
+    Policy,
+    check_trust,
+    is_allowed,
+    is_compiled_number,
+    is_distribution,
+)
 from fairaudit.safe_pickle.grants import PIP, Absent, Refused, add_working_directory
+from fairaudit.safe_pickle.hashing import keys_of
 from fairaudit.safe_pickle.machine import File, Machine
-from fairaudit.safe_pickle.messages import first_line, is_hostile, refusal, shown, unreadable
+from fairaudit.safe_pickle.messages import (
+    OTHER_WAYS,
+    first_line,
+    is_hostile,
+    refusal,
+    shown,
+    unreadable,
+)
 from fairaudit.safe_pickle.scanner import Scanner
-from fairaudit.safe_pickle.soundness import check_objects
+from fairaudit.safe_pickle.soundness import check_attributes, check_objects
 from fairaudit.safe_pickle.unpack import largest_unpacked, unpacked
 
 __all__ = [
-    "add_working_directory", "check_made", "check_trust", "first_line", "is_allowed",
-    "largest_unpacked", "load_pickle", "refusal",
+    "OTHER_MODULES", "OTHER_WAYS", "Refused", "add_working_directory", "check_attributes",
+    "check_made", "check_trust", "first_line", "is_allowed", "is_compiled_number", "keys_of",
+    "largest_unpacked", "load_pickle", "refusal", "unreadable",
 ]  # fmt: skip
 
 

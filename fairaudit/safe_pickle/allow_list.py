@@ -51,15 +51,44 @@ _PARTS = {
     "sklearn.ensemble._hist_gradient_boosting.common",
     "sklearn.ensemble._hist_gradient_boosting.predictor", "sklearn.gaussian_process.kernels",
     "sklearn.impute._iterative", "sklearn.linear_model._linear_loss", "sklearn.metrics._scorer",
-    "sklearn.model_selection._search", "sklearn.model_selection._search_successive_halving",
+    "sklearn.model_selection._classification_threshold", "sklearn.model_selection._search",
+    "sklearn.model_selection._search_successive_halving",
     "sklearn.model_selection._split", "sklearn.neural_network._stochastic_optimizers",
     "sklearn.utils._bunch", "sklearn.utils._encode", "sklearn.utils._metadata_requests",
     "sklearn.utils._tags",
 }  # fmt: skip
 
 
-# Functions that estimators hold: public ones of these packages, and single ones.
-_FUNCTIONS_OF = ("sklearn.feature_selection", "sklearn.metrics", "sklearn.preprocessing")
+# Functions that estimators hold. None of them calls what it is given.
+_FUNCTIONS_OF = {
+    "sklearn.feature_selection": {
+        "chi2", "f_classif", "f_oneway", "f_regression", "mutual_info_classif",
+        "mutual_info_regression", "r_regression",
+    },
+    "sklearn.metrics": {  # what scorers score by, kernels and distances
+        "accuracy_score", "additive_chi2_kernel", "adjusted_mutual_info_score",
+        "adjusted_rand_score", "average_precision_score", "balanced_accuracy_score",
+        "brier_score_loss", "chi2_kernel", "cohen_kappa_score", "completeness_score",
+        "cosine_distances", "cosine_similarity", "d2_absolute_error_score", "d2_brier_score",
+        "d2_log_loss_score", "d2_pinball_score", "d2_tweedie_score", "euclidean_distances",
+        "explained_variance_score", "f1_score", "fbeta_score", "fowlkes_mallows_score",
+        "haversine_distances", "homogeneity_score", "jaccard_score", "laplacian_kernel",
+        "linear_kernel", "log_loss", "manhattan_distances", "matthews_corrcoef", "max_error",
+        "mean_absolute_error", "mean_absolute_percentage_error", "mean_gamma_deviance",
+        "mean_pinball_loss", "mean_poisson_deviance", "mean_squared_error",
+        "mean_squared_log_error", "mean_tweedie_deviance", "median_absolute_error",
+        "mutual_info_score", "nan_euclidean_distances", "ndcg_score",
+        "negative_likelihood_ratio", "normalized_mutual_info_score", "polynomial_kernel",
+        "positive_likelihood_ratio", "precision_score", "r2_score", "rand_score", "rbf_kernel",
+        "recall_score", "roc_auc_score", "root_mean_squared_error",
+        "root_mean_squared_log_error", "sigmoid_kernel", "top_k_accuracy_score",
+        "v_measure_score",
+    },
+    "sklearn.preprocessing": {
+        "add_dummy_feature", "binarize", "label_binarize", "maxabs_scale", "minmax_scale",
+        "normalize", "power_transform", "quantile_transform", "robust_scale", "scale",
+    },
+}  # fmt: skip
 _FUNCTIONS = {
     "sklearn.cluster._kmeans._kmeans_single_elkan", "sklearn.cluster._kmeans._kmeans_single_lloyd",
     "sklearn.utils.validation.check_array", "scipy._lib.array_api_compat.numpy._aliases.asarray",
@@ -87,7 +116,7 @@ _CONSTANTS = {
 }  # fmt: skip
 
 # The same things under the names of other versions.
-_MODULES = {"_loss": "sklearn._loss._loss"}
+OTHER_MODULES = {"_loss": "sklearn._loss._loss"}  # so called in scikit-learn 1.5 to 1.8
 RENAMED = {
     "numpy.ma.core.MaskedArray": "numpy.ma.MaskedArray",
     "numpy.matrix": "numpy.ndarray",
@@ -117,7 +146,7 @@ class Policy:
             return Grant(_import_trusted(module, name), "trust")
         if "." in name or not name.isidentifier() or not _MODULE.fullmatch(module):
             raise Refused
-        module = _MODULES.get(module, module).replace("numpy.core.", "numpy._core.")
+        module = OTHER_MODULES.get(module, module).replace("numpy.core.", "numpy._core.")
         full = RENAMED.get(f"{module}.{name}", f"{module}.{name}")
         if full in CALLS:
             return CALLS[full]
@@ -190,19 +219,21 @@ def _estimator_or_part(module: str, name: str) -> Grant:
         raise Refused
     if package in ("xgboost", "lightgbm") and parts != ["sklearn"]:
         raise Refused
-    found = vars(module_of(module)).get(name, Absent)
+    home = module_of(module)
+    found = vars(home).get(name, Absent)
     if found is Absent:
         raise Absent(package)
     full = f"{module}.{name}"
     if module in EMPTY and name == "newObj":
         return Grant(emptied, "call", emptied, fillable=True)
     if module in NUMBERED and name.startswith("__pyx_unpickle_"):
-        return Grant(found, "call", functools.partial(by_cython, found, module), fillable=True)
-    if getattr(found, "__module__", None) != module or getattr(found, "__name__", None) != name:
+        return Grant(found, "call", functools.partial(by_cython, found, home), fillable=True)
+    own = str(getattr(found, "__module__", None))
+    if OTHER_MODULES.get(own, own) != module or getattr(found, "__name__", None) != name:
         raise Refused  # something that the module has only imported
     if isinstance(found, FunctionType):
-        public = not name.startswith("_") and module.startswith(_FUNCTIONS_OF)
-        if public or full in _FUNCTIONS:
+        listed = _FUNCTIONS_OF.get(".".join(["sklearn", *parts[:1]]), ())
+        if (package == "sklearn" and name in listed) or full in _FUNCTIONS:
             return Grant(found, "refer")
     elif isinstance(found, type):
         from sklearn.base import BaseEstimator
@@ -225,12 +256,21 @@ def is_allowed(name: str) -> bool:
     module, _, last = name.rpartition(".")
     try:
         grant = Policy().grant(module, last)
+        if grant.role != "call" and attribute(name) is not grant.value:
+            return False  # in a pickle something else takes its place, here it would be used
     except (Refused, Absent):
         return False
     if grant.role == "call":  # numpy.dtype, for one, can only be made safely by this module
-        compiled = isinstance(grant.value, type) and module.startswith("sklearn.")
+        home = OTHER_MODULES.get(module, module)
+        compiled = isinstance(grant.value, type) and home.startswith("sklearn.")
         return compiled or name in ("collections.OrderedDict", "functools.partial")
     return grant.role in ("make", "refer")
+
+
+def is_compiled_number(name: str) -> bool:
+    """Whether this is a compiled class that is called with numbers alone."""
+    module = name.rpartition(".")[0]
+    return OTHER_MODULES.get(module, module) in NUMBERED and is_allowed(name)
 
 
 def check_trust(trust: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import functools
 import io
 import pickle
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -15,7 +15,9 @@ import numpy as np
 
 from fairaudit.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
 from fairaudit.safe_pickle.grants import Grant, Omitted, Refused, require
-from fairaudit.safe_pickle.rebuild import keys_of, partial_filled
+from fairaudit.safe_pickle.hashing import keys_of
+from fairaudit.safe_pickle.rebuild import partial_filled
+from fairaudit.safe_pickle.soundness import check_attributes
 
 if TYPE_CHECKING:
     from fairaudit.safe_pickle.allow_list import Policy
@@ -49,6 +51,7 @@ class Machine(pickle._Unpickler):
         self._grants: dict[int, Grant] = {}
         self._fillable: dict[int, tuple[Any, bool]] = {}  # made here: the object, if trusted
         self._depths: dict[int, int] = {}  # of arrays that hold arrays
+        self._alike: dict[int, tuple[Any, Counter[int]]] = {}  # hashes in a dict or set
         self._found: dict[int, str] = {}  # what the file calls a value
         self._doing = "begins"
 
@@ -173,7 +176,7 @@ class Machine(pickle._Unpickler):
 
     def put(self, target: Any, items: list[Any]) -> None:
         self._doing = f"sets items of {self._name_of(type(target))}"
-        keys, values = keys_of(items[::2]), items[1::2]
+        keys, values = self._keys_for(target, items[::2]), items[1::2]
         if not self._trusts(target):
             write = getattr(type(target), "__setitem__", None)
             require(write in (dict.__setitem__, OrderedDict.__setitem__))
@@ -183,7 +186,15 @@ class Machine(pickle._Unpickler):
     def include(self, target: Any, items: list[Any]) -> None:
         self._doing = f"adds elements to {self._name_of(type(target))}"
         require(type(target) is set)
-        target.update(keys_of(items))
+        target.update(self._keys_for(target, items))
+
+    def _keys_for(self, target: Any, keys: list[Any]) -> list[Any]:
+        """Keys for a dict or set that may hold others already; a file adds a part at a time."""
+        _, alike = self._alike.setdefault(id(target), (target, Counter()))
+        keys = keys_of(keys, alike)
+        if not alike:
+            del self._alike[id(target)]
+        return keys
 
     def _trusts(self, target: Any) -> bool:
         owner, trusted = self._fillable.get(id(target), (None, False))
@@ -245,6 +256,12 @@ class Machine(pickle._Unpickler):
         items = self._pop_mark()
         self.append(frozenset(keys_of(items)))
 
+    def load_put(self) -> None:
+        key = int(cast(Any, self).readline()[:-1])
+        if not 0 <= key < 2**32:  # as in the binary forms
+            raise Refused("numbers its parts beyond 2**32")
+        self.memo[key] = self.stack[-1]
+
     def load_bytearray8(self) -> None:
         read = cast(Any, self).read
         self.append(bytearray(read(int.from_bytes(read(8), "little"))))
@@ -266,6 +283,7 @@ for _opcode, _run in {
     pickle.ADDITEMS: Machine.load_additems,
     pickle.FROZENSET: Machine.load_frozenset,
     pickle.BYTEARRAY8: Machine.load_bytearray8,
+    pickle.PUT: Machine.load_put,
     pickle.INST: Machine.refuse,
     pickle.OBJ: Machine.refuse,
     pickle.EXT1: Machine.refuse,
@@ -281,17 +299,22 @@ for _opcode, _run in {
 def _fill_estimator(made: Any, state: Any) -> None:
     setter = getattr(type(made), "__setstate__", None)  # not one that the file put on the object
     if setter is not None:
-        require(type(state) is dict and all(type(key) is str for key in state))
+        _check_names(made, state)
         setter(made, state)
         return
     parts = state if type(state) is tuple and len(state) == 2 else (state, None)
     for part in parts:
-        require(part is None or (type(part) is dict and all(type(key) is str for key in part)))
+        if part is not None:
+            _check_names(made, part)
     if parts[0]:
         made.__dict__.update(parts[0])
     for key, value in (parts[1] or {}).items():
-        require(not key.startswith("__"))
         setattr(made, key, value)
+
+
+def _check_names(made: Any, state: Any) -> None:
+    require(type(state) is dict and all(type(key) is str for key in state))
+    check_attributes(type(made).__name__, state)
 
 
 def _fill_as_pickle_does(made: Any, state: Any) -> None:

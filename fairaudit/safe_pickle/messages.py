@@ -26,13 +26,19 @@ _HOSTILE_PREFIXES = (
     "joblib.numpy_pickle.", "numpy._core._ufunc_reconstruct", "numpy.core._ufunc_reconstruct",
     "numpy.ctypeslib.", "numpy.distutils.", "numpy.f2py.", "numpy.fromfile", "numpy.frompyfunc",
     "numpy.genfromtxt", "numpy.lib._npyio_impl.", "numpy.lib.format.", "numpy.lib.npyio.",
-    "numpy.load", "numpy.save", "numpy.testing.", "pandas.compat.pickle_compat.",
+    "numpy.load", "numpy.memmap", "numpy.save", "numpy.testing.", "pandas.compat.pickle_compat.",
     "pandas.core.computation.", "pandas.eval", "pandas.io.", "pandas.read_",
     "scipy._lib._ccallback.", "scipy.io.", "sklearn.datasets.", "sklearn.externals.", "torch.fx.",
     "torch.hub.", "torch.jit.", "torch.load", "torch.package.", "torch.serialization.",
-    "torch.storage.", "torch.utils.", "types.CodeType", "types.FunctionType",
+    "torch.utils.cpp_extension.", "types.CodeType", "types.FunctionType",
 )  # fmt: skip
 _OWN_PACKAGES = {"fairaudit", "lightgbm", "numpy", "pandas", "scipy", "sklearn", "xgboost"}
+# Libraries whose pickles need the library itself to run code while they open.
+_FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "transformers", "catboost")
+OTHER_WAYS = (
+    "Export the model as .onnx, or add its predictions to the table as a column and audit "
+    "those (--predictions)."
+)
 _INNER = {"__builtins__", "__class__", "__globals__", "__subclasses__", "popen", "system"}
 
 
@@ -44,15 +50,34 @@ def refusal(name: str, refused: Sequence[str]) -> str:
             f"{name} names {_listed(hostile)}, which can run code or touch files. "
             "It looks hostile: do not open it, ask its author for a .skops or .onnx file."
         )
-    if any(full.startswith("cloudpickle.") for full in refused):
+    packages = [full.partition(".")[0] for full in refused]
+    framework = next((one for one in _FRAMEWORKS if one in packages), None)
+    if framework is not None:
+        return (
+            f"{name} was written by {framework} (it names {_listed(refused, most=3)}), and opening "
+            f"such a pickle can run any code. {OTHER_WAYS}"
+        )
+    if "cloudpickle" in packages:
         return (
             f"{name} holds code of its own (saved by cloudpickle), which is not run. "
             "Move the code to a module and save the model with pickle, or as .skops or .onnx."
         )
     return (
-        f"{name} needs names that are not on the allow-list: {_listed(refused)}. "
-        f"If you trust this file, pass --trust {shown(refused[0])} (repeat for each)."
+        f"{name} holds {_described(refused[0])} and needs names that are not on the allow-list: "
+        f"{_listed(refused)}. If you trust this file, pass --trust {shown(refused[0])} (repeat "
+        f"for each). {OTHER_WAYS}"
     )
+
+
+def _described(full: str) -> str:
+    """What the name that was refused first is; in a pickle that is mostly the model itself."""
+    module, _, last = full.rpartition(".")
+    package = module.partition(".")[0]
+    if package == "__main__":
+        return f"{shown(last)}, defined in a script or notebook,"
+    if package in _OWN_PACKAGES:
+        return f"{shown(last)} of {package}, which no saved model holds,"
+    return f"{shown(last)} of {shown(package)}, a package that fairaudit does not know,"
 
 
 def is_hostile(full: str) -> bool:

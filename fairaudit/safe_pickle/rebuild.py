@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from fairaudit.safe_pickle.arrays import (
     seed_sequence,
 )
 from fairaudit.safe_pickle.grants import Grant, Omitted, attribute, require
+from fairaudit.safe_pickle.hashing import keys_of
 
 if TYPE_CHECKING:
     from fairaudit.safe_pickle.machine import Machine
@@ -178,8 +179,8 @@ def numbered(kind: Any, machine: Machine, *args: Any) -> Any:
     return kind(*args)
 
 
-def by_cython(made: Any, module: str, machine: Machine, kind: Any, *args: Any) -> Any:
-    require(isinstance(kind, type) and kind.__module__ == module)
+def by_cython(made: Any, module: Any, machine: Machine, kind: Any, *args: Any) -> Any:
+    require(isinstance(kind, type) and vars(module).get(kind.__name__) is kind)
     return made(kind, *args)
 
 
@@ -191,20 +192,6 @@ def emptied(machine: Machine, kind: Any) -> Any:
 def _plain(items: Any) -> Any:
     require(type(items) in (list, tuple, set, frozenset))
     return items
-
-
-def keys_of(items: Iterable[Any]) -> list[Any]:
-    """`items`, none of them so deep that hashing it would not return."""
-    checked = list(items)
-    for item in checked:
-        if isinstance(item, (tuple, frozenset)):
-            pending, left = [item], 10_000
-            while pending:
-                inner = pending.pop()
-                left -= len(inner)
-                require(left > 0)
-                pending += [part for part in inner if isinstance(part, (tuple, frozenset))]
-    return checked
 
 
 def _calls() -> dict[str, Grant]:

@@ -8,15 +8,20 @@ memory. All is checked when the whole file is read, since a file may change list
 from __future__ import annotations
 
 import gc
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from fairaudit.safe_pickle.grants import Refused
+from fairaudit.safe_pickle.hashing import check_hashes
+from fairaudit.safe_pickle.sparse import check_sparse
+from fairaudit.safe_pickle.trees import check_trees
 
-__all__ = ["check_objects"]
+__all__ = ["check_attributes", "check_objects"]
 
 _METHODS = {
     "auto", "decision_function", "predict", "predict_log_proba", "predict_proba", "score_samples",
@@ -28,6 +33,9 @@ _SETTINGS = {
     "response_method": _METHODS, "stack_method": _METHODS, "stack_method_": _METHODS,
     "input": {"content"},
 }  # fmt: skip
+# Where scikit-learn keeps scorers; elsewhere they would be called with what a file chooses.
+_SCORERS = {"_curve_scorer", "_scorer", "_scorers", "owner", "scorer_", "scoring"}
+_PLAIN_DICTS = (dict, OrderedDict, defaultdict)
 _PLAIN_TYPES = (bool, float, int, object, str)
 _PACKAGES = ("fairaudit", "lightgbm", "sklearn", "xgboost")
 _BOXES = (dict, list, tuple)
@@ -42,14 +50,41 @@ def check_objects(root: Any) -> None:
     """Refuse an object graph in which an allowed object would do what no saved model does."""
     boxes = []
     for found in _everything(root):
-        if type(found) in _BOXES:
+        if type(found).__name__ != "NAType":  # of pandas, which a file can only name
+            check_attributes(type(found).__name__, getattr(found, "__dict__", ()))
+        if type(found).__module__.startswith("scipy.sparse"):
+            check_sparse(found)
+        elif type(found) in _BOXES:
             boxes.append(found)
+            if type(found) is not dict:
+                check_hashes(found)
+        elif isinstance(found, dict) and type(found) not in _PLAIN_DICTS:
+            check_attributes(type(found).__name__, found)  # a Bunch gives its items as attributes
+        elif isinstance(found, np.ndarray):
+            if found.dtype.hasobject:
+                check_hashes(np.asarray(found).ravel().tolist())
+        elif isinstance(found, partial):
+            _check_partial(found)
         elif type(found).__module__.partition(".")[0] in _PACKAGES:
             _check_settings(found)
-            _check_tree(found)
-        elif type(found).__module__.startswith("scipy.sparse"):
-            _check_sparse(found)
+            check_trees(found)
     _check_expansion(boxes)
+
+
+def check_attributes(kind: str, names: Iterable[Any]) -> None:
+    """Refuse attributes by which Python and numpy find what an object can do.
+
+    One named ``__array_interface__``, for example, makes numpy read or write any memory.
+    """
+    for name in names:
+        if isinstance(name, str) and name.startswith("__"):
+            raise Refused(f"sets {name[:40]} of {kind}")
+
+
+def _check_partial(found: Any) -> None:
+    if not isinstance(found.func, (FunctionType, np.ufunc)):
+        kind = found.func if isinstance(found.func, type) else type(found.func)
+        raise Refused(f"has a partial of {kind.__module__}.{kind.__name__}")
 
 
 def _everything(root: Any) -> Iterator[Any]:
@@ -78,6 +113,8 @@ def _check_settings(found: Any) -> None:
             raise Refused(f"sets {key} of {kind} to {value!r}")
         elif isinstance(value, type) and not _is_plain(value):
             raise Refused(f"sets {key} of {kind} to the class {value.__module__}.{value.__name__}")
+        elif key not in _SCORERS and _is_scorer(value):
+            raise Refused(f"sets {key} of {kind} to a scorer")
         elif isinstance(getattr(type(found), key, None), FunctionType):
             raise Refused(f"replaces the method {key} of {kind}")
 
@@ -89,45 +126,13 @@ def _texts(value: Any) -> Iterable[str]:
             yield item if type(item) is str else type(item).__name__
 
 
+def _is_scorer(value: Any) -> bool:
+    kinds = {"_BaseScorer", "_MultimetricScorer", "_PassthroughScorer"}
+    return not kinds.isdisjoint(kind.__name__ for kind in type(value).__mro__)
+
+
 def _is_plain(kind: type) -> bool:
     return kind in _PLAIN_TYPES or issubclass(kind, np.generic)
-
-
-def _check_tree(found: Any) -> None:
-    kind = type(found).__name__
-    if kind == "Tree" and type(found).__module__ == "sklearn.tree._tree":
-        inner = found.children_left != -1
-        children = np.stack([found.children_left, found.children_right])
-        _check_nodes("a tree", children, inner, found.feature, found.n_features)
-    elif hasattr(found, "_predictors") and hasattr(found, "n_features_in_"):
-        for predictor in (one for several in found._predictors for one in several):
-            nodes = predictor.nodes
-            children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
-            inner = nodes["is_leaf"] == 0
-            _check_nodes("a tree", children, inner, nodes["feature_idx"], found.n_features_in_)
-            bitsets = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
-            if len(bitsets) and int(bitsets.max()) >= len(predictor.raw_left_cat_bitsets):
-                raise Refused("has a tree with categories outside of it")
-
-
-def _check_nodes(kind: str, children: Any, inner: Any, feature: Any, n_features: int) -> None:
-    """Children come after their parent and lie in the tree; features are those of the table."""
-    own = np.arange(children.shape[1])
-    right = (children > own) & (children < len(own))
-    if not right[:, inner].all():
-        raise Refused(f"has {kind} with nodes outside of it")
-    if not ((feature[inner] >= 0) & (feature[inner] < n_features)).all():
-        raise Refused(f"has {kind} with features that the model does not have")
-
-
-def _check_sparse(found: Any) -> None:
-    check = getattr(found, "check_format", None)
-    if check is None:
-        return
-    try:
-        check(full_check=True)
-    except (ValueError, TypeError, AttributeError, IndexError) as error:
-        raise Refused(f"has a sparse matrix with impossible indices ({error})") from None
 
 
 def _check_expansion(boxes: list[Any]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fairaudit.errors import InputError
-from fairaudit.safe_pickle.messages import unreadable
+from fairaudit.safe_pickle.messages import OTHER_WAYS, unreadable
 
 _LEAST = 64 * 2**20
 _RATIO = 100
@@ -33,9 +33,11 @@ def unpacked(data: bytes, name: str) -> bytes:
         raise InputError(f"{name} was packed by {kind}, which is not read. Save it uncompressed.")
     if data[:4] == b"PK\x03\x04":
         raise InputError(
-            f"{name} is a zip archive (torch and TorchScript write these), not a pickle. "
-            "Export the model as .onnx, or name a .skops file as one."
+            f"{name} is a zip archive, not a pickle: torch writes these. {OTHER_WAYS} "
+            "If it is a skops file, name it .skops."
         )
+    if data[:8] == b"\x89HDF\r\n\x1a\n":
+        raise InputError(f"{name} is an HDF5 file, not a pickle: keras writes these. {OTHER_WAYS}")
     for start, opened in starts:
         if data.startswith(start):
             return _inflated(data, opened(), name)

@@ -13,12 +13,25 @@ import numpy as np
 import pandas as pd
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import fbeta_score, make_scorer, mean_squared_error
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    OneHotEncoder,
+    StandardScaler,
+)
+from sklearn.svm import SVC
 from sklearn.utils import all_estimators
 
 __all__ = ["FORMS", "MODELS", "X", "fitted", "saved"]
@@ -54,15 +67,38 @@ def _others() -> dict[str, Make]:
         "random search": lambda: RandomizedSearchCV(
             logistic, {"C": [0.1, 1.0]}, n_iter=2, random_state=0
         ),
+        "boosted categories": lambda: make_pipeline(
+            KBinsDiscretizer(4, encode="ordinal"),
+            HistGradientBoostingClassifier(max_iter=3, categorical_features=[0, 2]),
+        ),
+        "boosted classes": lambda: _Fits(
+            lambda X, y: GradientBoostingClassifier(n_estimators=3).fit(X, y + (X[:, 1] > 2))
+        ),
+        "boosted classes from zero": lambda: _Fits(
+            lambda X, y: GradientBoostingClassifier(n_estimators=3, init="zero").fit(
+                X, y + (X[:, 1] > 2)
+            )
+        ),
+        "sparse coefficients": lambda: _Fits(
+            lambda X, y: LogisticRegression(C=0.1).fit(X, y).sparsify()
+        ),
+        "kernel of a function": lambda: SVC(kernel=rbf_kernel),
+        "distance of a function": lambda: KNeighborsClassifier(metric=mean_squared_error),
+        "scored search": lambda: GridSearchCV(
+            logistic, {"C": [0.1, 1.0]}, scoring=["roc_auc", "f1"], refit="f1", cv=2
+        ),
+        "scored by a function": lambda: GridSearchCV(
+            logistic, {"C": [0.1, 1.0]}, scoring=make_scorer(fbeta_score, beta=2), cv=2
+        ),
         "calibrated forest": lambda: CalibratedClassifierCV(RandomForestClassifier(3), cv=2),
         "parallel forest": lambda: RandomForestClassifier(3, n_jobs=2),
         "xgboost": lambda: _imported("xgboost").XGBClassifier(n_estimators=3, n_jobs=1),
         "lightgbm": lambda: _imported("lightgbm").LGBMClassifier(
             n_estimators=3, n_jobs=1, verbose=-1, min_child_samples=5
         ),
-        "fairicp": lambda: _Remedy(fa.FairICPClassifier(steps=20, validation_fraction=0.0)),
-        "hgr": lambda: _Remedy(fa.HGRClassifier(epochs=3, random_state=0)),
-        "fdl": lambda: _Remedy(fa.FDLClassifier(steps=20, validation_fraction=0.0)),
+        "fairicp": lambda: _remedy(fa.FairICPClassifier(steps=20, validation_fraction=0.0)),
+        "hgr": lambda: _remedy(fa.HGRClassifier(epochs=3, random_state=0)),
+        "fdl": lambda: _remedy(fa.FDLClassifier(steps=20, validation_fraction=0.0)),
     }
 
 
@@ -70,17 +106,18 @@ def _imported(name: str) -> Any:
     return __import__(name)
 
 
-class _Remedy:
-    """Fits one of our own remedies as the others are fitted, and gives it back."""
+class _Fits:
+    """Fits a model in a way of its own, where the others have `fit`."""
 
-    def __init__(self, estimator: Any) -> None:
-        self.estimator = estimator
+    def __init__(self, fit: Callable[[Any, Any], Any]) -> None:
+        self.fit = fit
 
     def get_params(self) -> dict[str, Any]:
         return {}
 
-    def fit(self, X: Any, y: Any) -> Any:
-        return self.estimator.fit(X, y, sensitive_features=np.arange(len(y)) % 2)
+
+def _remedy(estimator: Any) -> _Fits:
+    return _Fits(lambda X, y: estimator.fit(X, y, sensitive_features=np.arange(len(y)) % 2))
 
 
 for _name, _makes in _every("classifier"):

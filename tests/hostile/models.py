@@ -9,11 +9,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from attacks import ATTACKS, FEATURES, make
+from attacks import FEATURES, make
+from attacks_inside import ATTACKS
 from genuine import FORMS, MODELS, fitted, saved
 from test_genuine import check_file
 
-__all__ = ["torture"]
+__all__ = ["load_all", "torture"]
 
 _CODE = "import sys; from fairaudit_cli.main import main; sys.exit(main())"
 _COMMAND = ["test", "--data", "table.csv", "--sensitive", "sex", "--outcome", "y",
@@ -28,7 +29,7 @@ def torture(seconds: float | None) -> dict[str, int]:
          "models that skops cannot save", "wrong"), 0,
     )  # fmt: skip
     _attack_all(counts, end)
-    _load_all(counts, end)
+    load_all(counts, end)
     return counts
 
 
@@ -71,7 +72,7 @@ def _attack(name: str, folder: Path) -> tuple[bool, int, str]:
     return refused, effects, f"{done.returncode}: {done.stderr[-300:]}"
 
 
-def _load_all(counts: dict[str, int], end: float) -> None:
+def load_all(counts: dict[str, int], end: float) -> None:
     for name in MODELS:
         found = fitted(name)
         for form in FORMS if found is not None else ():

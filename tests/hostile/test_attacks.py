@@ -5,14 +5,15 @@ import subprocess
 import sys
 
 import pytest
-from attacks import ATTACKS, FEATURES, make
+from attacks import FEATURES, make
+from attacks_inside import ATTACKS
 
 from fairaudit_cli.main import main
 
 COMMAND = ["test", "--data", "table.csv", "--sensitive", "sex", "--outcome", "y",
            "--permutations", "19", "--model"]  # fmt: skip
 NEEDS = {"skops": "skops.io", "onnx": "onnxruntime", "xgboost": "xgboost", "lightgbm": "lightgbm",
-         "booster": "lightgbm", "class as": "lightgbm"}  # fmt: skip
+         "booster": "lightgbm", "class as": "lightgbm", "scorer that saves": "xgboost"}  # fmt: skip
 
 
 @pytest.fixture
@@ -70,4 +71,4 @@ def test_attack_on_the_real_command(folder, name):
 
 
 def test_the_corpus_is_large():
-    assert len(ATTACKS) >= 60
+    assert len(ATTACKS) >= 300

@@ -1,13 +1,20 @@
 """Honest model files load with no flag, and predict as the model itself."""
 
+import io
+import pickle
+import random
+import sys
 import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
+from attacks import archive
 from genuine import MODELS, fitted, saved
 
 from fairaudit.models import load_model
+from fairaudit.safe_pickle import is_allowed, load_pickle
 
 
 def check_file(path, model, table):
@@ -35,3 +42,43 @@ def test_every_model_loads_with_no_flag(name, tmp_path):
         file, data = saved(model, form)
         (tmp_path / file).write_bytes(data)
         check_file(tmp_path / file, model, table)
+
+
+def test_every_scorer_of_scikit_learn_is_allowed():
+    """The list of functions is short, and no search needs one that is not on it."""
+    from sklearn.metrics import get_scorer, get_scorer_names
+
+    functions = {get_scorer(name)._score_func for name in get_scorer_names()}
+    missing = [f.__name__ for f in functions if not is_allowed(f"{f.__module__}.{f.__name__}")]
+    assert missing == []
+
+
+def test_large_numbers_as_keys_load():
+    """Identifiers of 64 and more bits are no attack: their hashes differ."""
+    draw = random.Random(0)
+    for bits in (63, 64, 128):
+        keys = {draw.getrandbits(bits): i for i in range(20_000)}
+        assert load_pickle(pickle.dumps(keys), name="m") == keys
+        assert load_pickle(pickle.dumps(set(keys)), name="m") == set(keys)
+    repeated = [2**70] * 5_000
+    assert load_pickle(pickle.dumps(repeated), name="m") == repeated
+
+
+@pytest.mark.parametrize("name", ["GradientBoostingClassifier", "HistGradientBoostingRegressor"])
+def test_losses_under_their_name_in_scikit_learn_1_5_to_1_8(name, tmp_path, monkeypatch):
+    """These call sklearn._loss._loss just _loss; a file _loss.py beside the model is not run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "_loss.py").write_text("open('canary', 'w').close()")
+    monkeypatch.delitem(sys.modules, "_loss", raising=False)
+    model, table = fitted(name)
+    data = pickle.dumps(model, protocol=0).replace(b"csklearn._loss._loss\n", b"c_loss\n")
+    (tmp_path / "model.pkl").write_bytes(data)
+    check_file(tmp_path / "model.pkl", model, table)
+    if (file := saved(model, "skops")) is not None:
+        with zipfile.ZipFile(io.BytesIO(file[1])) as packed:
+            parts = {part: packed.read(part) for part in packed.namelist()}
+        schema = parts["schema.json"].replace(b'"sklearn._loss._loss"', b'"_loss"')
+        (tmp_path / "model.skops").write_bytes(archive(parts | {"schema.json": schema}))
+        check_file(tmp_path / "model.skops", model, table)
+    assert not (tmp_path / "canary").exists()

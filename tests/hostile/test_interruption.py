@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 import fairaudit as fa
 from fairaudit.checkpoint import Checkpoint
-from fairaudit.datasets import load_demo
-from fairaudit.files import write_text
+from fairaudit.datasets import DEMO_FEATURES, load_demo
+from fairaudit.files import remove_unfinished, write_text
 from fairaudit_cli import main as cli
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -129,6 +130,98 @@ def test_stopped_by_a_signal(folder, how):
     assert sorted(p.name for p in folder.iterdir()) == ["model.pkl", "run.jsonl", "test.csv"]
 
 
+NATIVE = """
+import numpy as np
+
+def predict(table):
+    numbers = np.random.default_rng(0).normal(size=(5000, 5000))
+    print("now", flush=True)
+    return np.linalg.eigvals(numbers).real[: len(table)]  # minutes in compiled code
+"""
+
+
+@pytest.mark.parametrize("how, status", [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_stopped_while_compiled_code_runs(folder, how, status):
+    """A model that predicts natively for minutes does not outlive the signal by more."""
+    (folder / "native.py").write_text(NATIVE)
+    command = audit_of(folder, "native:predict")
+    told, seconds, errors = stopped_when_it_predicts(folder, command, how)
+    assert told == status and seconds < 15
+    assert errors.count("\n") == 1 and "no verdict" in errors
+    assert sorted(p.name for p in folder.iterdir() if p.name != "__pycache__") == [
+        "model.pkl", "native.py", "test.csv",
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="looks at /proc")
+def test_stopped_while_an_onnx_loop_runs(folder):
+    pytest.importorskip("onnxruntime")
+    (folder / "loop.onnx").write_bytes(endless_loop())
+    command = audit_of(folder, "loop.onnx")
+    told, seconds, errors = stopped_when_it_predicts(
+        folder, command, signal.SIGTERM, library="onnxruntime"
+    )
+    assert told == 143 and seconds < 15 and errors.count("\n") == 1
+    assert not (folder / "audit.json").exists()
+
+
+def endless_loop():
+    """A model of 2**62 rounds over two columns."""
+    pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    def value(name, kind=TensorProto.FLOAT, shape=None):
+        return helper.make_tensor_value_info(name, kind, shape)
+
+    names = DEMO_FEATURES[:2]
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["go_on"]),
+            helper.make_node("Mul", ["old", names[1]], ["new"]),
+        ],
+        "body",
+        [value("round", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("old")],
+        [value("go_on", TensorProto.BOOL, []), value("new")],
+    )
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["rounds", "", names[0]], ["prediction"], body=body)],
+        "loop",
+        [value(name, shape=[None, 1]) for name in names],
+        [value("prediction", shape=[None, 1])],
+        [helper.make_tensor("rounds", TensorProto.INT64, [], [2**62])],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString()
+
+
+def audit_of(folder, model):
+    command = kills.audit(folder, "--outcome", "repaid")
+    return [model if part == "model.pkl" else part for part in command]
+
+
+def stopped_when_it_predicts(folder, command, how, library=None):
+    """Exit status, seconds that it took after the signal, and what was said."""
+    process = subprocess.Popen(
+        command, cwd=folder, env=kills.ENVIRONMENT, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    if library is None:
+        assert process.stdout.readline() == "now\n", process.communicate()
+        time.sleep(0.5)
+    else:
+        while library not in Path(f"/proc/{process.pid}/maps").read_text():
+            time.sleep(0.1)
+        time.sleep(5.0)  # reading a thousand rows and making the session take less
+    assert process.poll() is None, process.communicate()
+    start = time.monotonic()
+    process.send_signal(how)
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    return process.returncode, time.monotonic() - start, errors
+
+
 def test_killed(folder):
     """kill -9 a few times, at moments spread over the run (many more: kills.py)."""
     start = time.monotonic()
@@ -179,6 +272,22 @@ def test_disk_fills_while_a_report_is_written(tmp_path, monkeypatch):
     with pytest.raises(fa.InputError, match="No space left on device"):
         write_text(target, "new")
     assert target.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_a_file_that_is_not_finished_is_taken_away(tmp_path, monkeypatch):
+    """What the watcher does before it ends a process whose main thread is stuck in a write."""
+    replace, seen = os.replace, []
+
+    def stuck(name, target):
+        seen.extend(p.name for p in tmp_path.iterdir())
+        remove_unfinished()
+        assert list(tmp_path.iterdir()) == []
+        replace(name, target)
+
+    monkeypatch.setattr(os, "replace", stuck)
+    with pytest.raises(fa.InputError, match="No such file"):
+        write_text(tmp_path / "report.html", "new")
+    assert len(seen) == 1 and list(tmp_path.iterdir()) == []
 
 
 class _Filling:
