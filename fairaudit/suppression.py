@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fairaudit.errors import InputError
 from fairaudit.result import (
     AuditResult,
     Cell,
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 LEFT_OUT = "masked groups left out"
+ROUNDED = "rounded, since groups are masked"
 #: Numbers that derive from masked groups are multiples of one of these.
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 #: A bound of a gap follows the smallest group, whose rate one person moves a lot.
@@ -164,8 +166,8 @@ def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
 
 def suppressed_audit(result: AuditResult, fewest: int) -> AuditResult:
     """See `AuditResult.suppressed`."""
-    strictest = max(fewest, int(result.capsule.options.get("suppress", 0)))
-    capsule = replace(result.capsule, options={**result.capsule.options, "suppress": strictest})
+    fewest = max(fewest, int(result.capsule.options.get("suppress", 0)))  # the strictest so far
+    capsule = replace(result.capsule, options={**result.capsule.options, "suppress": fewest})
     cells = None if result.cells is None else suppress(result.cells, fewest)
     shown = replace(result, capsule=capsule, cells=cells)
     hidden = () if cells is None else tuple(cell for cell in cells.cells if cell.masked)
@@ -254,9 +256,13 @@ def _because(
             calibration=result.calibration, planned=result.capsule.copies, told=told,
         )[1]  # fmt: skip
 
-    if result.masked or sentence(result.certificates, None) != result.because:
-        return result.because
-    return sentence(certificates, measures)
+    before = result.measures if result.masked else None
+    try:
+        if sentence(result.certificates, before) == result.because:
+            return sentence(certificates, measures)
+    except InputError:  # a tolerance of a measure that is masked
+        pass
+    return result.because
 
 
 def _in_deviations(
@@ -334,7 +340,8 @@ def of_open_cells(
     if measure.value is None:
         return measure
     if table is None or measure.key not in _OF_GROUPS:
-        note = "R's package, rounded" if measure.key == "kpc_r" else measure.note
+        note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
+        note = note if ROUNDED in note else "; ".join(filter(None, [note, ROUNDED]))
         return replace(measure, value=coarse(measure.value, step), note=note)
     columns = _OF_GROUPS[measure.key]
     note = (

@@ -330,3 +330,37 @@ def test_nothing_tells_that_a_masked_group_lacks_an_outcome():
         (gap.levels, gap.rate) for gap in shown[1].gaps.gaps
     ]
     assert "c" not in shown[0].certificates[0].note and shown[0].certificates[0].upper is None
+
+
+def test_a_record_is_masked_again_without_loss_and_never_loosened():
+    result = audited(TABLES["plain"], tolerance={"deo": 0.001, "kpc": 0.0}, certify={"deo": 3.0})
+    once = result.suppressed(FEWEST)
+    read = fa.AuditResult.from_dict(json.loads(once.render("json")))
+    for fewest in (0, 5, FEWEST):
+        assert read.suppressed(fewest).to_dict() == once.to_dict()
+    stricter = read.suppressed(75)
+    assert stricter.cells.masked > once.cells.masked
+    assert stricter.joint.kpc == pytest.approx(
+        round(stricter.joint.kpc / step_of(75, 419)) * step_of(75, 419)
+    )
+    assert stricter.verdict == result.verdict
+
+
+def test_weights_several_rows_and_regression_are_masked_too():
+    rng = np.random.default_rng(0)
+    frame = frame_of(TABLES["plain"])
+    given = {"weights": rng.uniform(0.5, 2, len(frame)), "ids": rng.integers(0, 250, len(frame))}
+    for name in given:
+        result = fa.audit(predictions=frame.label, outcome=frame.y, sensitive={"g": frame.g},
+                          permutations=fa.Permutations(n=39), **{name: given[name]})  # fmt: skip
+        shown = result.suppressed(FEWEST)
+        assert shown.masked and shown.suppressed(FEWEST).to_dict() == shown.to_dict()
+        assert all(shown.render(form) for form in ("txt", "html", "md"))
+    error = rng.normal(size=len(frame))
+    result = fa.audit(predictions=frame.y + error, outcome=frame.y + rng.normal(size=len(frame)),
+                      sensitive={"g": frame.g}, permutations=fa.Permutations(n=39))  # fmt: skip
+    shown = result.suppressed(FEWEST)
+    assert shown.masked and shown.joint.kpc == round(shown.joint.kpc, 2)
+    classes = fa.audit(predictions=error, outcome=rng.choice(["x", "y", "z"], len(frame)),
+                       sensitive={"g": frame.g}, permutations=fa.Permutations(n=39))  # fmt: skip
+    assert classes.cells is None and classes.suppressed(FEWEST).masked  # nobody knows the sizes

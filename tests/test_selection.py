@@ -73,7 +73,7 @@ def test_reports_do_not_send_readers_after_masked_gaps(result):
         words = " ".join(text.split())
         assert "more gap" not in words and "more group" not in words
         assert f"{hidden} gaps of hidden groups left out." in words
-        assert "all others that are shown" in words
+        assert "all others shown, with the same outcome" in words
     assert "more gaps: see the HTML or JSON report." in " ".join(terminal.render(result).split())
 
 

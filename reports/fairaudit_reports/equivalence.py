@@ -58,9 +58,9 @@ def about_gaps(table: GapTable, left: int, masked: int) -> str:
     """What the intervals are, and which gaps are not there."""
     if masked == len(table.gaps):
         return "All gaps are those of hidden groups."
-    others = "all others that are shown" if masked else "all others"
+    others = "all others shown," if masked else "all others"
     text = (
-        f"Rate of the group minus that of {others}, with the same outcome. With "
+        f"Rate of the group minus that of {others} with the same outcome. With "
         f"{100 * table.confidence:g} % confidence all intervals hold at once (critical value "
         f"{table.critical:.2f} instead of {_single(table.confidence):.2f})."
     )

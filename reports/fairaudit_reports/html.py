@@ -143,7 +143,7 @@ def _column(role: str, column: ColumnFacts) -> Markup:
         h.cell(role, "Role"),
         h.cell(column.kind, "Kind"),
         h.cell(values, "Values", "name"),
-        h.cell("few" if column.missing is None else f"{column.missing:,}", "Missing", "n"),
+        h.cell("some" if column.missing is None else f"{column.missing:,}", "Missing", "n"),
     )
 
 

@@ -119,8 +119,9 @@ def _masking(cells: CellTable) -> Markup | None:
         f"{cells.masked:,} of {h.several(len(cells.cells), 'group')} "
         f"{'is' if cells.masked == 1 else 'are'} masked. They have too few people, or too few "
         "with one of the outcomes, to be shown without pointing at someone; others are hidden "
-        "with them so that no total gives the small ones away. Masking hides numbers from this "
-        "report only: every row took part in the test.",
+        "with them so that no total gives the small ones away; gaps are those of the groups "
+        "shown, and other sizes are rounded. Masking hides numbers from this report only: every "
+        "row took part in the test.",
         class_="said",
     )
 
