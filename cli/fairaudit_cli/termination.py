@@ -82,19 +82,31 @@ def heard_termination(*, to_the_end: bool) -> Iterator[None]:
 
 
 def _watch(reading: int, heard: threading.Event, over: threading.Event) -> None:
+    """End the process after a signal that was not heard, or that did not end the command.
+
+    The first Ctrl-C only has to be heard: `remedy` then keeps the best model so far, which takes
+    its time.
+    """
     status = None
-    while status is None:
-        byte = os.read(reading, 1)
-        if not byte:
-            break
-        status = _STATUS.get(byte[0])
+    while byte := os.read(reading, 1):
+        if byte[0] not in _STATUS:
+            continue
+        patient = status is None and byte[0] == signal.SIGINT
+        status = _STATUS[byte[0]]
+        if not heard.wait(TO_HEAR) or not (patient or over.wait(TO_UNWIND)):
+            _end(status, heard, over)
     os.close(reading)
-    if status is None or (heard.wait(TO_HEAR) and over.wait(TO_UNWIND)) or over.is_set():
+    if status is not None and not over.wait(TO_UNWIND):
+        _end(status, heard, over)
+
+
+def _end(status: ExitCode, heard: threading.Event, over: threading.Event) -> None:
+    if over.is_set():
         return
     files = sys.modules.get("fairaudit.files")  # an import could wait for one that is under way
     with suppress(OSError):
         if files is not None:
             files.remove_unfinished()
-        if not heard.is_set():  # otherwise the command has said so itself
+        if not heard.is_set():  # otherwise the command says so itself
             os.write(2, f"{TOLD[status]}\n".encode())
     os._exit(status)

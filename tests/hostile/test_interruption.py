@@ -153,6 +153,45 @@ def test_stopped_while_compiled_code_runs(folder, how, status):
     ]  # fmt: skip
 
 
+PATIENT = """
+import signal, sys, threading, time
+from fairaudit_cli import main, termination
+
+termination.TO_HEAR = termination.TO_UNWIND = 0.3
+
+def run(argv):
+    print("now", flush=True)
+    try:
+        time.sleep(60)
+    except BaseException as error:
+        if {caught}:
+            time.sleep(1.5)
+            return 0
+        threading.Thread(target=time.sleep, args=(60,)).start()
+        raise
+
+main._run = run
+sys.exit(main.main())
+"""
+
+
+@pytest.mark.parametrize(
+    "how, caught, status",
+    [
+        (signal.SIGINT, "True", 0),  # as remedy, which keeps the best model so far
+        (signal.SIGINT, "False", 130),
+        (signal.SIGTERM, "True", 143),
+        (signal.SIGTERM, "False", 143),
+    ],
+    ids=["kept", "interrupted", "swallowed", "terminated"],
+)
+def test_the_first_interruption_may_take_its_time(tmp_path, how, caught, status):
+    """And a thread that keeps the process alive after the command does not."""
+    command = [sys.executable, "-c", PATIENT.format(caught=caught)]
+    told, seconds, _ = stopped_when_it_predicts(tmp_path, command, how)
+    assert told == status and seconds < 15
+
+
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="looks at /proc")
 def test_stopped_while_an_onnx_loop_runs(folder):
     pytest.importorskip("onnxruntime")
