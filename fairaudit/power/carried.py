@@ -31,7 +31,8 @@ def carried_power(
     and outcomes stay, so that `null`, the statistics of the audit's copies of `new`, is the null
     distribution of the table so made. Its statistic is a single draw of what such a violation
     gives; its spread comes from random halves of the rows (the deviation of a half from the
-    whole varies as the whole does), and is at least that of the copies.
+    whole varies as the whole does), and is at least that of the copies; for a violation that is
+    left in a share of the rows it lies between the two.
 
     None where people have several rows, whose attributes cannot be exchanged row by row.
     """
@@ -42,14 +43,20 @@ def carried_power(
     copy = _carried(old, new, strata, seed)
     rng = stream(seed, 14)
     bound = statistic.bind(new, within_outcome=within, seed=seed)
-    spread = max(float(np.std(null)), _spread(new, copy, statistic, within, seed, rng))
-    whole = power_of(float(bound(copy[None])[0]), null, spread, alpha)
+    at_null = float(np.std(null))
+    beyond = max(_spread(new, copy, statistic, within, seed, rng) ** 2 - at_null**2, 0.0)
+
+    def power(planted: Index, share: float) -> float:
+        spread = float(np.sqrt(at_null**2 + share**2 * beyond))
+        return power_of(float(np.mean(bound(planted))), null, spread, alpha)
+
+    whole = power(copy[None], 1.0)
     if whole < POWER:
         return CarriedPower(whole, None, None)
     smallest, planted = 1.0, copy[None]
     for share in _SHARES:  # downwards, as long as the violation is seen
         diluted = np.array([_diluted(copy, strata, share, rng) for _ in range(_DRAWS)])
-        if power_of(float(np.mean(bound(diluted))), null, spread, alpha) < POWER:
+        if power(diluted, share) < POWER:
             break
         smallest, planted = share, diluted
     size = KPCStatistic(knn=1).bind(new, within_outcome=within, seed=seed)
