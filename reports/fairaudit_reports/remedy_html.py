@@ -43,6 +43,7 @@ LIMIT = (
 TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open",
          "equivalent within tolerance": "shown"}  # fmt: skip
 _STYLE = """
+.outcome { margin-bottom: 1.25rem; }
 .pair { display: grid; gap: 1.25rem; margin: 0 0 1.5rem; }
 .pair > * { min-width: 0; }
 .pair .banner { align-content: start; }
