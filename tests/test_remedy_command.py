@@ -75,9 +75,14 @@ def test_the_loop(here, repaired, capsys):
     assert record["rows"] == {"train": 1500, "choice": 600, "audit": 900}
     assert [row["mu"] for row in record["curve"]] == [0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95]
     (chosen,) = [row for row in record["curve"] if row["chosen"]]
-    passed = [row for row in record["curve"] if row["p_value"] > 0.25 and row["p_train"] > 0.05]
-    assert chosen["mu"] == record["mu"] > 0
-    assert chosen["loss"] == min(row["loss"] for row in passed)
+    usable = [row for row in record["curve"] if not (row["collapsed"] or row["dominated"])]
+    passed = [row for row in usable if row["p_value"] > 0.25 and row["p_train"] > 0.05]
+    assert chosen["mu"] == record["mu"] > 0 and chosen in usable
+    best = min(passed, key=lambda row: row["loss"]) if passed else min(
+        usable, key=lambda row: row["kpc"])  # fmt: skip
+    assert chosen == best
+    assert record["outcome"] == "repaired" and record["verdict"] == "no violation found"
+    assert record["power"]["power"] > 0.8 and record["after"]["power"]["detectable"]
     assert record["loss"]["after"] < record["loss"]["before"] + 0.05
     # and with the ordinary command, on rows of another day
     args = ["--data", "later.csv", "--sensitive", "race,sex,age", "--permutations", "99", "--json"]
@@ -193,7 +198,7 @@ def test_text_gaps_and_people(tmp_path):
     })  # fmt: skip
     roles = Roles(("sex",), "y", ids="person", where="pay != 99")
     result = repair(frame, roles, mus=[0.8], mu=0.8, steps=40, permutations=19, alpha=0.1,
-                    drop=["name"], out=tmp_path / "fair.pkl")  # fmt: skip
+                    drop=["name"], out=tmp_path / "fair.pkl", force=True)  # fmt: skip
     assert result.features == ("job", "pay", "gap", "works")
     assert "(missing)" in result.after.table.attributes[0].levels
     assert result.after.table.people * 2 == result.rows["audit"]  # people are not divided
@@ -210,7 +215,7 @@ def test_text_gaps_and_people(tmp_path):
 def test_same_seed_same_model(here, capsys, tmp_path):
     files = [tmp_path / f"{k}.pkl" for k in range(3)]
     for path, seed in zip(files, "001", strict=True):
-        cli.main(small("--out", str(path), "--seed", seed))
+        cli.main(small("--out", str(path), "--force", "--seed", seed))
     one, two, other = (path.read_bytes() for path in files)
     assert one == two != other
 
@@ -222,7 +227,8 @@ def test_rules_of_choice(here):
     loose = repair(frame, kpc=1.0, **quick)
     assert loose.curve.loc[loose.curve["chosen"], "loss"].item() == loose.curve["loss"].min()
     tight = repair(frame, loss=1.0, **quick)
-    assert tight.curve.loc[tight.curve["chosen"], "kpc"].item() == tight.curve["kpc"].min()
+    usable = tight.curve[tight.curve["collapsed"].isna()]
+    assert tight.curve.loc[tight.curve["chosen"], "kpc"].item() == usable["kpc"].min()
     assert "KPC ≤ 1" in loose.because and "loss ≤ 1" in tight.because
     with pytest.raises(fa.InputError, match="No model has loss"):
         repair(frame, loss=0.0, **quick)
@@ -238,7 +244,7 @@ def test_methods(here, method, tmp_path):
     value = str(METHODS[method].grid[-1])
     old = ["--model", "old.pkl"] if method == "postprocess" else []
     grid = ["--mus", value, "--mu", value]
-    args = small("--method", method, *old, *grid, "--out", out, sensitive="race,sex")
+    args = small("--method", method, *old, *grid, "--out", out, "--force", sensitive="race,sex")
     assert cli.main(args) in (0, 1, 3)
     assert set(load_model(out).features or ()) >= set(DEMO_FEATURES)
 
@@ -270,6 +276,8 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
 def test_too_few_rows(capsys, tmp_path):
     load_demo(60).to_csv(tmp_path / "few.csv", index=False)
     one_line(capsys, small(data=str(tmp_path / "few.csv")),
+             "60 rows are too few: 30 to train, 30 to audit; at least 40, 20")  # fmt: skip
+    one_line(capsys, remedy(data=str(tmp_path / "few.csv")),
              "60 rows are too few: 30 to train, 12 to choose, 18 to audit")  # fmt: skip
 
 

@@ -20,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         default="fairaudit-demo",
         metavar="DIR",
-        help="where model.pkl, test.csv and the reports go (default: ./fairaudit-demo)",
+        help="where model.pkl, train.csv (its rows), test.csv and the reports go (default: "
+        "./fairaudit-demo)",
     )
     parser.add_argument(
         "--regression",
@@ -36,9 +37,10 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit_cli.main import main
 
     folder = Path(args.out)
-    model, test, sensitive = _diabetes() if args.regression else _lending()
+    model, train, test, sensitive = _diabetes() if args.regression else _lending()
     write_bytes(folder / "model.pkl", pickle.dumps(model))
-    write_text(folder / "test.csv", test.to_csv(index=False))
+    for name, rows in (("train.csv", train), ("test.csv", test)):
+        write_text(folder / name, rows.to_csv(index=False))
     report = folder / "report.html"
     command = [
         "test", "--model", str(folder / "model.pkl"), "--data", str(folder / "test.csv"),
@@ -53,15 +55,15 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-def _lending() -> tuple[Any, pd.DataFrame, str]:
+def _lending() -> tuple[Any, pd.DataFrame, pd.DataFrame, str]:
     from fairaudit.datasets import demo_model, load_demo
 
     frame = load_demo()
     half = len(frame) // 2
-    return demo_model(frame[:half]), frame[half:], "race,sex,age"
+    return demo_model(frame[:half]), frame[:half], frame[half:], "race,sex,age"
 
 
-def _diabetes() -> tuple[Any, pd.DataFrame, str]:
+def _diabetes() -> tuple[Any, pd.DataFrame, pd.DataFrame, str]:
     """Disease progression after a year, predicted from ten measurements."""
     from sklearn.datasets import load_diabetes
     from sklearn.linear_model import LinearRegression
@@ -71,4 +73,4 @@ def _diabetes() -> tuple[Any, pd.DataFrame, str]:
     train, test = frame[:142], frame[142:]
     features = [name for name in frame.columns if name != "progression"]
     model = LinearRegression().fit(train[features], train["progression"])
-    return model, test, "sex,age"
+    return model, train, test, "sex,age"

@@ -35,8 +35,9 @@ _SETTINGS = ("sensitive", "outcome", "id", "where", "missing", "positive", "clas
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Exit status, by the audit of the new model: 0 no violation found, 1 violation, "
-        "2 bad input, 3 inconclusive. Columns and the level may stand in [tool.fairaudit]."
+        "Exit status: 0 repaired, 1 the new model (or plain training, where no repair is found) "
+        "violates equalized odds, 2 bad input, 3 inconclusive or collapsed. Columns and the level "
+        "may stand in [tool.fairaudit]."
     )
     add_model_arguments(parser)
     add_some(parser, _TABLE)
@@ -48,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mu", default="auto", metavar="VALUE|auto",
         help="weight of equalized odds in [0, 1] (hgr: lam; gerryfair: gamma; reduction: the "
-        "bound). auto: the smallest loss that passes the test on rows kept for choosing",
+        "bound). auto: the smallest loss that passes the test on rows kept for choosing; never a "
+        "collapsed model or one that a random mixture with a constant beats",
     )  # fmt: skip
     parser.add_argument(
         "--kpc", type=finite, metavar="SIZE", help="instead: the smallest loss up to this KPC"
@@ -60,15 +62,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="FILE",
-        help="where the new model goes, a pickle of a scikit-learn pipeline",
+        help="where the new model goes, a pickle of a scikit-learn pipeline; a collapsed model, "
+        "and with --mu auto one that is no repair, is not written",
     )
+    parser.add_argument("--force", action="store_true", help="write --out all the same")
     parser.add_argument(
         "--report", action="append", metavar="FILE",
         help="write a report: .html, .json or .txt; repeatable",
     )  # fmt: skip
     parser.add_argument(
         "--split", default="0.5,0.2,0.3", metavar="SHARES",
-        help="shares of the rows for training, choosing and auditing (0.5,0.2,0.3)",
+        help="shares of the rows for training, choosing and auditing (0.5,0.2,0.3); with a fixed "
+        "--mu the second is audited too",
     )  # fmt: skip
     parser.add_argument(
         "--drop", action="append", metavar="COLUMN[,…]", help="columns that are no features"
@@ -99,7 +104,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.files import check_writable, read_tables
-    from fairaudit.remedy.workflow import RepairInterrupted, rendered, repair, report_format
+    from fairaudit.remedy.result import rendered, report_format
+    from fairaudit.remedy.workflow import RepairInterrupted, repair
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
 
@@ -129,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
                 training_loss=args.training_loss, predictor=args.predictor, steps=args.steps,
                 seed=args.seed, alpha=args.alpha,
                 permutations=Permutations(n=args.permutations, n_jobs=args.jobs), out=args.out,
-                resume=args.resume,
+                force=args.force, resume=args.resume,
                 data=sources, command=command_line(args.argv), progress=bar,
             )  # fmt: skip
     except RepairInterrupted as stopped:
@@ -148,11 +154,13 @@ def run(args: argparse.Namespace) -> int:
 
         show(shown)
         print()
-        if args.out is not None:
+        if result.refused:
+            print(quiet(f"model: not written ({result.outcome}); --force writes it to {args.out}"))
+        elif args.out is not None:
             print(quiet(f"model: {args.out}"))
         for path in args.report or ():
             print(quiet(f"report: {path}"))
-    return ExitCode.of(result.after.verdict)
+    return ExitCode.of(result.verdict)
 
 
 def add_level(parser: argparse.ArgumentParser, *, jobs: bool = True) -> None:

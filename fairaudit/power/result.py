@@ -199,3 +199,23 @@ class SamplePlan:
         ax.set(xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02), title=self.goal)
         ax.legend()
         return ax
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedPower:
+    """What the test of one model makes of the violation that another has on the same rows.
+
+    Attributes
+    ----------
+    power : float
+        Chance that the test rejects where the new model has the old one's violation.
+    share : float or None
+        The smallest share of the rows in which that violation would have to be left, so that
+        the test sees it with 80 % power; None: not even if it is left in all.
+    kpc : float or None
+        What this share means for KPC.
+    """
+
+    power: float
+    share: float | None
+    kpc: float | None

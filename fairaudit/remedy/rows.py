@@ -13,7 +13,7 @@ from fairaudit.columns import Column, columns_from
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
 from fairaudit.preparation import Roles
-from fairaudit.result import AuditResult, Excluded, Source
+from fairaudit.result import AuditResult, Excluded, Source, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairaudit.models import Predictor
     from fairaudit.table import AuditTable
 
-__all__ = ["Rows", "as_pandas", "table_loss"]
+__all__ = ["Audited", "Rows", "as_pandas", "predicted_codes", "table_loss"]
 
 #: The parts, the fewest rows of each, and what to call them.
 FEWEST = {"train": 40, "choice": 20, "audit": 20}
@@ -121,8 +121,11 @@ class Rows:
         )
         return 1 - scores if means[-1] == levels[0] else scores
 
-    def parts(self, split: Sequence[float], seed: int) -> dict[str, Index]:
-        """Rows of every part; people stay together."""
+    def parts(self, split: Sequence[float], seed: int, *, choosing: bool) -> dict[str, Index]:
+        """Rows of every part; people stay together.
+
+        Where nothing is to be chosen, the rows for choosing are audited too.
+        """
         shares = len(split) == 3 and all(0 < share < 1 for share in split)
         if not shares or abs(sum(split) - 1) > 1e-6:
             raise InputError(
@@ -136,14 +139,16 @@ class Rows:
         of_unit = np.empty(len(order), dtype=np.intp)
         of_unit[order] = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
         part = of_unit[units]
+        if not choosing:
+            part[part == 1] = 2
         found = {name: np.flatnonzero(part == k) for k, name in enumerate(FEWEST)}
-        self._check(found)
+        self._check({name: rows for name, rows in found.items() if choosing or name != "choice"})
         return found
 
     def _check(self, parts: Mapping[str, Index]) -> None:
         if any(len(rows) < FEWEST[name] for name, rows in parts.items()):
             sizes = ", ".join(f"{len(rows)} to {_TASKS[n]}" for n, rows in parts.items())
-            least = ", ".join(map(str, FEWEST.values()))
+            least = ", ".join(str(FEWEST[name]) for name in parts)
             raise InputError(
                 f"{len(self.frame)} rows are too few: {sizes}; at least {least} are needed. "
                 "Pass more rows, or another --split."
@@ -167,41 +172,94 @@ class Rows:
     def audit(
         self, parts: Mapping[str, Index], predictor: Predictor, plan: Plan,
         data: tuple[Source, ...], command: str | None, progress: Progress, name: str,
-        checkpoint: Checkpoint | None,
-    ) -> tuple[AuditResult, float | None]:  # fmt: skip
-        """One model on the rows kept for this, and its loss there."""
+        checkpoint: Checkpoint | None, like: AuditResult | None = None,
+    ) -> Audited:  # fmt: skip
+        """One model on the rows kept for this, and its loss there.
+
+        A model with one prediction for all rows cannot be tested: the result is then that of
+        another audit, `like`, without the answers.
+        """
         from fairaudit.auditing import audit_table
         from fairaudit.preparation import prepare
 
         rows = parts["audit"]
         prepared = prepare(self.frame.iloc[rows], self.roles, predictor)
-        used = Excluded(len(self.frame) - len(rows), "for training and choosing the model")
+        tasks = "for training and choosing the model" if len(parts["choice"]) else "for training"
+        used = Excluded(len(self.frame) - len(rows), tasks)
         missing = {name: int(gaps[rows].sum()) for name, gaps in self.missing.items()}
         prepared = replace(prepared, excluded=(*self.excluded, used), missing=missing)
         source = Source(predictor.source, predictor.kind, predictor.sha256)
-        result = audit_table(prepared, plan, model=source, data=data, command=command,
-                             roles=self.roles, progress=progress, checkpoint=checkpoint,
-                             name=name)  # fmt: skip
+        if like is not None and prepared.table.prediction.constant:
+            result = _untested(like, prepared.table, source)
+        else:
+            result = audit_table(prepared, plan, model=source, data=data, command=command,
+                                 roles=self.roles, progress=progress, checkpoint=checkpoint,
+                                 name=name)  # fmt: skip
         result = replace(result, notes=(*result.notes, *predictor.notes))
-        return result, table_loss(prepared.table)[0]
+        return Audited(result, table_loss(prepared.table)[0], prepared.table)
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """An audit with the loss on its rows, and the table that was audited."""
+
+    result: AuditResult
+    loss: float | None
+    table: AuditTable
+
+
+def _untested(like: AuditResult, table: AuditTable, model: Source) -> AuditResult:
+    """The audit of a constant prediction: there is nothing to test."""
+    reason = "the prediction is the same for all rows"
+    joint = replace(
+        like.joint,
+        value=None,
+        p_value=None,
+        p_interval=(0.0, 1.0),
+        significant=False,
+        kpc=None,
+        copies=0,
+        inconclusive=reason,
+    )
+    return replace(
+        like,
+        verdict=Verdict.INCONCLUSIVE,
+        because=f"Inconclusive: {reason}.",
+        table=replace(like.table, prediction=table.prediction.describe()),
+        findings=(joint,),
+        measures=(),
+        cells=None,
+        null=(),
+        notes=(),
+        capsule=replace(like.capsule, model=model),
+        gaps=None,
+    )
+
+
+def predicted_codes(table: AuditTable, threshold: float | None = None) -> Index | None:
+    """The predicted class as a place among the levels of the outcome; −1: none of them.
+
+    None for scores without a cut.
+    """
+    from fairaudit.preparation import as_labels
+
+    outcome = table.require_outcome()
+    try:
+        labels = as_labels(table, threshold).prediction.columns[0]
+    except InputError:
+        return None
+    places = {class_key(level): k for k, level in enumerate(outcome.levels)}
+    known = np.array([places.get(class_key(level), -1) for level in labels.levels])
+    return np.asarray(known[labels.codes], dtype=np.intp)
 
 
 def table_loss(table: AuditTable, threshold: float | None = None) -> tuple[float | None, str]:
     """Share misclassified or mean squared error, with its name; None for scores without a cut."""
-    from fairaudit.preparation import as_labels
     from fairaudit.remedy.tradeoff import loss_of
 
-    outcome, columns = table.require_outcome(), table.prediction.columns
+    outcome = table.require_outcome()
     if not outcome.kind.is_categorical:
-        numbers = columns[0].numeric
+        numbers = table.prediction.columns[0].numeric
         return None if numbers is None else loss_of(numbers, outcome), "mean squared error"
-    name = "misclassified"
-    try:
-        labels = as_labels(table, threshold).prediction.columns[0]
-    except InputError:
-        return None, name
-    said, true = (
-        np.array([class_key(level) for level in column.levels])[column.codes]
-        for column in (labels, outcome)
-    )
-    return float(np.mean(said != true)), name
+    codes = predicted_codes(table, threshold)
+    return None if codes is None else float(np.mean(codes != outcome.codes)), "misclassified"

@@ -15,7 +15,7 @@ from fairaudit.kernels import Array, Index
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TradeOff", "evaluate", "mixture", "scores_of", "trade_off"]
+__all__ = ["TradeOff", "evaluate", "mixed", "mixture", "scores_of", "trade_off"]
 
 MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
@@ -218,27 +218,35 @@ def scores_of(model: Any, features: Any) -> Array:
     return chances[:, 1] if chances.shape[1] == 2 else chances
 
 
-def mixture(
-    scores: Array, outcome: Column, attributes: Sequence[Column], seed: int,
-    encode: str = "standard",
-) -> pd.DataFrame:  # fmt: skip
-    """The model mixed at random with the best constant."""
-    import pandas as pd
-
+def mixed(scores: Array, outcome: Column, share: float, rng: np.random.Generator) -> Array:
+    """The scores with a random share of them replaced by the best constant."""
     if not outcome.kind.is_categorical:
         constant: Any = float(np.asarray(outcome.numeric).mean())
     elif scores.ndim == 1:
         constant = float(np.argmax(np.bincount(outcome.codes)))
     else:
         constant = np.eye(scores.shape[1])[np.argmax(np.bincount(outcome.codes))]
+    answers = scores.copy()
+    answers[rng.random(len(scores)) < share] = constant
+    return answers
+
+
+def mixture(
+    scores: Array, outcome: Column, attributes: Sequence[Column], seed: int,
+    encode: str = "standard", shares: Sequence[float] = MIXTURE,
+) -> pd.DataFrame:  # fmt: skip
+    """The model mixed at random with the best constant, in these shares."""
+    import pandas as pd
+
     rows = []
-    for share in MIXTURE:
-        found = []
-        for draw in range(5):
-            rng = np.random.default_rng([seed, draw])
-            mixed = scores.copy()
-            mixed[rng.random(len(scores)) < share] = constant
-            found.append(evaluate(mixed, outcome, attributes, encode=encode))
+    for share in shares:
+        found = [
+            evaluate(
+                mixed(scores, outcome, share, np.random.default_rng([seed, draw])),
+                outcome, attributes, encode=encode,
+            )
+            for draw in range(5)
+        ]  # fmt: skip
         means = {k: float(np.mean([one[k] for one in found])) for k in ("loss", "kpc", "deo")}
         rows.append({"share": share, **means})
     return pd.DataFrame(rows)

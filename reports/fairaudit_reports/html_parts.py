@@ -10,6 +10,7 @@ from fairaudit_reports.markup import Markup, join, tag
 __all__ = [
     "SECTIONS",
     "body",
+    "capital",
     "cell",
     "chance",
     "fixed",
@@ -104,6 +105,11 @@ def when(created: str) -> tuple[str, str]:
         return created, ""
     zone = " UTC" if moment.utcoffset() is not None and not moment.utcoffset() else ""
     return f"{moment.day} {moment:%b %Y}", f"{moment:%H:%M}{zone}"
+
+
+def capital(text: str) -> str:
+    """The text with its first letter large."""
+    return text[:1].upper() + text[1:]
 
 
 def section(key: str, *inside: str | None) -> Markup:

@@ -7,15 +7,13 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports import html_parts as h
-from fairaudit_reports.html_groups import MOST_CELLS, MOST_DRAWN, digits_of
 from fairaudit_reports.markup import Markup, join, tag
-from fairaudit_reports.remedy_text import change_rows, loss_text
+from fairaudit_reports.power import power_section
+from fairaudit_reports.remedy_groups import groups
+from fairaudit_reports.remedy_text import change_rows, fate, loss_text, seen_rows
 from fairaudit_reports.repeat import one_line
 from fairaudit_reports.svg import (
-    Dot,
     Point,
-    Scale,
-    changes,
     far_away,
     histogram,
     icon,
@@ -25,8 +23,8 @@ from fairaudit_reports.svg import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.remedy.workflow import RemedyResult
-    from fairaudit.result import AuditResult, Capsule, Cell, CellTable
+    from fairaudit.remedy.result import RemedyResult
+    from fairaudit.result import AuditResult, Capsule
 
 __all__ = ["TONES", "page", "render"]
 
@@ -35,6 +33,7 @@ SECTIONS = {
     "curve": "The trade-off",
     "groups": "Groups",
     "evidence": "Evidence",
+    "power": "What could have been found",
     "notes": "Notes",
     "repeat": "How to repeat it",
 }
@@ -45,12 +44,12 @@ LIMIT = (
 TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open",
          "equivalent within tolerance": "shown"}  # fmt: skip
 _STYLE = """
+.outcome { margin-bottom: 1.25rem; }
 .pair { display: grid; gap: 1.25rem; margin: 0 0 1.5rem; }
 .pair > * { min-width: 0; }
 .pair .banner { align-content: start; }
 .banner .was { margin: 0.125rem 0 0; color: var(--verdict); font-size: 1.75rem; font-weight: 700;
   letter-spacing: -0.01em; line-height: 1.15; }
-.pair .banner h1 { font-size: 1.75rem; letter-spacing: -0.01em; line-height: 1.15; }
 .pair .banner .was::first-letter { text-transform: uppercase; }
 .pair .banner .because { font-size: 1rem; }
 .pair .banner .icon { width: 3.25rem; height: 3.25rem; }
@@ -95,16 +94,18 @@ def render(result: RemedyResult) -> str:
     """The report as one HTML document."""
     names = h.names(result.after.joint.attributes)
     return page(
-        f"{result.after.verdict} after the repair: equalized odds of {names} – fairaudit",
+        f"{h.capital(str(result.outcome))}: equalized odds of {names} – fairaudit",
         "remedy towards equalized odds",
         result.after.capsule,
+        _headline(result),
         _banners(result),
         _facts(result),
         _contents(),
         _change(result),
         _curve(result),
-        _groups(result),
+        _section("groups", groups(result)),
         _evidence(result),
+        power_section(result.after),
         _notes(result),
         _repeat(result),
     )
@@ -119,6 +120,25 @@ def _chosen(result: RemedyResult) -> str:
     return f"{result.method}, {result.symbol} = {result.mu:g}"
 
 
+def _headline(result: RemedyResult) -> Markup:
+    """The outcome: what may be said of the repair as a whole."""
+    words = tag(
+        "div",
+        h.paragraph("Outcome of the repair", class_="kicker name"),
+        tag("h1", str(result.outcome), id="verdict"),
+    )
+    told = join([
+        h.paragraph(result.headline, class_="because name"),
+        tag("p", "What would help:", class_="because") if result.advice else None,
+        tag("ul", *(tag("li", one) for one in result.advice)) if result.advice else None,
+    ])  # fmt: skip
+    verdict = str(result.verdict)
+    return tag(
+        "div", icon(verdict), words, tag("div", told, class_="because"),
+        class_=f"banner outcome {TONES[verdict]}",
+    )  # fmt: skip
+
+
 def _banners(result: RemedyResult) -> Markup:
     old = "plain training" if result.old is None else result.old
     both = []
@@ -129,9 +149,8 @@ def _banners(result: RemedyResult) -> Markup:
         words = tag(
             "div",
             h.paragraph(f"{name}: {what}", class_="kicker name"),
-            tag("h1", verdict, id="verdict") if name == "After" else h.paragraph(
-                verdict, class_="was"),
-        )  # fmt: skip
+            h.paragraph(verdict, class_="was"),
+        )
         because = h.paragraph(audit.because, class_="because name")
         kind = f"banner {TONES[verdict]}"
         both.append(tag("div", icon(verdict), words, because, class_=kind))
@@ -167,13 +186,13 @@ def _change(result: RemedyResult) -> Markup:
         if name == "verdict":
             told = [tag("span", text, class_=f"verdict {TONES[text]}") for text in told]
         about = _ABOUT.get(name)
-        head = h.row_head(_capital(name), tag("small", about) if about else None)
+        head = h.row_head(h.capital(name), tag("small", about) if about else None)
         rows.append(h.row(head, h.cell(told[0], "Before"), h.cell(told[1], "After")))
     return _section(
         "change",
         h.paragraph(
             f"Both models on the same {result.rows['audit']:,} rows, which neither training nor "
-            "the choice has seen, and by the same copies.",
+            "a choice has seen, and by the same copies.",
             class_="lead",
         ),
         h.table("Before and after", [("Measure", None), ("Before", None), ("After", None)],
@@ -187,10 +206,6 @@ _ABOUT = {
     "DEO": "Distances of the groups’ rates from the common rate, summed.",
     "misclassified": "Share of rows with a wrong label.",
 }
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _curve(result: RemedyResult) -> Markup:
@@ -221,13 +236,13 @@ def _curve(result: RemedyResult) -> Markup:
         tag("ul", *(tag("li", tag("i", class_=kind), text) for kind, text in keys), class_="key"),
         plane(
             points, mixed, x_name="KPC →", y_name=f"↑ {y_name}",
-            title="Loss against KPC on the rows for choosing", description=description,
+            title=f"Loss against KPC on {seen_rows(result)}", description=description,
         ),
         tag("figcaption", "Lower is more accurate. KPC is 0 under equalized odds; estimates from "
             "few rows can fall below."),
         class_="curve",
     )  # fmt: skip
-    head = [("Model", None), (_capital(result.loss_name), "n"), ("KPC", "n"), ("DEO", "n"),
+    head = [("Model", None), (h.capital(result.loss_name), "n"), ("KPC", "n"), ("DEO", "n"),
             ("p", "n"), ("p, training rows", "n"), ("Choice", None)]  # fmt: skip
     with_deo = any(math.isfinite(one["deo"]) for one in rows)
     body = (_model(one, result, with_deo) for one in rows)
@@ -235,137 +250,41 @@ def _curve(result: RemedyResult) -> Markup:
         "curve",
         h.paragraph(
             f"Every model was trained on {result.rows['train']:,} rows and measured on "
-            f"{result.rows['choice']:,} others, the rows for choosing. Chosen: {result.because}.",
+            f"{seen_rows(result)}. Chosen: {result.because}.",
             class_="lead name",
         ),
         figure,
         h.paragraph(
             "The dashed line is what anybody can have: give a random share of people the plain "
             "model’s answer and the rest a constant. It lowers the dependence by throwing "
-            "information away. A repair is worth its price only below that line.",
+            "information away. A repair is worth its price only below that line. A collapsed model "
+            "gives nearly one answer, or its ranking is lost.",
         ),
-        h.table("The models on the rows for choosing",
+        h.table(f"The models on {seen_rows(result)}",
                 [one for one in head if with_deo or one[0] != "DEO"], [h.body(body)]),
     )  # fmt: skip
 
 
 def _model(one: dict[Any, Any], result: RemedyResult, with_deo: bool) -> Markup:
-    mark = tag("span", class_="mark", aria_hidden="true")
     cells = [
         h.row_head(f"{result.symbol} = {one['mu']:g}"),
-        h.cell(loss_text(one["loss"], result.loss_name), _capital(result.loss_name), "n"),
+        h.cell(loss_text(one["loss"], result.loss_name), h.capital(result.loss_name), "n"),
         h.cell(h.fixed(one["kpc"]), "KPC", "n"),
         *([h.cell(h.fixed(one["deo"]), "DEO", "n")] if with_deo else []),
         *(
             h.cell(h.chance(one[name]) if one[name] == one[name] else "–", label, "n")
             for name, label in (("p_value", "p"), ("p_train", "p, training rows"))
         ),
-        h.cell(tag("span", mark, "chosen", class_="good") if one["chosen"] else None, "Choice"),
+        h.cell(_fate(one), "Choice"),
     ]
     return h.row(*cells)
 
 
-# ---------------------------------------------------------------- groups
-
-
-def _groups(result: RemedyResult) -> Markup:
-    before, after = result.before.cells, result.after.cells
-    if before is None or after is None or before.columns != after.columns:
-        return _section("groups", h.paragraph(
-            "There is no table of groups for both models; the notes of the audits say why."
-        ))  # fmt: skip
-    pairs = _pairs(before, after)
-    return _section(
-        "groups",
-        h.paragraph(
-            f"{h.several(len(after.cells), 'group')} by {h.names(after.attributes)}. Gaps between "
-            "groups are also sampling noise: the test above judges them, not the eye."
-        ),
-        h.paragraph(_capital(after.note.rstrip(".")) + ".", class_="quiet name")
-        if after.note else None,
-        h.paragraph(
-            f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or "
-            "protect small ones.", class_="said",
-        ) if after.masked else None,
-        _drawn(pairs, after),
-        _pair_table(pairs, after),
-    )  # fmt: skip
-
-
-def _pairs(before: CellTable, after: CellTable) -> list[tuple[Cell, Cell]]:
-    known = {cell.levels: cell for cell in before.cells}
-    return [(known[cell.levels], cell) for cell in after.cells if cell.levels in known]
-
-
-def _drawn(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup | None:
-    shown = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
-    values = [
-        value
-        for pair in shown for cell in pair for one in cell.estimates
-        for value in (one.value, one.low, one.high)
-        if value is not None and math.isfinite(value)
-    ]  # fmt: skip
-    if not shown or not values or len(shown) > MOST_DRAWN:
-        return None
-    rates = not any("error" in name for name in cells.columns)
-    low, high = (0.0, 1.0) if rates else (min(0.0, *values), max(0.0, *values))
-    scale = Scale(low, high) if high > low else Scale(-1.0, 1.0)
-    labels = [", ".join(cell.levels) for _, cell in shown]
-    panels = []
-    for k, name in enumerate(cells.columns):
-        both = [
-            [_dot(label, pair[side], k) for label, pair in zip(labels, shown, strict=True)]
-            for side in (0, 1)
-        ]
-        spans = [_span(dots) for dots in both]
-        chart = changes(
-            both[0], both[1], scale, title=f"{name} by group, before and after",
-            description=f"{h.several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}.",
-        )  # fmt: skip
-        panels.append(tag("div", h.paragraph(name), chart))
-    side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
-    keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
-    return tag(
-        "figure",
-        tag("ul", *(tag("li", tag("i", class_=kind), text) for kind, text in keys), class_="key"),
-        tag("div", side, *panels, class_="panels", style=f"--panels:{len(panels)}"),
-    )
-
-
-def _dot(label: str, cell: Cell, column: int) -> Dot:
-    one = cell.estimates[column]
-    return Dot(label, one.value, one.low, one.high)
-
-
-def _span(dots: list[Dot]) -> str:
-    known = [dot.value for dot in dots if dot.value is not None]
-    return f"from {number(min(known))} to {number(max(known))}" if known else "undefined"
-
-
-def _pair_table(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup:
-    digits = digits_of(cells)
-    columns = [
-        *((name, "wide") for name in cells.attributes), ("Rows", "n"),
-        *((f"{name}, {when}", "n") for name in cells.columns for when in ("before", "after")),
-    ]  # fmt: skip
-    rows = (_pair_row(old, new, cells, digits) for old, new in pairs[:MOST_CELLS])
-    caption = f"{_capital(h.names(cells.columns))} by group, before and after"
-    return h.table(caption, columns, [h.body(rows)], scrolls=True)
-
-
-def _pair_row(old: Cell, new: Cell, cells: CellTable, digits: int) -> Markup:
-    heads = [tag("th", level, scope="row", role="rowheader", class_="wide")
-             for level in new.levels]  # fmt: skip
-    if old.masked or new.masked:
-        width = 1 + 2 * len(cells.columns)
-        return h.row(*heads, tag("td", "masked", colspan=width, role="cell", class_="masked"))
-    rates = [
-        h.cell(h.fixed(cell.estimates[k].value, digits), f"{name}, {when}", "n")
-        for k, name in enumerate(cells.columns)
-        for cell, when in ((old, "before"), (new, "after"))
-    ]
-    count = "–" if new.rows is None else f"{new.rows:,}"
-    return h.row(*heads, h.cell(count, "Rows", "n"), *rates)
+def _fate(one: dict[Any, Any]) -> Markup | str | None:
+    if not one["chosen"]:
+        return fate(one) or None
+    mark = tag("span", class_="mark", aria_hidden="true")
+    return tag("span", mark, fate(one), class_="good")
 
 
 # ---------------------------------------------------------------- evidence
@@ -440,7 +359,8 @@ def _repeat(result: RemedyResult) -> Markup:
     return _section(
         "repeat",
         command,
-        None if saved.path is None else _later(result, saved.path),
+        _later(result, saved.path) if saved.path is not None else None,
+        _unwritten(result) if result.refused else None,
         h.listing([
             ("Created", f"{day} {time}".strip()),
             ("Seed", f"{result.seed}: the split, the training and the copies"),
@@ -454,6 +374,12 @@ def _repeat(result: RemedyResult) -> Markup:
             ("Platform", capsule.platform),
         ]),
     )  # fmt: skip
+
+
+def _unwritten(result: RemedyResult) -> Markup:
+    return h.paragraph(
+        f"The new model was not written, because it is no repair ({result.outcome})."
+    )
 
 
 def _later(result: RemedyResult, model: str) -> Markup:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.terminal import COLOURS, WIDTH, clean, fixed, p_text
 from fairaudit_reports.text import table
 
 if TYPE_CHECKING:
-    from fairaudit.remedy.workflow import RemedyResult
+    from fairaudit.remedy.result import RemedyResult
     from fairaudit.result import AuditResult
 
-__all__ = ["change_rows", "loss_text", "render", "show"]
+__all__ = ["change_rows", "fate", "loss_text", "render", "seen_rows", "show"]
 
 
 def render(result: RemedyResult) -> str:
     """Plain text of at most 96 columns."""
     verdicts = [f"{name} {told}" for name, _, told in _verdicts(result)]
-    return "\n".join([*verdicts, "", *_rest(result)]) + "\n"
+    return "\n".join([*_headline(result), "", *verdicts, "", *_rest(result)]) + "\n"
 
 
 def show(result: RemedyResult) -> None:
-    """Print it, the verdicts in colour on a terminal."""
+    """Print it, the outcome and the verdicts in color on a terminal."""
     from rich.console import Console
     from rich.text import Text
 
@@ -31,6 +31,8 @@ def show(result: RemedyResult) -> None:
         known = getattr(console.file, "encoding", None) or "utf-8"
         console.file.write(render(result).encode(known, "replace").decode(known))
         return
+    console.print(Text("\n".join(_headline(result)), COLOURS[result.verdict]), soft_wrap=True)
+    console.print()
     for name, audit, told in _verdicts(result):
         mark, _, rest = told.partition(":")
         line = Text.assemble(f"{name} ", (mark, COLOURS[audit.verdict]), f":{rest}")
@@ -40,7 +42,7 @@ def show(result: RemedyResult) -> None:
 
 def change_rows(result: RemedyResult) -> list[tuple[str, str, str]]:
     """Measure, before and after."""
-    from fairaudit.remedy.workflow import measured
+    from fairaudit.remedy.result import measured
 
     before, after = result.before, result.after
     rows = [
@@ -81,35 +83,83 @@ def _verdicts(result: RemedyResult) -> list[tuple[str, AuditResult, str]]:
     ]  # fmt: skip
 
 
+def _headline(result: RemedyResult) -> list[str]:
+    return _wrapped(clean(result.headline, 800), indent="")
+
+
+def fate(model: dict[Any, Any]) -> str:
+    """Of a model of the curve: what became of it."""
+    said = [
+        name
+        for name, holds in (
+            ("chosen", model["chosen"]),
+            ("collapsed", model["collapsed"] is not None),
+            ("worse than the mixture", model["dominated"]),
+        )
+        if holds
+    ]
+    return ", ".join(said)
+
+
+def seen_rows(result: RemedyResult) -> str:
+    """On which rows the curve was measured."""
+    if result.rows["choice"]:
+        return f"the {result.rows['choice']:,} rows for choosing"
+    return "the audited rows, since nothing was chosen"
+
+
 def _rest(result: RemedyResult) -> list[str]:
     rows = result.rows
     curve = [[result.symbol, "loss", "KPC", "DEO", "p", "p, training rows", ""]] + [
         [
             f"{one['mu']:g}", loss_text(one["loss"], result.loss_name), fixed(one["kpc"]),
             fixed(one["deo"]), p_text(one["p_value"]), p_text(one["p_train"]),
-            "chosen" if one["chosen"] else "",
+            fate(one),
         ]
         for one in result.curve.to_dict("records")
     ]  # fmt: skip
     if all(row[3] == "–" for row in curve[1:]):
         curve = [row[:3] + row[4:] for row in curve]
     lines = [
-        f"On {rows['audit']:,} rows that neither training nor the choice has seen",
+        f"On {rows['audit']:,} rows that neither training nor a choice has seen",
         table([["", "before", "after"], *map(list, change_rows(result))], indent="  "),
         "",
-        f"Curve, on the {rows['choice']:,} rows for choosing ({rows['train']:,} to train)",
+        f"Curve, on {seen_rows(result)} ({rows['train']:,} to train)",
         table(curve, indent="  "),
         *_wrapped(clean(f"Chosen: {result.because}.", 1600)),
+        *_detectable(result),
     ]
+    if result.advice:
+        lines += ["", "What would help"]
+        for one in result.advice:
+            lines += _wrapped(clean(one, 800), mark="- ")
     if result.notes:
         lines += ["", "Notes"]
         for note in result.notes:
-            lines += _wrapped(clean(note, 800), "- ")
+            lines += _wrapped(clean(note, 800), mark="- ")
     return lines
 
 
-def _wrapped(text: str, mark: str = "") -> list[str]:
+def _detectable(result: RemedyResult) -> list[str]:
+    """What the audit after the repair could have found, group by group."""
+    from fairaudit_reports.power import power_rows
+
+    power = result.after.power
+    if power is None or not power.detectable:
+        return []
+    head, rows = power_rows(power)
+    return [
+        "",
+        f"What the audit after the repair could have found with {100 * power.power:g} % power",
+        table([head, *rows], indent="  "),
+    ]
+
+
+def _wrapped(text: str, *, mark: str = "", indent: str = "  ") -> list[str]:
     return textwrap.wrap(
-        text, WIDTH, initial_indent="  " + mark, subsequent_indent="  " + " " * len(mark),
+        text,
+        WIDTH,
+        initial_indent=indent + mark,
+        subsequent_indent=indent + " " * len(mark),
         break_on_hyphens=False,
-    )  # fmt: skip
+    )

@@ -1,0 +1,162 @@
+"""Is a model that passes still a model? One answer for everybody passes every test of fairness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairaudit.classes import class_key
+from fairaudit.columns import Column, level_text
+from fairaudit.kernels import Array, Index
+from fairaudit.remedy.rows import predicted_codes
+from fairaudit.table import AuditTable
+
+__all__ = ["FEWEST_OTHERS", "KEPT", "ODDS", "collapse"]
+
+FEWEST_OTHERS = 0.01  # share of rows with another answer than the most common one
+KEPT = 0.25  # of the ranking: lift of AUC over 1/2, or correlation with a continuous outcome
+ODDS = 4.0  # factor between the odds of a predicted share and those that there were
+SPREAD = 0.1  # of the old predictions' standard deviation
+_SURE = 1.645  # standard errors that a ranking must be away from none
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """How well predictions order the outcomes: 0 is not at all; `error` its spread at 0."""
+
+    value: float
+    error: float
+
+
+def collapse(new: AuditTable, old: AuditTable) -> str | None:
+    """Why the new model is none any more beside the old one on these rows; None: it is one.
+
+    For classes: (a) fewer than 1 % of the rows (and fewer than a quarter of those in the outcome)
+    get another label than the most common one; (b) the lift of AUC over 1/2 is less than a
+    quarter of the old model's, or cannot be told from 0 where the old one's can; (c) the odds of
+    a predicted class are off by more than a factor of 4 from both its odds in the outcome and
+    those of the old model's predictions. For a continuous outcome: (a) a spread of less than a
+    tenth of the old predictions'; (b) as above, by the correlation with the outcome; (c) a mean
+    that is more than a standard deviation of the outcome away from both means.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, (2, 500))
+    >>> scores = [0.6 + 0.1 * rng.random(500), 0.25 + 0.4 * y + 0.2 * rng.random(500)]
+    >>> tables = [AuditTable.of(score, {"sex": sex}, y) for score in scores]
+    >>> print(collapse(*tables))
+    it answers 1 in all 500 rows; its ranking is lost (AUC 0.47, before 1.00)
+    >>> collapse(tables[1], tables[1]) is None
+    True
+    """
+    outcome = new.require_outcome()
+    found = _of_labels(new, old, outcome) if outcome.kind.is_categorical else _of_numbers(new, old)
+    rankings = [_ranking(table, outcome) for table in (new, old)]
+    if rankings[0] is not None and rankings[1] is not None:
+        found.append(_lost(rankings[0], rankings[1], outcome.kind.is_categorical))
+    said = [one for one in found if one]
+    return "; ".join(said) or None
+
+
+def _lost(new: _Ranking, old: _Ranking, classes: bool) -> str | None:
+    there_was = old.value > _SURE * old.error
+    if not there_was or new.value >= max(KEPT * old.value, _SURE * new.error):
+        return None
+    start, name = (0.5, "AUC") if classes else (0.0, "correlation with the outcome")
+    return f"its ranking is lost ({name} {start + new.value:.2f}, before {start + old.value:.2f})"
+
+
+def _of_labels(new: AuditTable, old: AuditTable, outcome: Column) -> list[str | None]:
+    codes = predicted_codes(new)
+    if codes is None:
+        return []
+    count = len(outcome.levels)
+    rows = len(codes)
+    predicted = np.bincount(codes[codes >= 0], minlength=count)
+    actual = np.bincount(outcome.codes, minlength=count)
+    most = int(predicted.argmax())
+    others = rows - int(predicted[most])
+    if others < min(FEWEST_OTHERS * rows, (rows - actual[most]) / ODDS) or others == 0:
+        which = f"{level_text(outcome.levels[most])} in all"
+        rest = "" if others == 0 else f" but {others:,} of"
+        return [f"it answers {which}{rest} {rows:,} rows"]
+    before = predicted_codes(old)
+    bounds = [actual] if before is None else [
+        actual, np.bincount(before[before >= 0], minlength=count)
+    ]  # fmt: skip
+    return [_share_off(predicted, bounds, rows, level_text(outcome.levels[k]), k)
+            for k in ([count - 1] if count == 2 else range(count))]  # fmt: skip
+
+
+def _share_off(predicted: Index, bounds: list[Index], rows: int, name: str, k: int) -> str | None:
+    """The odds of one class against those that there were: in the outcome, in old predictions."""
+    odds = [(counts[k] + 0.5) / (rows - counts[k] + 0.5) for counts in (predicted, *bounds)]
+    if min(odds[1:]) / ODDS <= odds[0] <= max(odds[1:]) * ODDS:
+        return None
+    shares = [f"{100 * counts[k] / rows:.1f} %" for counts in (predicted, *bounds)]
+    before = f", the old model said it in {shares[2]}" if len(shares) > 2 else ""
+    return f"it answers {name} in {shares[0]} of the rows; the outcome has {shares[1]}{before}"
+
+
+def _of_numbers(new: AuditTable, old: AuditTable) -> list[str | None]:
+    said, before = (table.prediction.columns[0].numeric for table in (new, old))
+    outcome = new.require_outcome().numeric
+    if said is None or before is None or outcome is None:
+        return []
+    found: list[str | None] = []
+    if said.std() < SPREAD * before.std() or said.std() == 0:
+        found.append(
+            f"its predictions are nearly constant (standard deviation {said.std():.3g}, "
+            f"before {before.std():.3g})"
+        )
+    away = min(abs(said.mean() - outcome.mean()), abs(said.mean() - before.mean()))
+    if away > outcome.std():
+        found.append(
+            f"its mean prediction is {said.mean():.3g}; the mean outcome is {outcome.mean():.3g}"
+        )
+    return found
+
+
+def _ranking(table: AuditTable, outcome: Column) -> _Ranking | None:
+    columns = table.prediction.columns
+    if not outcome.kind.is_categorical:
+        numbers = columns[0].numeric
+        if numbers is None or outcome.numeric is None:
+            return None
+        value = np.corrcoef(numbers, outcome.numeric)[0, 1] if numbers.std() > 0 else 0.0
+        return _Ranking(float(value), 1 / np.sqrt(len(numbers)))
+    scores = _class_scores(table, outcome)
+    if scores is None:
+        return None
+    lifts = [_lift(score, outcome.codes == k) for k, score in scores.items()]
+    return _Ranking(*map(float, np.mean(lifts, axis=0)))
+
+
+def _class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None:
+    """A score for every class (of two: for one)."""
+    columns, count = table.prediction.columns, len(outcome.levels)
+    if table.prediction.form == "labels":
+        codes = predicted_codes(table)
+        if codes is None:
+            return None
+        return {k: (codes == k).astype(float) for k in ([1] if count == 2 else range(count))}
+    places = {class_key(level): k for k, level in enumerate(outcome.levels)}
+    known = [places.get(class_key(level), -1) for level in table.prediction.classes]
+    if len(known) != len(columns) or -1 in known or len(columns) not in (1, 2, count):
+        return None
+    scores = {k: np.asarray(one.numeric) for k, one in zip(known, columns, strict=True)}
+    return {known[-1]: scores[known[-1]]} if count == 2 else scores
+
+
+def _lift(score: Array, member: Array) -> tuple[float, float]:
+    """AUC − 1/2, and its standard error where there is no ranking."""
+    from scipy.stats import rankdata
+
+    inside, rows = int(member.sum()), len(member)
+    outside = rows - inside
+    if not inside or not outside:
+        return 0.0, 0.0
+    above = float(rankdata(score)[member].sum()) - inside * (inside + 1) / 2
+    return above / (inside * outside) - 0.5, float(np.sqrt((rows + 1) / (12 * inside * outside)))

@@ -1,0 +1,182 @@
+"""What may be said about a remedy, from its two audits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.power.carried import POWER, carried_power, power_of
+from fairaudit.power.result import CarriedPower
+from fairaudit.remedy.result import Outcome, RemedyResult
+from fairaudit.result import AuditResult, Verdict
+from fairaudit.testing.statistic import statistic_named
+
+if TYPE_CHECKING:
+    from fairaudit.auditing import Plan
+    from fairaudit.remedy.choice import Choice
+    from fairaudit.remedy.rows import Audited
+
+__all__ = ["Judgement", "advice_for", "judged", "notes_on", "power_to_see"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The outcome, the sentence for people, and what it means for a gate."""
+
+    outcome: Outcome
+    headline: str
+    verdict: Verdict
+
+
+def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | None:
+    """Power of the audit after against the violation before; None where an audit has no answer."""
+    if Verdict.INCONCLUSIVE in (before.result.verdict, after.result.verdict):
+        return None
+    alpha, (statistic,) = plan.alpha, statistic_named(plan.statistic)
+    found = carried_power(
+        before.table, after.table, np.array(after.result.null), statistic,
+        alpha=alpha, seed=plan.permutations.seed,
+    )  # fmt: skip
+    if found is not None:
+        return found
+    # whole people are permuted: the old model's own test has to stand for the new one's
+    value, null = before.result.joint.value, np.array(before.result.null)
+    power = 0.0 if value is None else power_of(value, null, float(null.std()), alpha)
+    if power < POWER:
+        return CarriedPower(power, None, None)
+    return CarriedPower(power, 1.0, before.result.joint.kpc)
+
+
+def judged(
+    choice: Choice, before: AuditResult, after: AuditResult, collapsed: str | None,
+    power: CarriedPower | None,
+) -> Judgement:  # fmt: skip
+    """The one place that decides what a remedy came to."""
+    if choice.fates is not None:
+        still = after.verdict is Verdict.VIOLATION
+        what = "and violates equalized odds" if still else "and no violation is found in it"
+        empty = "" if collapsed is None else f" It is no better: {collapsed}."
+        return Judgement(
+            Outcome.NOT_FOUND,
+            f"No repair found: of the models that were trained towards equalized odds, "
+            f"{choice.fates}. Plain training is left, {what} ({_p(after)}).{empty}",
+            Verdict.VIOLATION if still else Verdict.INCONCLUSIVE,
+        )
+    if collapsed is not None:
+        return Judgement(
+            Outcome.COLLAPSED, f"Collapsed, and no repair: {collapsed}.", Verdict.INCONCLUSIVE
+        )
+    if after.verdict is Verdict.VIOLATION:
+        return Judgement(
+            Outcome.NOT_REPAIRED,
+            f"Not repaired: the new model violates equalized odds on the audited rows ({_p(after)}"
+            f"{_kpc(before, after)}).",
+            Verdict.VIOLATION,
+        )
+    doubt = _doubt(before, after, power)
+    if doubt is not None:
+        return Judgement(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
+    assert power is not None  # noqa: S101  for mypy: without power there is a doubt
+    size = "smaller than it" if power.kpc is None else f"of KPC below about {power.kpc:.2g}"
+    return Judgement(
+        Outcome.REPAIRED,
+        f"Repaired: the violation that was there before ({_p(before)}) is not found in "
+        f"{after.table.rows:,} rows ({_p(after)}). The audit would have seen it in "
+        f"{_percent(power.power)} of such samples; a violation {size}{_was(before)} may be left.",
+        Verdict.NO_VIOLATION,
+    )
+
+
+def _doubt(before: AuditResult, after: AuditResult, power: CarriedPower | None) -> str | None:
+    """Why a violation that is not found may be there all the same."""
+    for name, audit in (("after", after), ("before", before)):
+        if audit.verdict is Verdict.INCONCLUSIVE:
+            return f"the audit {name} the repair cannot say ({audit.because.rstrip('.')})"
+    if before.verdict is not Verdict.VIOLATION:
+        return (
+            f"no violation is found after the repair ({_p(after)}), but none was found before "
+            f"either ({_p(before)}), so that these {after.table.rows:,} rows say nothing about the "
+            "repair"
+        )
+    if power is None or power.power < POWER:
+        chance = 0.0 if power is None else power.power
+        return (
+            f"no violation is found after the repair ({_p(after)}), but on {after.table.rows:,} "
+            f"rows the audit would have seen the one that was there before in only "
+            f"{_percent(chance)} of such samples; more rows are needed"
+        )
+    return None
+
+
+def _p(audit: AuditResult) -> str:
+    return "no p-value" if audit.p_value is None else f"p = {audit.p_value:.3g}"
+
+
+def _was(before: AuditResult) -> str:
+    return "" if before.joint.kpc is None else f" (before: {before.joint.kpc:.2g})"
+
+
+def _percent(share: float) -> str:
+    """Chances are estimates: never 100 %."""
+    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def _kpc(before: AuditResult, after: AuditResult) -> str:
+    sizes = [one.joint.kpc for one in (after, before)]
+    if sizes[0] is None or sizes[1] is None:
+        return ""
+    return f", KPC {sizes[0]:.3f}, before {sizes[1]:.3f}"
+
+
+def advice_for(
+    outcome: Outcome, mixture: Any, clear: float, *, use_sensitive: bool
+) -> tuple[str, ...]:
+    """What would help where there is no repair."""
+    if outcome is Outcome.REPAIRED:
+        return ()
+    if outcome is Outcome.INCONCLUSIVE:
+        return ("More rows, or a larger share of them to audit (split).",)
+    advice = ["More rows: dependence that training removes comes back on others if rows are few."]
+    if not use_sensitive:
+        advice.append(
+            "Attributes at prediction time (use_sensitive), where the law lets a model have them."
+        )
+    passing = mixture[(mixture["p_value"] > clear) & (mixture["share"] < 1)]
+    trivial = "" if passing.empty else (
+        f"; even plain training with a constant answer for a random "
+        f"{100 * passing['share'].iloc[0]:.0f} % passes, at a loss of "
+        f"{passing['loss'].iloc[0]:.3g}"
+    )  # fmt: skip
+    advice.append(
+        f"Randomized answers (the method reduction, for classes and categories){trivial}."
+    )
+    advice.append(
+        "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
+        "with an audit (certify)."
+    )
+    return tuple(advice)
+
+
+def notes_on(result: RemedyResult) -> list[str]:
+    """What a reader must know beside the headline."""
+    notes = []
+    if result.old is not None:
+        notes.append(
+            "If the old model was trained on rows of this table, its loss before the repair is too "
+            "small: it has seen some of the audited rows."
+        )
+    if result.curve["chosen"].iloc[0]:
+        notes.append("The chosen model is plain training: nothing was done towards equalized odds.")
+    if result.outcome in (Outcome.NOT_REPAIRED, Outcome.NOT_FOUND):
+        notes.append("Do not choose another value by this audit: fresh rows have the last word.")
+    chosen = result.curve[result.curve["chosen"]].iloc[0]
+    as_fair = result.mixture[result.mixture["kpc"] <= max(chosen["kpc"], 0.0)]
+    if chosen["dominated"]:
+        notes.append(
+            "Plain training mixed at random with a constant reaches this KPC at a loss of "
+            f"{float(as_fair['loss'].min()):.3g}; the chosen model has {chosen['loss']:.3g}. This "
+            "repair is not worth its price there."
+        )
+    return notes
