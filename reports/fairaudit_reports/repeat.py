@@ -26,7 +26,7 @@ def command_lines(command: str, width: int) -> list[str]:
 
     Examples
     --------
-    >>> print("\n".join(command_lines("fairaudit test --data test.csv", 24)))
+    >>> print("\n".join(command_lines("fairaudit test --data test.csv", 20)))
     fairaudit test \
       --data test.csv
     """
