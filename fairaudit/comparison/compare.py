@@ -175,7 +175,7 @@ def compare_frame(
     differences += _kpc(tables, step_of(suppress, len(tables[0])) if masked else None)
     return Comparison(
         verdict, because, decisive.key, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), _shown(cells, masked), cells.attributes, len(tables[0]),
+        tuple(differences), _shown(shown), cells.attributes, len(tables[0]),
         (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells, masked)), now(),
         version("fairaudit-icp"), command,
     )  # fmt: skip
@@ -385,12 +385,12 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}".replace("-", "−")
 
 
-def _shown(cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[ComparedCell, ...]:
+def _shown(cells: PairedCells | None) -> tuple[ComparedCell, ...]:
+    if cells is None:
+        return ()
     names = ("FPR", "TPR") if cells.rates else ("mean error",)
     order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
     return tuple(
-        ComparedCell(cells.labels[k], names[cells.class_of[k]], None, None, None)
-        if cells.labels[k] in masked else
         ComparedCell(cells.labels[k], names[cells.class_of[k]], int(cells.people[k]),
                      float(cells.raw[0, k]), float(cells.raw[1, k]))
         for k in order

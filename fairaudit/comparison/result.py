@@ -58,16 +58,13 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class ComparedCell:
-    """One group (and, of rates, one outcome): its people, and what both models do there.
-
-    None if masked.
-    """
+    """One group (and, of rates, one outcome): its people, and what both models do there."""
 
     levels: tuple[str, ...]
     what: str
-    people: int | None
-    baseline: float | None
-    candidate: float | None
+    people: int
+    baseline: float
+    candidate: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,16 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from fairaudit.comparison.result import (
-    ComparedCell,
-    Comparison,
-    ComparisonVerdict,
-    Difference,
-)
+from fairaudit.comparison.result import Comparison, ComparisonVerdict, Difference
 from fairaudit_reports.github import workflow_line
 from fairaudit_reports.markdown import escape, fenced
 from fairaudit_reports.selection import some_of_each
-from fairaudit_reports.terminal import WIDTH, clean, fixed
+from fairaudit_reports.terminal import WIDTH, clean
 from fairaudit_reports.text import markdown_table, table
 
 __all__ = ["about", "cell_rows", "difference_rows", "github", "markdown", "render"]
@@ -39,7 +34,7 @@ def render(result: Comparison) -> str:
     parts = [
         textwrap.fill(f"{mark.upper()}: {because}", WIDTH),
         table(difference_rows(result)),
-        table(groups) + (f"\n… and {left} more" if left else ""),
+        table(groups) + (f"\n… and {left} more" if left else "") if result.cells else "",
         textwrap.fill(about(result), WIDTH),
         "\n".join(textwrap.fill(f"note: {clean(note, 1600)}", WIDTH) for note in result.notes),
     ]
@@ -90,32 +85,22 @@ def _row(one: Difference, result: Comparison) -> list[str]:
 
 
 def cell_rows(result: Comparison, most: int) -> tuple[list[list[str]], int]:
-    """A head, one row per group and rate, and how many with numbers are left out.
+    """A head, one row per group and rate, and how many are left out.
 
     Where not all fit: those with most people and those with the largest differences.
     """
     head = [*map(clean, result.attributes), "what", "people", "production", "candidate",
             "difference"]  # fmt: skip
-    known = [k for k, cell in enumerate(result.cells) if cell.people is not None]
-    if len(result.cells) > most:
-        by_people = sorted(known, key=lambda k: -(result.cells[k].people or 0))
-        by_difference = sorted(known, key=lambda k: -abs(_change(result.cells[k]) or 0.0))
-        kept = set(some_of_each(by_people, by_difference, most))
-    else:
-        kept = set(range(len(result.cells)))
+    cells = result.cells
+    by_people = sorted(range(len(cells)), key=lambda k: -cells[k].people)
+    by_difference = sorted(by_people, key=lambda k: -abs(cells[k].candidate - cells[k].baseline))
+    kept = sorted(some_of_each(by_people, by_difference, most))
     rows = [
-        [*(clean(level, 40) for level in cell.levels), cell.what,
-         "hidden" if cell.people is None else f"{cell.people:,}", fixed(cell.baseline),
-         fixed(cell.candidate), "–" if cell.people is None else _signed(_change(cell) or 0.0)]
-        for k, cell in enumerate(result.cells) if k in kept
+        [*(clean(level, 40) for level in cell.levels), cell.what, f"{cell.people:,}",
+         f"{cell.baseline:.3f}", f"{cell.candidate:.3f}", _signed(cell.candidate - cell.baseline)]
+        for cell in (cells[k] for k in kept)
     ]  # fmt: skip
-    return [head, *rows], len(set(known) - kept)
-
-
-def _change(cell: ComparedCell) -> float | None:
-    if cell.baseline is None or cell.candidate is None:
-        return None
-    return cell.candidate - cell.baseline
+    return [head, *rows], len(cells) - len(kept)
 
 
 def about(result: Comparison) -> str:

@@ -368,7 +368,14 @@ def judged(table: Table, folder: Path, form: str) -> tuple[str, str]:
     path, report = table.write(folder), folder / f"report.{form}"
     report.unlink(missing_ok=True)
     status, out, err = run(
-        [*table.arguments(path), "--permutations=19", "--json", "--report", str(report)]
+        [
+            *table.arguments(path),
+            "--permutations=19",
+            "--suppress=0",
+            "--json",
+            "--report",
+            str(report),
+        ]
     )
     if status == 2:
         if err.count("\n") != 1 or not err.startswith("fairaudit: error: ") or out:
