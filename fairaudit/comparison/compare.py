@@ -15,7 +15,7 @@ from fairaudit.comparison.bands import (
     gap_difference,
     mean_difference,
 )
-from fairaudit.comparison.cells import FEWEST, PairedCells, paired_cells
+from fairaudit.comparison.cells import FEWEST, PairedCells, error_cells, paired_cells
 from fairaudit.comparison.result import ComparedCell, Comparison, ComparisonVerdict, Difference
 from fairaudit.errors import InputError
 from fairaudit.models import predictor_of
@@ -25,19 +25,23 @@ from fairaudit.table import AuditTable
 
 __all__ = ["MARGIN", "compare", "compare_frame", "margin_from"]
 
-#: By how much a candidate may be worse unless the caller says otherwise; of errors, times the
-#: standard deviation of the outcome.
+#: By how much a candidate may be worse unless the caller says otherwise; of a continuous outcome,
+#: times its standard deviation.
 MARGIN = 0.05
 _NAMES = {
     "equalized_odds_difference": "equalized-odds difference",
     "tpr_gap": "largest TPR gap",
     "fpr_gap": "largest FPR gap",
     "deo": "DEO",
+    "prediction_gap": "largest prediction gap",
     "mean_error_difference": "largest difference of mean errors",
 }
+_ERRORS = "mean_error_difference"
+_OF_NUMBERS = ("prediction_gap", _ERRORS)
 _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_difference"}
 _CLASSES = {"equalized_odds_difference": (0, 1), "tpr_gap": (1,), "fpr_gap": (0,),
-            "mean_error_difference": (0,)}  # fmt: skip
+            "prediction_gap": (0,), "mean_error_difference": (0,)}  # fmt: skip
+_NOT_FAIRNESS = "calibration; not 0 under equalized odds"
 
 
 def compare(
@@ -71,8 +75,8 @@ def compare(
     margin : float or mapping
         By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
         ``equalized_odds_difference`` (or ``eod``; the default for classes), ``tpr_gap``,
-        ``fpr_gap``, ``deo``; for a continuous outcome ``mean_error_difference``. Default: 0.05,
-        and 0.05 standard deviations of a continuous outcome.
+        ``fpr_gap``, ``deo``; for a continuous outcome ``prediction_gap``. Default: 0.05, and 0.05
+        standard deviations of a continuous outcome.
     alpha : float
         Level of the verdict; intervals have level 1 − alpha.
     seed : int
@@ -143,11 +147,17 @@ def compare_frame(
     differences = [
         Difference(key, _NAMES[key], *raw[key], found[key].low, found[key].high) for key in order
     ]
+    shown = _shown(cells)
+    if not cells.rates:
+        errors = error_cells(tables[0], tables[1])
+        differences.append(_of_errors(errors, alpha, seed))
+        gaps = (replace(cell, what="prediction gap") for cell in shown)
+        shown = (*gaps, *_shown(errors))
     differences += _others(tables, cells, roles.threshold, alpha)
     verdict, because = _decide(measure, allowed, alpha, interval, *raw[measure])
     return Comparison(
         verdict, because, measure, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), _shown(cells), cells.attributes, int(cells.used.sum()),
+        tuple(differences), shown, cells.attributes, int(cells.used.sum()),
         (sources[0], sources[1]), data, _notes(tables[0], cells), now(), version("fairaudit-icp"),
         command,
     )  # fmt: skip
@@ -157,7 +167,7 @@ def margin_from(
     given: float | Mapping[str, float] | None, cells: PairedCells, table: AuditTable
 ) -> tuple[str, float]:
     """The measure that decides, and by how much the candidate may be worse in it."""
-    known = [key for key in _NAMES if (key == "mean_error_difference") != cells.rates]
+    known = [key for key in _NAMES if (key in _OF_NUMBERS) != cells.rates and key != _ERRORS]
     usable = [key for key in known if key == "deo" or _has(cells, _CLASSES[key])]
     measure, size = usable[0], None
     if isinstance(given, Mapping):
@@ -165,6 +175,11 @@ def margin_from(
             raise InputError(f"One measure decides. Got {len(given)} margins; name one.")
         ((name, size),) = given.items()
         measure = _ALIASES.get(name, name)
+        if measure == _ERRORS and not cells.rates:
+            raise InputError(
+                f"The margin names {name!r}, which is not 0 under equalized odds (a constant "
+                "prediction has unequal mean errors). Name prediction_gap, which is."
+            )
         if measure not in usable:
             raise InputError(
                 f"The margin names {name!r}; of these models one can compare: {', '.join(usable)}."
@@ -186,7 +201,7 @@ def _has(cells: PairedCells, classes: tuple[int, ...]) -> bool:
 
 def _intervals(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interval]:
     if not cells.rates:
-        return {"mean_error_difference": gap_difference(cells, (0,), alpha, seed)}
+        return {"prediction_gap": gap_difference(cells, (0,), alpha, seed)}
     found = {
         key: gap_difference(cells, _CLASSES[key], alpha, seed)
         for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
@@ -194,6 +209,15 @@ def _intervals(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interva
     }
     found["deo"] = deo_difference(cells, alpha, seed)
     return found
+
+
+def _of_errors(errors: PairedCells, alpha: float, seed: int) -> Difference:
+    """Mean errors for information: whether they are equal is another question."""
+    interval = gap_difference(errors, (0,), alpha, seed)
+    before, after = (_value(errors, _ERRORS, model) for model in (0, 1))
+    return Difference(
+        _ERRORS, _NAMES[_ERRORS], before, after, interval.low, interval.high, _NOT_FAIRNESS
+    )
 
 
 def _value(cells: PairedCells, key: str, model: int) -> float:
@@ -304,4 +328,10 @@ def _notes(table: AuditTable, cells: PairedCells) -> tuple[str, ...]:
     if cells.rates:
         classes = [level_text(level) for level in table.require_outcome().levels]
         notes.append(f"TPR and FPR: share predicted {classes[-1]} among those who are and are not.")
+    else:
+        notes.append(
+            "Prediction gap: how far a group's predictions lie from those of all people with the "
+            "same outcome, on average; 0 under equalized odds. Mean error: prediction − outcome, "
+            "which equalized odds does not make equal."
+        )
     return tuple(notes)

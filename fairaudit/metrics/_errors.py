@@ -25,7 +25,7 @@ from fairaudit.table import AuditTable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellErrors", "GroupErrors", "group_errors"]
+__all__ = ["CellErrors", "GroupErrors", "group_errors", "numeric_pair"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -161,6 +161,12 @@ def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors
 
 
 def _errors(table: AuditTable) -> NDArray[np.float64]:
+    prediction, outcome = numeric_pair(table)
+    return prediction - outcome
+
+
+def numeric_pair(table: AuditTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Prediction and outcome as numbers."""
     prediction, outcome = score_column(table.prediction), table.require_outcome()
     for column in (prediction, outcome):
         if column.numeric is None:
@@ -170,7 +176,7 @@ def _errors(table: AuditTable) -> NDArray[np.float64]:
             )
     assert prediction.numeric is not None  # noqa: S101  for mypy: checked above
     assert outcome.numeric is not None  # noqa: S101  for mypy: checked above
-    return prediction.numeric - outcome.numeric
+    return prediction.numeric, outcome.numeric
 
 
 def _means(
