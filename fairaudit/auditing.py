@@ -16,7 +16,7 @@ from fairaudit.checkpoint import Checkpoint, identity_of
 from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
-from fairaudit.measurements import CAUTION, Measurements, default_threshold, measure
+from fairaudit.measurements import Measurements, caution_about, default_threshold, measure
 from fairaudit.preparation import Prepared, Roles, column_facts, prepare
 from fairaudit.result import (
     AuditResult,
@@ -541,4 +541,4 @@ def _notes(
     unasked = _unasked(table, findings)
     if unasked:
         notes.append(f"Not asked: {'; '.join(unasked)}.")
-    return (*notes, *sizes.notes, CAUTION)
+    return (*notes, *sizes.notes, caution_about(sizes.values))

@@ -80,7 +80,8 @@ def gap_difference(
     bounds are at hand: of the paired difference :math:`c_p - b_p`, which has little noise where
     the models resemble, and of :math:`\min_u (c_p - b_u)` over the pairs u that can be largest in
     the baseline, with a width that covers all of these at once. The two share the remaining error
-    equally, by as much as their noise is not the same. The bound for the measure is the largest,
+    equally, by as much as their noise is not the same; where p itself cannot be largest in the
+    baseline, the second has it all. The bound for the measure is the largest,
     over p, of the smaller of the two: no band over all p is needed, since p is fixed. The lower
     end is the same with the models exchanged.
     """
@@ -101,9 +102,11 @@ def _largest_gap_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
     bounds = []
     for pair in p:
         here = np.full(len(u), pair)
-        z, wide = gaps.critical(c, b, int(pair), u, (1 - SCREENING) * error)
-        own = gaps.at_most(c, b, here[:1], here[:1], z)
-        bounds.append(min(float(own[0]), float(gaps.at_most(c, b, here, u, wide).min())))
+        own, wide = gaps.critical(c, b, int(pair), u, (1 - SCREENING) * error)
+        bound = float(gaps.at_most(c, b, here, u, wide).min())
+        if own is not None:
+            bound = min(bound, float(gaps.at_most(c, b, here[:1], here[:1], own)[0]))
+        bounds.append(bound)
     return max(bounds)
 
 
@@ -164,26 +167,34 @@ class _Gaps:
         on_baseline, on_candidate = weights if b == 1 else weights[::-1]
         return self.value[c][p] - self.value[b][u] + self.reach(on_baseline, on_candidate, z)
 
-    def critical(self, c: int, b: int, p: int, u: Index, error: float) -> tuple[float, float]:
+    def critical(
+        self, c: int, b: int, p: int, u: Index, error: float
+    ) -> tuple[float | None, float]:
         """Widths, in standard errors, for c_p − b_p and for c_p − b_u over all u at once.
 
-        Both hold together with the given error; each is missed equally often.
+        Both hold together with the given error; each is missed equally often. Where p is not
+        among u, the first would lie above the second and is left out.
         """
         from scipy.special import ndtri
 
+        if not self.cells.rates:
+            error /= 2  # a reserve: Student's limits fall short where numbers are skewed
+        paired = p in u
+        half = error / 2 if paired else error
         if len(u) > _MOST_DRAWN:  # Šidák's inequality holds for any correlations
-            return float(ndtri(1 - error / 2)), float(ndtri((1 - error / 2) ** (1 / len(u))))
+            wide = float(ndtri((1 - half) ** (1 / len(u))))
+            return float(ndtri(1 - half)) if paired else None, wide
         here = np.full(len(u), p)
         se = self._spread_between(c, b, here, u)
-        own = float(self._spread_between(c, b, here[:1], here[:1])[0])
         some = se > 0
         if not some.any():
-            return (float(ndtri(1 - error)),) * 2
-        t = ((self.noise[c][:, [p]] - self.noise[b][:, u[some]]) / se[some]).max(axis=1)
-        if not self.cells.rates:  # Student's limits fall short for skewed numbers: a reserve
-            return float(ndtri(1 - error / 2)), float(np.quantile(t, 1 - error / 2))
-        paired = (self.noise[c][:, p] - self.noise[b][:, p]) / own if own > 0 else np.zeros(len(t))
-        return _shared_error(paired, t, error)
+            return None, float(ndtri(1 - error))
+        noise = self.noise[c][:, [p]] - self.noise[b][:, u[some]]
+        t = (noise / se[some]).max(axis=1)
+        own = float(se[np.flatnonzero(u == p)[0]]) if paired else 0.0
+        if own == 0:
+            return None, float(np.quantile(t, 1 - error))
+        return _shared_error((self.noise[c][:, p] - self.noise[b][:, p]) / own, t, error)
 
     def _spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
         """Standard errors of c_p − b_u, pair by pair."""
@@ -199,7 +210,7 @@ class _Gaps:
 def _shared_error(own: Array, rest: Array, error: float) -> tuple[float, float]:
     """Critical values that draws of either exceed equally often, and of at least one with `error`.
 
-    The first are standard normal (0 where nothing varies), the second have any law.
+    The first are standard normal, the second have any law.
     """
     from scipy.special import ndtr, ndtri
 

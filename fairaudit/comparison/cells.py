@@ -132,7 +132,7 @@ class _Kept:
 
     def cells(self, raw: Array, covariance: Array, shares: Array | None) -> PairedCells:
         count = len(self.labels)
-        size = np.bincount(self.cell, self.weights, count)
+        size = np.asarray(np.bincount(self.cell, self.weights, count), dtype=np.float64)
         pairs, who = np.unique(np.stack([self.cell, self.unit]), axis=1, return_inverse=True)
         of_person = np.bincount(who.ravel(), self.weights)
         effective = size**2 / np.bincount(pairs[0], of_person**2, count)

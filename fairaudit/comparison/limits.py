@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit.comparison.cells import PairedCells
 from fairaudit.kernels import Array
@@ -43,7 +44,7 @@ class Reach:
         unlike = on_baseline * on_candidate < 0
         rising = on_candidate > 0
 
-        def side(distances: Array, up: Array) -> Array:
+        def side(distances: Array, up: NDArray[np.bool_]) -> Array:
             return np.where(up, distances[0], distances[1])
 
         shared = np.where(unlike, side(self.difference, rising), side(self.total, rising))
@@ -60,15 +61,16 @@ def reach_of(cells: PairedCells, z: float) -> Reach:
     Notes
     -----
     Of a rate: the limits of Clopper and Pearson. Candidate − baseline is :math:`p_{01} - p_{10}`,
-    the shares of rows that only the one and only the other predicts positive, and their total is
-    :math:`1 + p_{11} - p_{00}`. With the limits of Clopper and Pearson of the two shares, at
-    distances u above the first and l below the second, the distance is
+    the shares of rows that only the one and only the other predicts positive. With the limits of
+    Clopper and Pearson of these two, at distances u above the first and l below the second, the
+    distance is
 
     .. math:: \\sqrt{u^2 + l^2 + 2 r u l}, \\qquad r = \\sqrt{\\frac{p q}{(1 - p)(1 - q)}},
 
-    where −r is the correlation of two shares of one sample (Newcombe 1998). Of weighted rows, and
-    of people with several rows, shares are weighted and the number is Kish's effective one; the
-    distance is never below z standard errors. Of means: Student's limits.
+    where −r is the correlation of two shares of one sample (Newcombe 1998); likewise for the total
+    of two rates with the correlation of the labels. Of weighted rows, and of people with several
+    rows, shares are weighted and the number is Kish's effective one; the distance is never below
+    z standard errors. Of means: Student's limits.
 
     References
     ----------
@@ -83,11 +85,15 @@ def reach_of(cells: PairedCells, z: float) -> Reach:
         width = stdtrit(np.maximum(cells.effective - 1, 1.0), ndtr(z))
         return Reach(*(np.tile(width * s, (2, 1)) for s in spreads))
     error, n = float(ndtr(-z)), cells.effective
-    neither, new, old, agreed = cells.shares
+    _, new, old, agreed = cells.shares
+    first, second = (_of_share(share, n, error) for share in cells.raw)
+    likeness = _correlation(cells.raw, agreed)
     exact = (
-        _of_share(old + agreed, n, error, 0.5), _of_share(new + agreed, n, error, 0.5),
-        _of_difference(new, old, n, error, 1.0), _of_difference(agreed, neither, n, error, 0.5),
-    )  # fmt: skip
+        first,
+        second,
+        _of_difference(new, old, n, error),
+        np.sqrt(first**2 + second**2 + 2 * likeness * first * second),
+    )
     return Reach(*(np.maximum(e, z * s) for e, s in zip(exact, spreads, strict=True)))
 
 
@@ -107,26 +113,33 @@ def _variances(cells: PairedCells) -> tuple[Array, ...]:
     return first, second, first + second - 2 * both, first + second + 2 * both
 
 
-def _of_share(share: Array, n: Array, error: float, added: float) -> Array:
-    """Distances to limits of a share, upward and downward: `added` 1 is exact, 1/2 Jeffreys'."""
+def _of_share(share: Array, n: Array, error: float) -> Array:
+    """Distances to the limits of Clopper and Pearson, upward and downward."""
     from scipy.special import betaincinv
 
     hits = np.clip(share * n, 0.0, n)
-    rest = n - hits
-    tiny, kept = 1e-9, 1 - added
-    above = betaincinv(hits + added, np.maximum(rest + kept, tiny), 1 - error)
-    below = betaincinv(np.maximum(hits + kept, tiny), rest + added, error)
+    rest, tiny = n - hits, 1e-9
+    above = betaincinv(hits + 1, np.maximum(rest, tiny), 1 - error)
+    below = betaincinv(np.maximum(hits, tiny), rest + 1, error)
     above, below = np.where(rest > tiny, above, 1.0), np.where(hits > tiny, below, 0.0)
     return np.stack([above - share, share - below])
 
 
-def _of_difference(first: Array, second: Array, n: Array, error: float, added: float) -> Array:
+def _of_difference(first: Array, second: Array, n: Array, error: float) -> Array:
     """The same for the difference of two shares that exclude one another."""
-    limits = [_of_share(share, n, error, added) for share in (first, second)]
-    (up, down), (up_too, down_too) = limits
+    (up, down), (up_too, down_too) = (_of_share(share, n, error) for share in (first, second))
     others = np.maximum((1 - first) * (1 - second), 1e-12)
     r = np.minimum(np.sqrt(first * second / others), 1.0)
     return np.stack([
         np.sqrt(up**2 + down_too**2 + 2 * r * up * down_too),
         np.sqrt(down**2 + up_too**2 + 2 * r * down * up_too),
     ])  # fmt: skip
+
+
+def _correlation(rates: Array, agreed: Array) -> Array:
+    """Of both models' labels in every cell; 1 where a model has one label, none below 0."""
+    scale = np.sqrt(np.prod(rates * (1 - rates), axis=0))
+    covariance = agreed - rates[0] * rates[1]
+    some = scale > 0
+    r = np.where(some, covariance / np.where(some, scale, 1.0), 1.0)
+    return np.asarray(np.clip(r, 0.0, 1.0))

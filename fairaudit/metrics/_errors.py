@@ -1,4 +1,4 @@
-"""Prediction errors of every cell of the attributes: what rates are for a regression."""
+"""Prediction errors of every cell of the attributes: how well each group is calibrated."""
 
 from __future__ import annotations
 
@@ -120,8 +120,9 @@ def group_errors(
 
     and the interval is Student's with m − 1 degrees of freedom. Without weights this is the
     usual :math:`s / \sqrt n`. The q-quantile is the smallest error that at least a share q of the
-    weight does not exceed. A difference of mean errors between cells says less than equalized
-    odds, which also compares the errors at each outcome.
+    weight does not exceed. Mean errors are no measure of equalized odds: where the outcome depends
+    on the attributes they differ between cells although it holds, as of a constant prediction, and
+    they can be equal where it is violated. `prediction_gap` compares at equal outcomes.
 
     References
     ----------

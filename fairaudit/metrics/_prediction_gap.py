@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["CellGap", "PredictionGap", "gaps_given_outcome", "prediction_gap"]
 
 MOST_KNOTS = 20  # of the spline; they grow with the cube root of the rows up to here
+FEWEST_TAIL = 25  # rows beyond the outermost knot, where the tails get knots of their own
 COMMON = 0.02  # a value that this share of the rows has gets its own mean beside the spline,
 FEWEST_COMMON = 10  # if these are so many,
 FEW_VALUES = 30  # whatever their share where the outcome has no more values than these
@@ -93,8 +94,8 @@ def prediction_gap(
     .. math:: \hat Y = m(Y) + \theta_{A} + \varepsilon
 
     with m a cubic spline of the outcome (knots at quantiles, as many as the cube root of the rows,
-    20 at most), and a mean of its own for each value that many rows share. The gap of a group is
-    :math:`\theta_a`, with mean 0 over all rows. Under equalized odds
+    20 at most, and some more in the tails), and a mean of its own for each value that many rows
+    share. The gap of a group is :math:`\theta_a`, with mean 0 over all rows. Under equalized odds
     :math:`E[\hat Y \mid Y, A] = m(Y)`, so all gaps are 0, however the outcome depends on the
     group; a constant prediction has none. Where the gap changes with the outcome,
     :math:`\theta_a - \theta_b` is its mean over outcomes that both groups have, and a gap that
@@ -155,7 +156,7 @@ def gaps_given_outcome(
     basis = outcome_basis(outcome)
     weighted = basis * weights[:, None]
     inverse = pinvh(basis.T @ weighted)
-    size = np.bincount(group, weights, count)
+    size = np.asarray(np.bincount(group, weights, count), dtype=np.float64)
     sums = np.stack([np.bincount(group, column, count) for column in weighted.T])
     explained = inverse @ sums  # of the groups' indicators, by the basis
     spare = _generalized_inverse(np.diag(size) - sums.T @ explained, size)
@@ -193,13 +194,21 @@ def outcome_basis(outcome: Array) -> Array:
     rest = outcome[place[code] == len(common)]
     if not len(rest):
         return frequent
-    inner = min(round(len(rest) ** (1 / 3)), MOST_KNOTS)
-    knots = np.unique(np.quantile(rest, np.linspace(0, 1, inner + 2)[1:-1]))
     low, high = values[0], values[-1]
+    knots = np.unique(np.quantile(rest, _knot_shares(len(rest))))
     knots = knots[(knots > low) & (knots < high)]
     full = np.concatenate([np.full(4, low), knots, np.full(4, high)])
     spline = BSpline.design_matrix(outcome, full, 3).toarray()
     return np.concatenate([spline, frequent], axis=1)
+
+
+def _knot_shares(rows: int) -> Array:
+    """At which quantiles knots stand: evenly, and halving the tails while these have rows."""
+    inner = min(round(rows ** (1 / 3)), MOST_KNOTS)
+    shares = np.linspace(0, 1, inner + 2)[1:-1]
+    halvings = max(int(np.log2(rows / ((inner + 1) * FEWEST_TAIL))), 0)
+    tail = 0.5 ** np.arange(1, halvings + 1) / (inner + 1)
+    return np.concatenate([tail, shares, 1 - tail])
 
 
 def _generalized_inverse(matrix: Array, size: Array) -> Array:
