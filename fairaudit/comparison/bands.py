@@ -177,8 +177,6 @@ class _Gaps:
         """
         from scipy.special import ndtri
 
-        if not self.cells.rates:
-            error /= 2  # a reserve: Student's limits fall short where numbers are skewed
         paired = p in u
         half = error / 2 if paired else error
         if len(u) > _MOST_DRAWN:  # Šidák's inequality holds for any correlations
@@ -191,6 +189,8 @@ class _Gaps:
             return None, float(ndtri(1 - error))
         noise = self.noise[c][:, [p]] - self.noise[b][:, u[some]]
         t = (noise / se[some]).max(axis=1)
+        if not self.cells.rates:  # a reserve: Student's limits fall short for skewed numbers
+            return float(ndtri(1 - error / 2)), float(np.quantile(t, 1 - error / 2))
         own = float(se[np.flatnonzero(u == p)[0]]) if paired else 0.0
         if own == 0:
             return None, float(np.quantile(t, 1 - error))

@@ -2,7 +2,7 @@
 
 A candidate that changes little differs from its baseline in a handful of rows, and the number of
 these is nearly Poisson: a normal interval is then too short, and with no such row it has no
-width at all. Limits of rates are therefore exact binomial ones.
+width at all. Limits of the shares of such rows are therefore exact binomial ones.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ from fairaudit.comparison.cells import PairedCells
 from fairaudit.kernels import Array
 
 __all__ = ["Reach", "excess_of", "reach_of"]
+
+#: What is added to a count before the limit of a beta law is taken.
+EXACT, JEFFREYS = 1.0, 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,17 +63,17 @@ def reach_of(cells: PairedCells, z: float) -> Reach:
 
     Notes
     -----
-    Of a rate: the limits of Clopper and Pearson. Candidate − baseline is :math:`p_{01} - p_{10}`,
-    the shares of rows that only the one and only the other predicts positive. With the limits of
-    Clopper and Pearson of these two, at distances u above the first and l below the second, the
-    distance is
+    Candidate − baseline is :math:`p_{01} - p_{10}`, the shares of rows that only the one and only
+    the other predicts positive. With the exact limits of Clopper and Pearson of these two, at
+    distances u above the first and l below the second, the distance is
 
     .. math:: \\sqrt{u^2 + l^2 + 2 r u l}, \\qquad r = \\sqrt{\\frac{p q}{(1 - p)(1 - q)}},
 
-    where −r is the correlation of two shares of one sample (Newcombe 1998); likewise for the total
-    of two rates with the correlation of the labels. Of weighted rows, and of people with several
-    rows, shares are weighted and the number is Kish's effective one; the distance is never below
-    z standard errors. Of means: Student's limits.
+    where −r is the correlation of two shares of one sample (Newcombe 1998). A rate of one model
+    alone has Jeffreys' limits, and the total of both these with the correlation of the labels:
+    they matter only together with other pairs of groups. Of weighted rows, and of people with
+    several rows, shares are weighted and the number is Kish's effective one; the distance is never
+    below z standard errors. Of means: Student's limits.
 
     References
     ----------
@@ -86,7 +89,7 @@ def reach_of(cells: PairedCells, z: float) -> Reach:
         return Reach(*(np.tile(width * s, (2, 1)) for s in spreads))
     error, n = float(ndtr(-z)), cells.effective
     _, new, old, agreed = cells.shares
-    first, second = (_of_share(share, n, error) for share in cells.raw)
+    first, second = (_of_share(share, n, error, JEFFREYS) for share in cells.raw)
     likeness = _correlation(cells.raw, agreed)
     exact = (
         first,
@@ -113,21 +116,22 @@ def _variances(cells: PairedCells) -> tuple[Array, ...]:
     return first, second, first + second - 2 * both, first + second + 2 * both
 
 
-def _of_share(share: Array, n: Array, error: float) -> Array:
-    """Distances to the limits of Clopper and Pearson, upward and downward."""
+def _of_share(share: Array, n: Array, error: float, added: float) -> Array:
+    """Distances to the limits of a share, upward and downward."""
     from scipy.special import betaincinv
 
     hits = np.clip(share * n, 0.0, n)
-    rest, tiny = n - hits, 1e-9
-    above = betaincinv(hits + 1, np.maximum(rest, tiny), 1 - error)
-    below = betaincinv(np.maximum(hits, tiny), rest + 1, error)
+    rest, tiny, kept = n - hits, 1e-9, 1 - added
+    above = betaincinv(hits + added, np.maximum(rest + kept, tiny), 1 - error)
+    below = betaincinv(np.maximum(hits + kept, tiny), rest + added, error)
     above, below = np.where(rest > tiny, above, 1.0), np.where(hits > tiny, below, 0.0)
     return np.stack([above - share, share - below])
 
 
 def _of_difference(first: Array, second: Array, n: Array, error: float) -> Array:
     """The same for the difference of two shares that exclude one another."""
-    (up, down), (up_too, down_too) = (_of_share(share, n, error) for share in (first, second))
+    limits = [_of_share(share, n, error, EXACT) for share in (first, second)]
+    (up, down), (up_too, down_too) = limits
     others = np.maximum((1 - first) * (1 - second), 1e-12)
     r = np.minimum(np.sqrt(first * second / others), 1.0)
     return np.stack([
