@@ -18,7 +18,7 @@ from fairaudit.descriptions import fully_described
 from fairaudit.errors import InputError
 from fairaudit.findings import Progress, find
 from fairaudit.kernels import Index
-from fairaudit.measurements import CAUTION, Measurements, default_threshold, measure
+from fairaudit.measurements import Measurements, caution_about, default_threshold, measure
 from fairaudit.missing import complete_roles
 from fairaudit.preparation import Prepared, Roles, as_asked, column_facts, prepare
 from fairaudit.result import (
@@ -609,4 +609,4 @@ def _notes(
     unasked = _unasked(table, findings)
     if unasked:
         notes.append(f"Not asked: {'; '.join(unasked)}.")
-    return (*notes, *sizes.notes, CAUTION)
+    return (*notes, *sizes.notes, caution_about(sizes.values))

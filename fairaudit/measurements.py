@@ -19,13 +19,19 @@ if TYPE_CHECKING:
     from fairaudit.metrics._rates import GroupRates
     from fairaudit.metrics.result import Measure
 
-__all__ = ["CAUTION", "Measurements", "default_threshold", "measure"]
+__all__ = ["CAUTION", "Measurements", "caution_about", "default_threshold", "measure"]
 
 DEFAULT_THRESHOLD = 0.5
 MOST_ROWS_FOR_R = 5_000
 CAUTION = (
     "The measures are sizes, not a verdict: sampling alone moves each of them away from its "
     "value under equalized odds (0, and 1 for the ratio)."
+)
+#: The same where mean errors are among the numbers.
+CAUTION_WITH_ERRORS = (
+    "KPC and CODEC are sizes, not a verdict: sampling alone moves each of them away from its value "
+    "under equalized odds (0). Mean errors say how well the prediction is calibrated in each "
+    "group; they are no measure of equalized odds and need not be equal where it holds."
 )
 
 UNDEFINED = (
@@ -75,6 +81,12 @@ def measure(
     if not outcome.kind.is_categorical and threshold is None:
         return _with_errors(table, groups, values, notes)
     return _with_rates(table, groups, threshold, values, notes)
+
+
+def caution_about(values: Sequence[MeasuredValue]) -> str:
+    """What a reader must know about these numbers."""
+    of_errors = any(one.key == "mean_error_difference" for one in values)
+    return CAUTION_WITH_ERRORS if of_errors else CAUTION
 
 
 def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
@@ -159,7 +171,8 @@ def _with_errors(
         return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
     names = tuple(column.name for column in groups)
     name = "largest difference of mean errors"
-    values.append(MeasuredValue("mean_error_difference", name, errors.value, names))
+    about = "calibration, not 0 under equalized odds"
+    values.append(MeasuredValue("mean_error_difference", name, errors.value, names, about))
     return Measurements(tuple(values), _error_cells(errors, table, groups), notes)
 
 
@@ -275,7 +288,7 @@ def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -
         )
         middle = Estimate(_or_none(cell.quantiles[2]), None, None, cell.n, people)
         cells.append(Cell(name, cell.n, people, (mean, middle)))
-    note = "error: prediction − outcome"
+    note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
     columns = ("mean error", "median error")
     return CellTable(errors.attributes, columns, tuple(cells), errors.unlisted, note)
 

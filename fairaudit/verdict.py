@@ -132,8 +132,13 @@ def check_tolerance(
     """Refuse tolerances that cannot be judged, or that together miss an attribute.
 
     Measures of groups do not see attributes without categories: however large their effect, it
-    would pass as tolerable.
+    would pass as tolerable. So would any violation that leaves the groups' mean errors equal.
     """
+    if set(tolerance) == {"mean_error_difference"}:
+        raise InputError(
+            "The tolerance of mean_error_difference alone says nothing about equalized odds: mean "
+            "errors can be equal where it is violated. Name kpc too."
+        )
     seen = {name for key in tolerance for name in _measured(key, measures)[1]}
     missed = [name for name in attributes if name not in seen]
     if tolerance and missed:

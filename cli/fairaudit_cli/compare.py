@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--margin", type=_margin, metavar="[MEASURE=]SIZE",
         help="by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
-        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, mean_error_difference",
+        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, prediction_gap",
     )  # fmt: skip
     parser.add_argument(
         "--models", nargs="+", metavar="FILE",

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_text(table: AuditTable, result: Measurements) -> str:
-    from fairaudit.measurements import CAUTION
+    from fairaudit.measurements import caution_about
     from fairaudit_reports.text import cells_table, measures_rows
     from fairaudit_reports.text import table as aligned
 
@@ -64,12 +64,13 @@ def _as_text(table: AuditTable, result: Measurements) -> str:
     parts = [about, aligned(measures_rows(result.values))]
     if result.cells is not None:
         parts.append(cells_table(result.cells))
-    parts.append("\n".join(quiet(f"note: {text}") for text in (*result.notes, CAUTION)))
+    notes = [*result.notes, caution_about(result.values)]
+    parts.append("\n".join(quiet(f"note: {text}") for text in notes))
     return "\n\n".join(parts)
 
 
 def _as_json(table: AuditTable, result: Measurements) -> str:
-    from fairaudit.measurements import CAUTION
+    from fairaudit.measurements import caution_about
     from fairaudit_reports.text import json_text
 
     outcome = table.require_outcome()
@@ -80,6 +81,6 @@ def _as_json(table: AuditTable, result: Measurements) -> str:
         "sensitive": [{"name": c.name, "kind": str(c.kind)} for c in table.attributes],
         "measures": [asdict(value) for value in result.values],
         "cells": None if result.cells is None else asdict(result.cells),
-        "notes": [*result.notes, CAUTION],
+        "notes": [*result.notes, caution_about(result.values)],
     }
     return json_text(facts)

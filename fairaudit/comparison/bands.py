@@ -2,7 +2,9 @@
 
 The largest of several gaps is not smooth where two are equal, and the usual bootstrap fails
 there. The bounds below need no smoothness: the true largest gap belongs to one pair of groups,
-which is unknown but fixed, and a bound that holds for that pair holds for the measure.
+which is unknown but fixed, and a bound that holds for that pair holds for the measure. The noise
+of every cell has the limits of `fairaudit.comparison.limits`; a normal law serves only to tell how
+much of it several gaps share.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairaudit.comparison.cells import PairedCells
+from fairaudit.comparison.limits import Reach, excess_of, reach_of
 from fairaudit.kernels import Array, Index
 
 __all__ = ["Interval", "deo_difference", "gap_difference", "mean_difference"]
@@ -76,9 +79,11 @@ def gap_difference(
     A first band, at a tenth of the error, tells which pairs can be p. For each of them two upper
     bounds are at hand: of the paired difference :math:`c_p - b_p`, which has little noise where
     the models resemble, and of :math:`\min_u (c_p - b_u)` over the pairs u that can be largest in
-    the baseline, with a width that covers all of these at once. Each has half of the remaining
-    error. The bound for the measure is the largest, over p, of the smaller of the two: no band
-    over all p is needed, since p is fixed. The lower end is the same with the models exchanged.
+    the baseline, with a width that covers all of these at once. The two share the remaining error
+    equally, by as much as their noise is not the same; where p itself cannot be largest in the
+    baseline, the second has it all. The bound for the measure is the largest,
+    over p, of the smaller of the two: no band over all p is needed, since p is fixed. The lower
+    end is the same with the models exchanged.
     """
     pairs = _pairs(cells, classes)
     contrast = np.zeros((len(pairs), len(cells.labels)))
@@ -93,17 +98,15 @@ def gap_difference(
 
 
 def _largest_gap_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
-    from scipy.special import ndtri
-
     u, p = gaps.candidates(error, b), gaps.candidates(error, c)
-    half = (1 - SCREENING) * error / 2
-    own = gaps.value[c][p] - gaps.value[b][p] + ndtri(1 - half) * gaps.spread_between(c, b, p, p)
     bounds = []
-    for k, pair in enumerate(p):
-        se = gaps.spread_between(c, b, np.full(len(u), pair), u)
-        wide = gaps.critical(c, b, int(pair), u, se, half)
-        rest = gaps.value[c][pair] - gaps.value[b][u] + wide * se
-        bounds.append(min(float(own[k]), float(rest.min())))
+    for pair in p:
+        here = np.full(len(u), pair)
+        own, wide = gaps.critical(c, b, int(pair), u, (1 - SCREENING) * error)
+        bound = float(gaps.at_most(c, b, here, u, wide).min())
+        if own is not None:
+            bound = min(bound, float(gaps.at_most(c, b, here[:1], here[:1], own)[0]))
+        bounds.append(bound)
     return max(bounds)
 
 
@@ -115,44 +118,117 @@ class _Gaps:
         parts = (slice(0, count), slice(count, 2 * count))
         self.contrast = contrast
         self.covariance = [[cells.covariance[a, b] for b in parts] for a in parts]
-        self.value = cells.centre @ contrast.T
+        self.between = [[_off_diagonal(block) for block in line] for line in self.covariance]
+        self.value = cells.raw @ contrast.T
         noise = _noise(cells, seed)
         self.noise = [noise[:, part] @ contrast.T for part in parts]
         rows = np.arange(len(contrast))
         self.spread = [_root(self._product(k, k, rows, rows)) for k in (0, 1)]
         self.largest = np.maximum(*(_largest(self.noise[k], self.spread[k]) for k in (0, 1)))
+        self.cells = cells
+        self.limits: dict[float, Reach] = {}
 
     def candidates(self, error: float, model: int) -> Index:
         """Those that can be the largest of a model."""
-        width = self.screening(error) * self.spread[model]
-        value = self.value[model]
-        return np.flatnonzero(value + width >= (value - width).max())
+        low, high = self.band(error, model)
+        return np.flatnonzero(high >= low.max())
 
-    def screening(self, error: float) -> float:
-        """Width, in standard errors, of a band for all of both models."""
-        return float(np.quantile(self.largest, 1 - SCREENING * error))
+    def band(self, error: float, model: int) -> tuple[Array, Array]:
+        """Limits of all of a model, at a tenth of the error for both models."""
+        z, value = float(np.quantile(self.largest, 1 - SCREENING * error)), self.value[model]
+        none = np.zeros_like(self.contrast)
+        sides = []
+        for sign in (-1.0, 1.0):
+            weights = [none, none]
+            weights[model] = sign * self.contrast
+            sides.append(value + sign * self.reach(weights[0], weights[1], z))
+        return sides[0], sides[1]
 
-    def spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
+    def reach(self, on_baseline: Array, on_candidate: Array, z: float) -> Array:
+        """How far above their estimates weighted sums of all cells can lie.
+
+        Distances of the cells are added in squares, as their noise is independent; what it is
+        not (people with rows in several cells, a common fit) enters by its covariance.
+        """
+        z = float(np.ceil(100 * z) / 100)  # few different ones, so that limits are found once
+        if z not in self.limits:
+            self.limits[z] = reach_of(self.cells, z)
+        squares = (self.limits[z].of_sum(on_baseline, on_candidate) ** 2).sum(axis=1)
+        weights = (on_baseline, on_candidate)
+        for a, line in enumerate(self.between):
+            for k, block in enumerate(line):
+                if block.any():
+                    squares = squares + z**2 * ((weights[a] @ block) * weights[k]).sum(axis=1)
+        return _root(squares)
+
+    def at_most(self, c: int, b: int, p: Index, u: Index, z: float) -> Array:
+        """Upper bounds of c_p − b_u, pair by pair."""
+        weights = [self.contrast[p], -self.contrast[u]]
+        on_baseline, on_candidate = weights if b == 1 else weights[::-1]
+        return self.value[c][p] - self.value[b][u] + self.reach(on_baseline, on_candidate, z)
+
+    def critical(
+        self, c: int, b: int, p: int, u: Index, error: float
+    ) -> tuple[float | None, float]:
+        """Widths, in standard errors, for c_p − b_p and for c_p − b_u over all u at once.
+
+        Both hold together with the given error; each is missed equally often. Where p is not
+        among u, the first would lie above the second and is left out.
+        """
+        from scipy.special import ndtri
+
+        paired = p in u
+        half = error / 2 if paired else error
+        if len(u) > _MOST_DRAWN:  # Šidák's inequality holds for any correlations
+            wide = float(ndtri((1 - half) ** (1 / len(u))))
+            return float(ndtri(1 - half)) if paired else None, wide
+        here = np.full(len(u), p)
+        se = self._spread_between(c, b, here, u)
+        some = se > 0
+        if not some.any():
+            return None, float(ndtri(1 - error))
+        noise = self.noise[c][:, [p]] - self.noise[b][:, u[some]]
+        t = (noise / se[some]).max(axis=1)
+        if not self.cells.rates:  # a reserve: Student's limits fall short for skewed numbers
+            return float(ndtri(1 - error / 2)), float(np.quantile(t, 1 - error / 2))
+        own = float(se[np.flatnonzero(u == p)[0]]) if paired else 0.0
+        if own == 0:
+            return None, float(np.quantile(t, 1 - error))
+        return _shared_error((self.noise[c][:, p] - self.noise[b][:, p]) / own, t, error)
+
+    def _spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
         """Standard errors of c_p − b_u, pair by pair."""
         return _root(
             self._product(c, c, p, p) + self._product(b, b, u, u) - 2 * self._product(c, b, p, u)
         )
 
-    def critical(self, c: int, b: int, p: int, u: Index, se: Array, error: float) -> float:
-        """Width, in standard errors, of an upper band for c_p − b_u over all u."""
-        from scipy.special import ndtri
-
-        if len(u) > _MOST_DRAWN or len(u) == 1:  # Šidák's inequality holds for any correlations
-            return float(ndtri((1 - error) ** (1 / len(u))))
-        some = se > 0
-        if not some.any():
-            return 0.0
-        t = (self.noise[c][:, [p]] - self.noise[b][:, u[some]]) / se[some]
-        return float(np.quantile(t.max(axis=1), 1 - error))
-
     def _product(self, a: int, b: int, p: Index, u: Index) -> Array:
         left, right = self.contrast[p], self.contrast[u]
         return np.asarray(((left @ self.covariance[a][b]) * right).sum(axis=1))
+
+
+def _shared_error(own: Array, rest: Array, error: float) -> tuple[float, float]:
+    """Critical values that draws of either exceed equally often, and of at least one with `error`.
+
+    The first are standard normal, the second have any law.
+    """
+    from scipy.special import ndtr, ndtri
+
+    count = len(rest)
+    last = max(int(error * count), 1)
+    cut = np.partition(rest, count - last)[count - last]
+    far = (rest >= cut) | (own >= ndtri(1 - error))  # no other draw matters
+    rest, own = rest[far], own[far]
+    rank = np.empty(len(rest))
+    rank[np.argsort(-rest)] = np.arange(1, len(rest) + 1)
+    tail = np.where(rest >= cut, rank / count, 1.0)
+    share = float(np.partition(np.minimum(tail, ndtr(-own)), last - 1)[last - 1])
+    place = max(int(share * count), 1)
+    return float(ndtri(1 - share)), float(-np.partition(-rest, place - 1)[place - 1])
+
+
+def _off_diagonal(block: Array) -> Array:
+    return np.asarray(block - np.diag(np.diag(block)))
 
 
 def _pairs(cells: PairedCells, classes: tuple[int, ...]) -> Index:
@@ -210,9 +286,10 @@ def deo_difference(cells: PairedCells, alpha: float, seed: int) -> Interval:
 def _deo_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
     from scipy.special import ndtri
 
-    width = gaps.screening(error)
-    known = [np.where(np.abs(gaps.value[k]) > width * gaps.spread[k], np.sign(gaps.value[k]), 0.0)
-             for k in (0, 1)]  # fmt: skip
+    known = []
+    for model in (0, 1):
+        low, high = gaps.band(error, model)
+        known.append((low > 0).astype(float) - (high < 0))
     open_ = np.flatnonzero(known[c] == 0)
     z = float(ndtri(1 - (1 - SCREENING) * error))
     if len(open_) > _MOST_SIGNS:
@@ -222,16 +299,15 @@ def _deo_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
     sigma[:, open_] = signs
     tau = np.where(known[b] == 0, sigma, known[b])
     value = sigma @ gaps.value[c] - tau @ gaps.value[b]
-    of_c, of_b, cov = sigma @ gaps.contrast, tau @ gaps.contrast, gaps.covariance
-    variance = ((of_c @ cov[c][c]) * of_c + (of_b @ cov[b][b]) * of_b
-                - 2 * (of_c @ cov[c][b]) * of_b).sum(axis=1)  # fmt: skip
-    return float((value + z * _root(variance)).max())
+    weights = (sigma @ gaps.contrast, -tau @ gaps.contrast)
+    return float((value + gaps.reach(*(weights if b == 1 else weights[::-1]), z)).max())
 
 
 def _deo_roughly(gaps: _Gaps, known: list[Array], b: int, c: int, z: float) -> float:
-    """The same for too many open signs: the largest value plus z times the largest spread.
+    """The same for too many open signs: the largest value plus the largest width.
 
-    Each is taken over all signs, the spread by the largest covariance of every two cells.
+    Each is taken over all signs, the width by the largest covariance of every two cells and what
+    exact limits add to it, with the largest weight that a cell can have.
     """
     value = np.full(len(known[c]), -np.inf)
     terms = []
@@ -248,4 +324,5 @@ def _deo_roughly(gaps: _Gaps, known: list[Array], b: int, c: int, z: float) -> f
             both = (c_j @ cov[c][c] + b_j @ cov[b][c]) @ c_k.T
             both = both + (c_j @ cov[c][b] + b_j @ cov[b][b]) @ b_k.T
             largest = np.where(np.outer(can_j, can_k), np.maximum(largest, both), largest)
-    return float(value.sum() + z * _root(largest.sum()))
+    added = excess_of(gaps.cells, z) @ np.abs(gaps.contrast).sum(axis=0) ** 2
+    return float(value.sum() + _root(z**2 * largest.sum() + added))

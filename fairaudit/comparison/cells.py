@@ -1,4 +1,4 @@
-"""Both models' rates (or mean errors) in every group, with their joint covariance."""
+"""Both models' rates (or means) in every group, with their joint covariance."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from fairaudit.columns import level_text
 from fairaudit.errors import InputError
 from fairaudit.kernels import Array, Index
 from fairaudit.measurements import default_threshold
-from fairaudit.metrics._labels import (
-    Groups,
-    binary_labels,
-    groups_of,
-    row_weights,
-    score_column,
-)
+from fairaudit.metrics._errors import numeric_pair
+from fairaudit.metrics._labels import binary_labels, groups_of, row_weights
+from fairaudit.metrics._prediction_gap import gaps_given_outcome
 from fairaudit.table import AuditTable
 
-__all__ = ["FEWEST", "PairedCells", "paired_cells"]
+__all__ = ["FEWEST", "PairedCells", "error_cells", "paired_cells"]
 
 #: Rows (people, where ids are given) that a group needs; below that no interval can be trusted.
 FEWEST = 10
@@ -37,18 +33,18 @@ class PairedCells:
     labels : tuple of tuple of str
         The group of every cell.
     class_of : int array
-        0 or 1 for the outcome of a rate (FPR, TPR); 0 for errors.
+        0 or 1 for the outcome of a rate (FPR, TPR); 0 for numbers.
     size : float array
         Weight of every cell.
     people : int array
+    effective : float array
+        As many people of equal weight would tell as much (Kish).
     raw : array, 2 × cells
-        Rates or mean errors: of the baseline, of the candidate.
-    centre : array, 2 × cells
-        Where intervals are centred: of rates, half a row of each combination is added.
+        Rates or means: of the baseline, of the candidate.
     covariance : array, (2 cells) × (2 cells)
-        Of the centres, baseline first.
-    rates : bool
-        Rates of labels; otherwise mean errors.
+        Of these, baseline first; of rates with half a row of each combination added.
+    shares : array, 4 × cells, or None
+        Of rates: predicted positive by neither, the candidate only, the baseline only, both.
     left_out : int
         Groups with too few rows.
     used : bool array
@@ -60,12 +56,17 @@ class PairedCells:
     class_of: Index
     size: Array
     people: Index
+    effective: Array
     raw: Array
-    centre: Array
     covariance: Array
-    rates: bool
+    shares: Array | None
     left_out: int
     used: Any
+
+    @property
+    def rates(self) -> bool:
+        """Rates of labels; otherwise means of numbers."""
+        return self.shares is not None
 
 
 def paired_cells(
@@ -74,23 +75,35 @@ def paired_cells(
     threshold: float | None,
     without: Collection[tuple[str, ...]] = (),
 ) -> PairedCells:
-    """The cells of two tables that differ in their prediction only, `without` some groups."""
-    some = tuple(column for column in baseline.attributes if column.kind.is_categorical)
+    """The cells of two tables that differ in their prediction only, `without` some groups.
+
+    Of classes, rates; of a continuous outcome, the gaps of `fairaudit.metrics.prediction_gap`,
+    which are 0 under equalized odds.
+    """
+    tables = _with_groups(baseline, candidate)
+    if not baseline.require_outcome().kind.is_categorical:
+        return _numeric_cells(tables, without, given_outcome=True)
+    kept = _kept(tables[0], *_labels(tables, threshold), without)
+    return kept.cells(*_rate_moments(kept))
+
+
+def error_cells(
+    baseline: AuditTable, candidate: AuditTable, without: Collection[tuple[str, ...]] = ()
+) -> PairedCells:
+    """Mean errors, which are not 0 under equalized odds: for information."""
+    return _numeric_cells(_with_groups(baseline, candidate), without, given_outcome=False)
+
+
+def _with_groups(*tables: AuditTable) -> list[AuditTable]:
+    """With the attributes that make groups only."""
+    some = tuple(column for column in tables[0].attributes if column.kind.is_categorical)
     if not some:
-        kinds = ", ".join(f"{column.name} ({column.kind})" for column in baseline.attributes)
+        kinds = ", ".join(f"{column.name} ({column.kind})" for column in tables[0].attributes)
         raise InputError(
             f"No attribute is categorical, so there are no groups to compare: {kinds}. "
             "Bin one, or declare it as in age:categorical."
         )
-    tables = [replace(table, attributes=some) for table in (baseline, candidate)]
-    groups, outcome = groups_of(tables[0]), baseline.require_outcome()
-    rates = outcome.kind.is_categorical
-    if rates:
-        values, actual = _labels(tables, threshold)
-    else:
-        errors = [_numbers(table) - np.asarray(outcome.numeric) for table in tables]
-        values, actual = np.column_stack(errors), np.zeros(len(baseline), dtype=np.intp)
-    return _cells(tables[0], groups, values, actual, rates, without)
+    return [replace(table, attributes=some) for table in tables]
 
 
 def _labels(tables: list[AuditTable], threshold: float | None) -> tuple[Array, Index]:
@@ -102,20 +115,47 @@ def _labels(tables: list[AuditTable], threshold: float | None) -> tuple[Array, I
     return predicted, found[0].actual.astype(np.intp)
 
 
-def _numbers(table: AuditTable) -> Array:
-    column = score_column(table.prediction)
-    if column.numeric is None:
-        raise InputError(f"The prediction {column.name!r} is text; errors need numbers.")
-    return column.numeric
+def _numbers(tables: list[AuditTable]) -> tuple[Array, Array]:
+    """Predictions of both models (rows × 2), and the outcome."""
+    pairs = [numeric_pair(table) for table in tables]
+    return np.column_stack([prediction for prediction, _ in pairs]), pairs[0][1]
 
 
-def _cells(
-    table: AuditTable, groups: Groups, values: Array, actual: Index, rates: bool,
-    without: Collection[tuple[str, ...]],
-) -> PairedCells:  # fmt: skip
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """The rows of cells that have enough people, and of which cell each is."""
+
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    class_of: Index
+    people: Index
+    left_out: int
+    used: Any
+    cell: Index
+    values: Array
+    weights: Array
+    unit: Index
+
+    def cells(self, raw: Array, covariance: Array, shares: Array | None) -> PairedCells:
+        count = len(self.labels)
+        size = np.asarray(np.bincount(self.cell, self.weights, count), dtype=np.float64)
+        pairs, who = np.unique(np.stack([self.cell, self.unit]), axis=1, return_inverse=True)
+        of_person = np.bincount(who.ravel(), self.weights)
+        effective = size**2 / np.bincount(pairs[0], of_person**2, count)
+        return PairedCells(
+            attributes=self.names, labels=self.labels, class_of=self.class_of, size=size,
+            people=self.people, effective=effective, raw=raw, covariance=covariance,
+            shares=shares, left_out=self.left_out, used=self.used,
+        )  # fmt: skip
+
+
+def _kept(
+    table: AuditTable, values: Array, actual: Index | None, without: Collection[tuple[str, ...]]
+) -> _Kept:
     """Cells with enough people of a class, of groups that have another to be compared with."""
-    classes = 2 if rates else 1
-    key = groups.of_row * classes + actual
+    groups = groups_of(table)
+    classes = 1 if actual is None else 2
+    key = groups.of_row if actual is None else groups.of_row * classes + actual
     count = classes * len(groups)
     unit = np.arange(len(table)) if table.ids is None else table.ids.codes
     pairs = np.unique(np.stack([key, unit]), axis=1)
@@ -137,44 +177,67 @@ def _cells(
     place = np.full(count, -1)
     place[kept] = np.arange(len(kept))
     rows = place[key] >= 0
-    raw, centre, covariance, size = _moments(
-        place[key[rows]], values[rows], row_weights(table)[rows], unit[rows], len(kept), rates
+    return _Kept(
+        names=groups.names,
+        labels=tuple(names[k // classes] for k in kept),
+        class_of=kept % classes,
+        people=people[kept],
+        left_out=int((occurs & wanted & ~enough).sum()),
+        used=rows,
+        cell=place[key[rows]],
+        values=values[rows],
+        weights=row_weights(table)[rows],
+        unit=unit[rows],
     )
-    return PairedCells(
-        groups.names, tuple(names[k // classes] for k in kept), kept % classes, size,
-        people[kept], raw, centre, covariance, rates, int((occurs & wanted & ~enough).sum()), rows,
-    )  # fmt: skip
 
 
-def _moments(
-    cell: Index, values: Array, weights: Array, unit: Index, cells: int, rates: bool
-) -> tuple[Array, Array, Array, Array]:
-    """Means of both models in every cell, the centres of intervals, and their covariance."""
-    from scipy.sparse import csr_matrix
-
-    size = np.asarray(np.bincount(cell, weights, cells), dtype=np.float64)
+def _rate_moments(kept: _Kept) -> tuple[Array, Array, Array]:
+    """Rates of both models in every cell, their covariance, and the shares of both labels."""
+    cell, values, weights, cells = kept.cell, kept.values, kept.weights, len(kept.labels)
+    size = np.bincount(cell, weights, cells)
     rows = np.bincount(cell, minlength=cells)
-    raw = np.stack([np.bincount(cell, weights * x, cells) / size for x in values.T])
-    added = np.zeros(cells)
-    if rates:  # half a row of (0, 0), (0, 1), (1, 0) and (1, 1) each, with the mean weight
-        added = size / rows / 2
+    both = (2 * values[:, 0] + values[:, 1]).astype(np.intp)
+    shares = np.bincount(4 * cell + both, weights, 4 * cells).reshape(cells, 4).T / size
+    raw = np.stack([shares[2] + shares[3], shares[1] + shares[3]])
+    added = size / rows / 2  # half a row of (0, 0), (0, 1), (1, 0) and (1, 1), of mean weight
     total = size + 4 * added
     centre = (raw * size + 2 * added) / total
     pull = weights[:, None] * (values - centre[:, cell].T) / total[cell][:, None]
-    where = np.concatenate([cell, cell + cells])
-    _, who = np.unique(unit, return_inverse=True)
+    covariance = _covariance(kept, pull)
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
+    for k in range(cells):
+        pseudo = corners - centre[:, k]
+        at = [k, k + cells]
+        scale = added[k] * size[k] / rows[k]  # squared weights of half a row
+        covariance[np.ix_(at, at)] += scale * pseudo.T @ pseudo / total[k] ** 2
+    return raw, covariance, shares
+
+
+def _numeric_cells(
+    tables: list[AuditTable], without: Collection[tuple[str, ...]], *, given_outcome: bool
+) -> PairedCells:
+    predictions, outcome = _numbers(tables)
+    if given_outcome:
+        kept = _kept(tables[0], predictions, None, without)
+        raw, covariance, resting = gaps_given_outcome(
+            kept.values, outcome[kept.used], kept.cell, kept.weights, kept.unit
+        )
+        return replace(kept.cells(raw, covariance, None), effective=resting)
+    kept = _kept(tables[0], predictions - outcome[:, None], None, without)
+    count = len(kept.labels)
+    size = np.bincount(kept.cell, kept.weights, count)
+    raw = np.stack([np.bincount(kept.cell, kept.weights * x, count) / size for x in kept.values.T])
+    pull = kept.weights[:, None] * (kept.values - raw[:, kept.cell].T) / size[kept.cell][:, None]
+    grow = np.tile(np.sqrt(kept.people / np.maximum(kept.people - 1, 1)), 2)
+    return kept.cells(raw, _covariance(kept, pull) * np.outer(grow, grow), None)
+
+
+def _covariance(kept: _Kept, pull: Array) -> Array:
+    """Of the cells of both models, from what each row contributes; people are summed up."""
+    from scipy.sparse import csr_matrix
+
+    where = np.concatenate([kept.cell, kept.cell + len(kept.labels)])
+    _, who = np.unique(kept.unit, return_inverse=True)
     influence = csr_matrix((pull.T.ravel(), (np.concatenate([who, who]), where)),
-                           shape=(who.max() + 1, 2 * cells))  # fmt: skip
-    covariance = (influence.T @ influence).toarray()
-    if rates:
-        corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
-        for k in range(cells):
-            pseudo = corners - centre[:, k]
-            both = [k, k + cells]
-            scale = added[k] * size[k] / rows[k]  # squared weights of half a row
-            covariance[np.ix_(both, both)] += scale * pseudo.T @ pseudo / total[k] ** 2
-    else:
-        people = np.bincount(np.unique(np.stack([cell, unit]), axis=1)[0], minlength=cells)
-        grow = np.tile(np.sqrt(people / np.maximum(people - 1, 1)), 2)
-        covariance *= np.outer(grow, grow)
-    return raw, centre, covariance, size
+                           shape=(who.max() + 1, 2 * len(kept.labels)))  # fmt: skip
+    return np.asarray((influence.T @ influence).toarray())

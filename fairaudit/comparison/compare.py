@@ -15,7 +15,7 @@ from fairaudit.comparison.bands import (
     gap_difference,
     mean_difference,
 )
-from fairaudit.comparison.cells import FEWEST, PairedCells, paired_cells
+from fairaudit.comparison.cells import FEWEST, PairedCells, error_cells, paired_cells
 from fairaudit.comparison.result import ComparedCell, Comparison, ComparisonVerdict, Difference
 from fairaudit.errors import InputError
 from fairaudit.kernels import Index
@@ -28,21 +28,25 @@ from fairaudit.table import AuditTable
 
 __all__ = ["MARGIN", "compare", "compare_frame", "margin_from"]
 
-#: By how much a candidate may be worse unless the caller says otherwise; of errors, times the
-#: standard deviation of the outcome.
+#: By how much a candidate may be worse unless the caller says otherwise; of a continuous outcome,
+#: times its standard deviation.
 MARGIN = 0.05
 _NAMES = {
     "equalized_odds_difference": "equalized-odds difference",
     "tpr_gap": "largest TPR gap",
     "fpr_gap": "largest FPR gap",
     "deo": "DEO",
+    "prediction_gap": "largest prediction gap",
     "mean_error_difference": "largest difference of mean errors",
 }
+_ERRORS = "mean_error_difference"
+_OF_NUMBERS = ("prediction_gap", _ERRORS)
 _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_difference"}
 #: Keys and names of the same measures where groups with fewer people are left out.
 _LARGE = ("_of_large_groups", f" of groups of {FEWEST}+")
 _CLASSES = {"equalized_odds_difference": (0, 1), "tpr_gap": (1,), "fpr_gap": (0,),
-            "mean_error_difference": (0,)}  # fmt: skip
+            "prediction_gap": (0,), "mean_error_difference": (0,)}  # fmt: skip
+_NOT_FAIRNESS = "calibration; not 0 under equalized odds"
 
 
 def compare(
@@ -79,8 +83,8 @@ def compare(
     margin : float or mapping
         By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
         ``equalized_odds_difference`` (or ``eod``; the default for classes), ``tpr_gap``,
-        ``fpr_gap``, ``deo``; for a continuous outcome ``mean_error_difference``. Default: 0.05,
-        and 0.05 standard deviations of a continuous outcome.
+        ``fpr_gap``, ``deo``; for a continuous outcome ``prediction_gap``. Default: 0.05, and 0.05
+        standard deviations of a continuous outcome.
     alpha : float
         Level of the verdict; intervals have level 1 − alpha.
     seed : int
@@ -166,16 +170,22 @@ def compare_frame(
         interval = found.get(measure, Interval(*(float("nan"),) * 4))
         because = _because_of_shown(shown, measure, allowed, alpha, interval, verdict)
     differences: list[Difference] = []
+    listed: tuple[ComparedCell, ...] = ()
     if shown is not None:
         order = sorted(found, key=lambda key: key != measure)
         differences += [_bounded(shown, key, found[key]) for key in order]
+        listed = _shown(shown)
+        if not shown.rates:
+            errors = error_cells(tables[0], tables[1], without=masked)
+            differences.append(_of_errors(errors, alpha, seed))
+            listed = (*(replace(cell, what="prediction gap") for cell in listed), *_shown(errors))
         if cells.left_out and not masked:
             differences += _of_all_groups(tables, cells, roles.threshold)
         differences += _losses_of(tables, rows, roles.threshold, alpha)
     differences += _kpc(tables, step_of(suppress, len(tables[0])) if masked else None)
     return Comparison(
         verdict, because, decisive.key, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), _shown(shown), cells.attributes, len(tables[0]),
+        tuple(differences), listed, cells.attributes, len(tables[0]),
         (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells, masked)), now(),
         version("fairaudit-icp"), command,
     )  # fmt: skip
@@ -211,7 +221,7 @@ def margin_from(
     given: float | Mapping[str, float] | None, cells: PairedCells, table: AuditTable
 ) -> tuple[str, float]:
     """The measure that decides, and by how much the candidate may be worse in it."""
-    known = [key for key in _NAMES if (key == "mean_error_difference") != cells.rates]
+    known = [key for key in _NAMES if (key in _OF_NUMBERS) != cells.rates and key != _ERRORS]
     usable = [key for key in known if key == "deo" or _has(cells, _CLASSES[key])]
     measure, size = usable[0], None
     if isinstance(given, Mapping):
@@ -219,6 +229,11 @@ def margin_from(
             raise InputError(f"One measure decides. Got {len(given)} margins; name one.")
         ((name, size),) = given.items()
         measure = _ALIASES.get(name, name)
+        if measure == _ERRORS and not cells.rates:
+            raise InputError(
+                f"The margin names {name!r}, which is not 0 under equalized odds (a constant "
+                "prediction has unequal mean errors). Name prediction_gap, which is."
+            )
         if measure not in usable:
             raise InputError(
                 f"The margin names {name!r}; of these models one can compare: {', '.join(usable)}."
@@ -240,7 +255,7 @@ def _has(cells: PairedCells, classes: tuple[int, ...]) -> bool:
 
 def _intervals(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interval]:
     if not cells.rates:
-        return {"mean_error_difference": gap_difference(cells, (0,), alpha, seed)}
+        return {"prediction_gap": gap_difference(cells, (0,), alpha, seed)}
     found = {
         key: gap_difference(cells, _CLASSES[key], alpha, seed)
         for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
@@ -264,15 +279,15 @@ def _of_all_groups(
 ) -> list[Difference]:
     """The same measures as everywhere else; no interval holds with groups of few people."""
     from fairaudit.metrics._deo import _deo
-    from fairaudit.metrics._errors import _group_errors
     from fairaudit.metrics._odds import _difference
+    from fairaudit.metrics._prediction_gap import _prediction_gap
 
     found = []
     for whole in tables:
         groups = tuple(column for column in whole.attributes if column.kind.is_categorical)
         table = replace(whole, attributes=groups)
         if not cells.rates:
-            found.append({"mean_error_difference": _group_errors(table).value})
+            found.append({"prediction_gap": _prediction_gap(table).value})
             continue
         cut = default_threshold(table) if threshold is None else threshold
         odds = _difference(table, threshold=cut)
@@ -290,6 +305,22 @@ def _of_all_groups(
         for key, value in found[0].items()
         if np.isfinite([value, found[1][key]]).all()
     ]
+
+
+def _of_errors(errors: PairedCells, alpha: float, seed: int) -> Difference:
+    """Mean errors for information: whether they are equal is another question."""
+    interval = gap_difference(errors, (0,), alpha, seed)
+    before, after = (_value(errors, _ERRORS, model) for model in (0, 1))
+    suffix, which = _LARGE if errors.left_out else ("", "")
+    return Difference(
+        _ERRORS + suffix,
+        _NAMES[_ERRORS] + which,
+        before,
+        after,
+        low=interval.low,
+        high=interval.high,
+        note=_NOT_FAIRNESS,
+    )
 
 
 def _value(cells: PairedCells, key: str, model: int) -> float:
@@ -420,4 +451,10 @@ def _notes(table: AuditTable, cells: PairedCells, masked: set[tuple[str, ...]]) 
     if cells.rates:
         shown = level_text(table.positive)
         notes.append(f"TPR and FPR: share predicted {shown} among those who are and are not.")
+    else:
+        notes.append(
+            "Prediction gap: how far a group's predictions lie from those of all people with the "
+            "same outcome, on average; 0 under equalized odds. Mean error: prediction − outcome, "
+            "which equalized odds does not make equal."
+        )
     return tuple(notes)

@@ -13,6 +13,7 @@ _HOME = {
     "equalized_odds_ratio": "fairaudit.metrics._odds",
     "group_rates": "fairaudit.metrics._rates",
     "group_errors": "fairaudit.metrics._errors",
+    "prediction_gap": "fairaudit.metrics._prediction_gap",
     "hgr": "fairaudit.metrics._hgr",
     "subgroup_violation": "fairaudit.metrics._subgroup",
 }

@@ -1,4 +1,4 @@
-"""Prediction errors of every cell of the attributes: what rates are for a regression."""
+"""Prediction errors of every cell of the attributes: how well each group is calibrated."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fairaudit.table import AuditTable
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellErrors", "GroupErrors", "group_errors"]
+__all__ = ["CellErrors", "GroupErrors", "group_errors", "numeric_pair"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -123,8 +123,10 @@ def group_errors(
     which holds also where weights are related to the errors. The interval is Student's with
     :math:`(\sum w^2)^2 / \sum w^4 - 1` degrees of freedom. Without weights this is the usual
     :math:`s / \sqrt n` with n − 1. The q-quantile is the smallest error that at least a share q of
-    the weight does not exceed. A difference of mean errors between cells says less than equalized
-    odds, which also compares the errors at each outcome.
+    the weight does not exceed.
+    Mean errors are no measure of equalized odds: where the outcome depends on the attributes they
+    differ between cells although it holds, as of a constant prediction, and they can be equal where
+    it is violated. `prediction_gap` compares at equal outcomes.
 
     References
     ----------
@@ -166,6 +168,12 @@ def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors
 
 
 def _errors(table: AuditTable) -> NDArray[np.float64]:
+    prediction, outcome = numeric_pair(table)
+    return prediction - outcome
+
+
+def numeric_pair(table: AuditTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Prediction and outcome as numbers."""
     prediction, outcome = score_column(table.prediction), table.require_outcome()
     for column in (prediction, outcome):
         if column.numeric is None:
@@ -175,7 +183,7 @@ def _errors(table: AuditTable) -> NDArray[np.float64]:
             )
     assert prediction.numeric is not None  # noqa: S101  for mypy: checked above
     assert outcome.numeric is not None  # noqa: S101  for mypy: checked above
-    return prediction.numeric - outcome.numeric
+    return prediction.numeric, outcome.numeric
 
 
 def _means(

@@ -39,7 +39,7 @@ _MEANINGS = {
     "equalized_odds_ratio": "Smallest ratio of two groups’ rates among rows with the same "
     "outcome. 1 is no gap.",
     "mean_error_difference": "Largest gap between two groups’ mean errors, in units of the "
-    "outcome. 0 is none.",
+    "outcome: how differently groups are calibrated. It need not be 0 under equalized odds.",
 }
 
 

@@ -50,7 +50,7 @@ def change_rows(result: RemedyResult) -> list[tuple[str, str, str]]:
         ("joint test, p", p_text(before.p_value), p_text(after.p_value)),
         ("KPC", fixed(before.joint.kpc), fixed(after.joint.kpc)),
     ]
-    for key, name in (("deo", "DEO"), ("mean_error_difference", "difference of mean errors")):
+    for key, name in (("deo", "DEO"), ("mean_error_difference", "mean errors (calibration)")):
         sizes = [measured(one, key) for one in (before, after)]
         if any(size is not None for size in sizes):
             digits = 3 if key == "deo" else 1

@@ -2,7 +2,8 @@
 
 `python tests/validity/comparison.py --replications 2000` prints Markdown tables. Both models'
 rates in every cell are given, so that the true difference of every measure is known. The two
-models agree on a share of the rows beyond chance, as a candidate and its baseline do.
+models agree on a share of the rows beyond chance, as a candidate and its baseline do; in a second
+table they differ in a handful of rows; the third is for a continuous outcome.
 """
 
 from __future__ import annotations
@@ -107,28 +108,87 @@ def intervals(case: Case, seed: int) -> dict[str, tuple[float, float, float, flo
     return {name: (one.low, one.high, one.at_least, one.at_most) for name, one in found.items()}
 
 
-#: Mean errors by group: of the baseline, of the candidate.
-ERRORS = {
-    "no gap in either": ([0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]),
-    "gap .3, candidate .1 more": ([0.3, 0.0, 0.0, 0.0], [0.4, 0.0, 0.0, 0.0]),
-    "gaps of .3 in different groups": ([0.3, 0.0, 0.0, 0.0], [0.0, 0.0, -0.3, 0.0]),
-    "no gap, candidate .2": ([0.0, 0.0, 0.0, 0.0], [0.2, 0.0, 0.0, 0.0]),
-}
+def tweaked(small: int, margin: float, seed: int) -> tuple[float, float]:
+    """Bounds above (tpr_gap, eod) where the candidate drops a few true positives of one group.
+
+    1,000 rows of either outcome in the other group, `small` in this one, and a baseline without
+    gaps: the true difference is the margin, and no more rows than that tell the models apart.
+    """
+    rng = np.random.default_rng([seed, small])
+    sizes = [1000, small, 1000, small]
+    group, y = np.repeat([0, 1, 0, 1], sizes), np.repeat([1, 1, 0, 0], sizes)
+    first = rng.random(len(y)) < np.where(y == 1, 0.8, 0.2)
+    dropped = (y == 1) & (group == 1) & (rng.random(len(y)) < margin / 0.8)
+    cells = paired_cells(*(
+        AuditTable.of(labels.astype(int), {"group": np.array(["a", "b"])[group]}, y)
+        for labels in (first, first & ~dropped)
+    ), None)  # fmt: skip
+    return tuple(gap_difference(cells, of, ALPHA, seed).at_most for of in ((1,), (0, 1)))
 
 
-def error_interval(name: str, rows: int, seed: int) -> tuple[bool, bool]:
-    """A regression with skewed errors: whether both ends, and the bound above, hold."""
-    rng = np.random.default_rng([seed, rows])
-    means = [np.array(each) for each in ERRORS[name]]
-    group, y = rng.integers(0, 4, rows), rng.normal(size=rows)
-    shared, own = rng.gamma(1.0, size=(2, rows)) - 1
-    tables = tuple(
-        AuditTable.of(y + mean[group] + noise, {"group": np.array(list("abcd"))[group]}, y)
-        for mean, noise in zip(means, (shared, 0.8 * shared + 0.6 * own), strict=True)
+#: Rows of the small group, and a margin at which no row at all is discordant in a tenth of tables.
+TWEAKS = ((10, 0.2), (22, 0.1), (42, 0.05), (100, 0.023), (500, 0.0046))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A regression in which the outcome grows with the group; gaps given the outcome by group."""
+
+    name: str
+    sizes: tuple[int, ...]
+    baseline: tuple[float, ...]
+    candidate: tuple[float, ...]
+    kind: str = "another model"
+
+    @property
+    def truth(self) -> float:
+        return float(np.ptp(self.candidate) - np.ptp(self.baseline))
+
+
+def numbers() -> list[Numbers]:
+    none, made = (0.0, 0.0, 0.0, 0.0), []
+    for sizes in ((50,) * 4, (500,) * 4, (10, 30, 100, 300)):
+        made += [
+            Numbers("no gap in either", sizes, none, none),
+            Numbers("no gap, candidate constant", sizes, none, none, "constant"),
+            Numbers("no gap, candidate nearly the same", sizes, none, none, "nearly the same"),
+            Numbers("gap .3, candidate .1 more", sizes, (0.3, 0.0, 0.0, 0.0), (0.4, 0.0, 0.0, 0.0)),
+            Numbers("gaps of .3 in different groups", sizes, (0.3, 0.0, 0.0, 0.0),
+                    (0.0, 0.0, -0.3, 0.0)),
+            Numbers("no gap, candidate .2", sizes, none, (0.2, 0.0, 0.0, 0.0)),
+        ]  # fmt: skip
+    return made
+
+
+def number_interval(case: Numbers, seed: int) -> tuple[float, float, float, float]:
+    """Curved models of the outcome, with skewed noise that grows with the group."""
+    rng = np.random.default_rng([seed, sum(case.sizes)])
+    group = np.repeat(np.arange(len(case.sizes)), case.sizes)
+    y = 0.5 * group + rng.normal(size=len(group))
+    shared, own = (rng.gamma(1.0, size=(2, len(group))) - 1) * 0.5 * (1 + 0.3 * group)
+    first = 0.5 * y + shared
+    second = {
+        "another model": np.cos(y) + 0.8 * shared + 0.6 * own,
+        "constant": np.zeros(len(y)),
+        "nearly the same": first + 0.05 * own,
+    }[case.kind]
+    names = np.array(list("abcd"))[group]
+    tables = (
+        AuditTable.of(model + np.array(gaps)[group], {"group": names}, y)
+        for model, gaps in ((first, case.baseline), (second, case.candidate))
     )
-    truth = float(np.ptp(means[1]) - np.ptp(means[0]))
     found = gap_difference(paired_cells(*tables, None), (0,), ALPHA, seed)
-    return found.low <= truth <= found.high, truth <= found.at_most
+    return found.low, found.high, found.at_least, found.at_most
+
+
+def number_row(case: Numbers, results: list) -> str:
+    ends, truth = np.array(results), case.truth
+    inside = (ends[:, 0] <= truth + 1e-12) & (truth - 1e-12 <= ends[:, 1])
+    below, shown = (ends[:, 3] < truth - 1e-12).mean(), (ends[:, 2] > 1e-12).mean()
+    return (
+        f"| {case.name} | {', '.join(map(str, case.sizes))} | {truth:+.1f} | {inside.mean():.3f} "
+        f"({np.median(ends[:, 1] - ends[:, 0]):.2f}) | {below:.3f} | {shown:.3f} |"
+    )
 
 
 def row(case: Case, results: list) -> str:
@@ -161,13 +221,21 @@ def main() -> None:
             delayed(intervals)(case, seed) for seed in range(args.replications)
         )
         print(row(case, found), flush=True)
-    print("\n| regression, 4 groups | rows | coverage | of the upper bound |")
+    print("\n| rows of the small group | margin and true difference | false *not less fair*: "
+          "tpr_gap | eod |")  # fmt: skip
     print("|---|---|---|---|", flush=True)
-    for name, rows in ((name, rows) for rows in (200, 2000) for name in ERRORS):
-        if re.search(args.only, name):
-            ends = [error_interval(name, rows, seed) for seed in range(args.replications)]
-            inside, below = np.mean(ends, axis=0)
-            print(f"| {name} | {rows} | {inside:.3f} | {below:.3f} |", flush=True)
+    for small, margin in TWEAKS:
+        if re.search(args.only, "tweak"):
+            bounds = [tweaked(small, margin, seed) for seed in range(args.replications)]
+            tpr, eod = (np.array(bounds) < margin).mean(axis=0)
+            print(f"| {small} | {margin:g} | {tpr:.3f} | {eod:.3f} |", flush=True)
+    print("\n| regression | people by group | true difference | coverage (width) | bound above "
+          "missed | shown less fair |")  # fmt: skip
+    print("|---|---|---|---|---|---|", flush=True)
+    for case in numbers():
+        if re.search(args.only, case.name):
+            found = [number_interval(case, seed) for seed in range(args.replications)]
+            print(number_row(case, found), flush=True)
 
 
 if __name__ == "__main__":

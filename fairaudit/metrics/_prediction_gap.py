@@ -1,0 +1,261 @@
+"""How far the predictions of two groups differ given the outcome: 0 under equalized odds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.argument_order import swaps_refused
+from fairaudit.errors import InputError
+from fairaudit.kernels import Array, Index
+from fairaudit.metrics._errors import numeric_pair
+from fairaudit.metrics._labels import groups_of, row_weights, spread
+from fairaudit.metrics.result import Measure
+from fairaudit.table import AuditTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["CellGap", "PredictionGap", "gaps_given_outcome", "prediction_gap"]
+
+MOST_KNOTS = 20  # of the spline; they grow with the cube root of the rows up to here
+FEWEST_TAIL = 25  # rows beyond the outermost knot, where the tails get knots of their own
+COMMON = 0.02  # a value that this share of the rows has gets its own mean beside the spline,
+FEWEST_COMMON = 10  # if these are so many,
+FEW_VALUES = 30  # whatever their share where the outcome has no more values than these
+_OVERLAP = 1e-6  # below: the outcome tells the group
+_MOST_LEVERAGE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class CellGap:
+    """One cell: its rows, its gap to all rows of the same outcome, and the standard error."""
+
+    levels: tuple[Any, ...]
+    n: int
+    gap: float
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionGap(Measure):
+    """The gaps of all cells that have rows; the value is the largest difference of two.
+
+    Attributes
+    ----------
+    attributes : names of the attributes
+    cells : one per combination of levels that occurs
+    """
+
+    attributes: tuple[str, ...]
+    cells: tuple[CellGap, ...] = field(repr=False)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per cell."""
+        import pandas as pd
+
+        rows = [(*c.levels, c.n, c.gap, c.standard_error) for c in self.cells]
+        return pd.DataFrame(rows, columns=[*self.attributes, "n", "gap", "standard_error"])
+
+
+@swaps_refused
+def prediction_gap(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    *,
+    weights: Any = None,
+    kinds: Mapping[str, str] | None = None,
+) -> PredictionGap:
+    r"""By how much predictions differ between groups among people with the same outcome.
+
+    Parameters
+    ----------
+    y_pred : array-like
+        Predicted numbers.
+    sensitive : array-like, frame or mapping
+        Categorical attributes; several are crossed.
+    y_true : array-like
+        The outcome, as numbers.
+    weights : array-like, optional
+        Row weights.
+    kinds : mapping, optional
+        Kinds of columns that are not to be inferred.
+
+    Returns
+    -------
+    PredictionGap
+
+    Notes
+    -----
+    Least squares in
+
+    .. math:: \hat Y = m(Y) + \theta_{A} + \varepsilon
+
+    with m a cubic spline of the outcome (knots at quantiles, as many as the cube root of the rows,
+    20 at most, and some more in the tails), and a mean of its own for each value that many rows
+    share. The gap of a group is :math:`\theta_a`, with mean 0 over all rows. Under equalized odds
+    :math:`E[\hat Y \mid Y, A] = m(Y)`, so all gaps are 0, however the outcome depends on the
+    group; a constant prediction has none. Where the gap changes with the outcome,
+    :math:`\theta_a - \theta_b` is its mean over outcomes that both groups have, and a gap that
+    changes its sign can average out: 0 is necessary for equalized odds and not sufficient.
+
+    By the theorem of Frisch and Waugh :math:`\theta` is a linear function of the predictions whose
+    weights are orthogonal to all splines; the error of the spline enters only as far as both m
+    and the shares of the groups given the outcome are no splines (Robinson 1988). Standard errors
+    allow for unequal variances (HC2).
+
+    References
+    ----------
+    Robinson (1988). Root-N-consistent semiparametric regression. Econometrica 56.
+    MacKinnon and White (1985). Some heteroskedasticity-consistent covariance matrix estimators
+    with improved finite sample properties. Journal of Econometrics 29.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sex = rng.integers(0, 2, 4000)
+    >>> y = 2 * sex + rng.normal(size=4000)
+    >>> fair = 0.5 * y + rng.normal(size=4000)
+    >>> round(float(prediction_gap(fair, sensitive=sex, y_true=y)), 2)
+    0.01
+    >>> round(float(prediction_gap(fair + 0.3 * sex, sensitive=sex, y_true=y)), 2)
+    0.29
+    """
+    return _prediction_gap(AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds))
+
+
+def _prediction_gap(table: AuditTable) -> PredictionGap:
+    """The same of a table that has been checked."""
+    groups = groups_of(table)
+    prediction, outcome = numeric_pair(table)
+    rows = np.bincount(groups.of_row, minlength=len(groups))
+    occurs = np.flatnonzero(rows)
+    place = np.zeros(len(groups), dtype=np.intp)
+    place[occurs] = np.arange(len(occurs))
+    gaps, covariance, _ = gaps_given_outcome(
+        prediction[:, None], outcome, place[groups.of_row], row_weights(table)
+    )
+    errors = np.where(rows[occurs] > 1, np.sqrt(np.diag(covariance)), np.nan)
+    cells = (
+        CellGap(groups.levels[k], int(rows[k]), float(gap), float(error))
+        for k, gap, error in zip(occurs, gaps[0], errors, strict=True)
+    )
+    return PredictionGap(spread(gaps[0]), len(table), groups.names, tuple(cells))
+
+
+def gaps_given_outcome(
+    predictions: Array, outcome: Array, group: Index, weights: Array, unit: Index | None = None
+) -> tuple[Array, Array, Array]:
+    """Gaps of several models (rows × models) in all groups, their joint covariance, and sizes.
+
+    `group` numbers groups from 0 without holes; rows of one `unit` may depend on one another.
+    The gaps are models × groups, the covariance is (models · groups) square; the sizes say how
+    many people each gap rests on, which are few where other groups hardly share its outcomes.
+    """
+    from scipy.linalg import pinvh
+
+    count = int(group.max()) + 1
+    basis = outcome_basis(outcome)
+    weighted = basis * weights[:, None]
+    inverse = pinvh(basis.T @ weighted)
+    size = np.asarray(np.bincount(group, weights, count), dtype=np.float64)
+    sums = np.stack([np.bincount(group, column, count) for column in weighted.T])
+    explained = inverse @ sums  # of the groups' indicators, by the basis
+    spare = _generalized_inverse(np.diag(size) - sums.T @ explained, size)
+    predictions = predictions - predictions[:1]  # constants are 0 without rounding
+    residual = predictions - basis @ (inverse @ (weighted.T @ predictions))
+    totals = np.stack([np.bincount(group, weights * each, count) for each in residual.T])
+    gaps = totals @ spare
+    residual -= gaps.T[group] - basis @ (explained @ gaps.T)
+    leverage = weights * (
+        _quadratic(basis, inverse + explained @ spare @ explained.T)
+        + np.diag(spare)[group]
+        - 2 * (basis * (explained @ spare).T[group]).sum(axis=1)
+    )
+    who = np.arange(len(group)) if unit is None else np.unique(unit, return_inverse=True)[1]
+    meat = _meat(weighted, residual, leverage, group, weights, explained, who)
+    bread = np.kron(np.eye(predictions.shape[1]), spare)
+    resting = np.empty(count)
+    for k in range(count):
+        pull = weights * (spare[k][group] - basis @ (explained @ spare[k]))
+        squares = np.bincount(who, pull) ** 2
+        resting[k] = squares.sum() ** 2 / (squares**2).sum()
+    return gaps, bread @ meat @ bread, resting
+
+
+def outcome_basis(outcome: Array) -> Array:
+    """Rows × functions of the outcome: a cubic spline, and a mean for every frequent value."""
+    from scipy.interpolate import BSpline
+
+    values, code, counts = np.unique(outcome, return_inverse=True, return_counts=True)
+    least = 0.0 if len(values) <= FEW_VALUES else COMMON * len(outcome)
+    common = np.flatnonzero(counts >= max(FEWEST_COMMON, least))
+    place = np.full(len(values), len(common))
+    place[common] = np.arange(len(common))
+    frequent = np.eye(len(common) + 1)[place[code], :-1]
+    rest = outcome[place[code] == len(common)]
+    if not len(rest):
+        return frequent
+    low, high = values[0], values[-1]
+    knots = np.unique(np.quantile(rest, _knot_shares(len(rest))))
+    knots = knots[(knots > low) & (knots < high)]
+    full = np.concatenate([np.full(4, low), knots, np.full(4, high)])
+    spline = BSpline.design_matrix(outcome, full, 3).toarray()
+    return np.concatenate([spline, frequent], axis=1)
+
+
+def _knot_shares(rows: int) -> Array:
+    """At which quantiles knots stand: evenly, and halving the tails while these have rows."""
+    inner = min(round(rows ** (1 / 3)), MOST_KNOTS)
+    shares = np.linspace(0, 1, inner + 2)[1:-1]
+    halvings = max(int(np.log2(rows / ((inner + 1) * FEWEST_TAIL))), 0)
+    tail = 0.5 ** np.arange(1, halvings + 1) / (inner + 1)
+    return np.concatenate([tail, shares, 1 - tail])
+
+
+def _generalized_inverse(matrix: Array, size: Array) -> Array:
+    """Of the groups' part that the basis leaves; its solutions have a mean of 0 over all rows."""
+    root = np.sqrt(size)
+    values, vectors = np.linalg.eigh(matrix / np.outer(root, root))
+    if len(size) > 1 and values[1] < _OVERLAP:
+        raise InputError(
+            "The outcome tells the groups apart: no two people of different groups share an "
+            "outcome, so predictions given the outcome cannot be compared. Pass coarser groups."
+        )
+    values[0] = np.inf  # all groups by the same amount: m(Y)
+    vectors = vectors / root[:, None]
+    return np.asarray((vectors / values) @ vectors.T)
+
+
+def _quadratic(rows: Array, matrix: Array) -> Array:
+    return np.asarray(((rows @ matrix) * rows).sum(axis=1))
+
+
+def _meat(
+    weighted: Array, residual: Array, leverage: Array, group: Index, weights: Array,
+    explained: Array, who: Index,
+) -> Array:  # fmt: skip
+    """Products of the scores, summed over units: groups' indicators without the basis, times e."""
+    from scipy.sparse import csr_matrix
+
+    rows, count = len(group), explained.shape[1]
+    members = csr_matrix((np.ones(rows), (who, np.arange(rows))), shape=(who.max() + 1, rows))
+    kept = 1 - np.minimum((members @ leverage)[who], _MOST_LEVERAGE)
+    scores = []
+    for each in (residual / np.sqrt(kept)[:, None]).T:
+        own = csr_matrix((weights * each, (who, group)), shape=(members.shape[0], count))
+        scores.append((own, members @ (weighted * each[:, None])))
+    blocks = []
+    for own, spline in scores:
+        line = []
+        for other, theirs in scores:
+            line.append(
+                (own.T @ other).toarray() - (own.T @ theirs) @ explained
+                - explained.T @ (other.T @ spline).T + explained.T @ (spline.T @ theirs) @ explained
+            )  # fmt: skip
+        blocks.append(line)
+    return np.block(blocks)
