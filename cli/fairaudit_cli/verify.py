@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "differences", "run"]
 
-#: Fields that say when, where and how long, and differ from run to run; and what is said around
-#: the numbers, which differs from version to version.
+#: Fields that say when, where and how long, and differ from run to run.
 _CIRCUMSTANCES = ("seconds", "created", "python", "platform", "packages", "version", "command",
-                  "path", "verify", "notes")  # fmt: skip
+                  "path", "verify")  # fmt: skip
+#: What is said around the numbers: another version may say it in other words.
+_WORDS = ("notes",)
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
@@ -164,7 +165,9 @@ def _carried(again: AuditResult, record: AuditResult) -> AuditResult:
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> tuple[int, list[str]]:
     """How many values were compared, and those that differ, as ``path: then, now``."""
-    first, second = dict(_leaves(then)), dict(_leaves(now))
+    versions = {one.get("capsule", one).get("version") for one in (then, now)}
+    passed_over = (*_CIRCUMSTANCES, *(_WORDS if len(versions) > 1 else ()))
+    first, second = dict(_leaves(then, passed_over)), dict(_leaves(now, passed_over))
     changed = [
         f"{path}: {first.get(path, '(absent)')!r}, now {second.get(path, '(absent)')!r}"
         for path in [*first, *(path for path in second if path not in first)]
@@ -173,17 +176,17 @@ def differences(then: dict[str, Any], now: dict[str, Any]) -> tuple[int, list[st
     return len(first), changed
 
 
-def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(value: Any, passed_over: tuple[str, ...], path: str = "") -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if key not in _CIRCUMSTANCES:
-                yield from _leaves(item, f"{path}.{key}" if path else key)
+            if key not in passed_over:
+                yield from _leaves(item, passed_over, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         kept = [
             one for one in value if not (isinstance(one, dict) and one.get("key") in _ELSEWHERE)
         ]
         for number, item in enumerate(kept):
-            yield from _leaves(item, f"{path}[{number}]")
+            yield from _leaves(item, passed_over, f"{path}[{number}]")
     else:
         yield path, value
 
