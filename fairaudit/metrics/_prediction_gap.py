@@ -27,6 +27,7 @@ FEWEST_COMMON = 10  # if these are so many,
 FEW_VALUES = 30  # whatever their share where the outcome has no more values than these
 _OVERLAP = 1e-6  # below: the outcome tells the group
 _MOST_LEVERAGE = 0.9
+_ROUNDING = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +162,11 @@ def gaps_given_outcome(
     explained = inverse @ sums  # of the groups' indicators, by the basis
     spare = _generalized_inverse(np.diag(size) - sums.T @ explained, size)
     predictions = predictions - predictions[:1]  # constants are 0 without rounding
-    residual = predictions - basis @ (inverse @ (weighted.T @ predictions))
+    scale = _ROUNDING * np.abs(predictions).max(axis=0)
+    residual = _snapped(predictions - basis @ (inverse @ (weighted.T @ predictions)), scale)
     totals = np.stack([np.bincount(group, weights * each, count) for each in residual.T])
     gaps = totals @ spare
-    residual -= gaps.T[group] - basis @ (explained @ gaps.T)
+    residual = _snapped(residual - gaps.T[group] + basis @ (explained @ gaps.T), scale)
     leverage = weights * (
         _quadratic(basis, inverse + explained @ spare @ explained.T)
         + np.diag(spare)[group]
@@ -223,6 +225,11 @@ def _generalized_inverse(matrix: Array, size: Array) -> Array:
     values[0] = np.inf  # all groups by the same amount: m(Y)
     vectors = vectors / root[:, None]
     return np.asarray((vectors / values) @ vectors.T)
+
+
+def _snapped(residual: Array, scale: Array) -> Array:
+    """Without rounding errors: a function of the outcome alone leaves nothing."""
+    return np.where(np.abs(residual) <= scale, 0.0, residual)
 
 
 def _quadratic(rows: Array, matrix: Array) -> Array:
