@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
+from fairaudit.errors import InputError
 from fairaudit.findings import adjusted
 from fairaudit.permute.icp import ICP
 from fairaudit.result import AuditResult, ColumnFacts, Finding, MeasuredValue, Verdict
-from fairaudit.verdict import decide
+from fairaudit.verdict import check_tolerance, decide
 
 QUICK = fa.Permutations(n=99)
 
@@ -182,6 +183,15 @@ def test_decide():
     verdict, because = verdict_of(copies=9, p_value=0.1)
     assert verdict is Verdict.INCONCLUSIVE and "draw at least 19" in because
     assert verdict_of(copies=19)[0] is Verdict.VIOLATION
+
+
+def test_a_tolerance_of_mean_errors_alone_is_refused():
+    """They can be equal where equalized odds is violated."""
+    measures = [MeasuredValue("kpc", "KPC", 0.1, ("sex",)),
+                MeasuredValue("mean_error_difference", "mean errors", 0.0, ("sex",))]  # fmt: skip
+    with pytest.raises(InputError, match=r"says nothing about equalized odds.*Name kpc too"):
+        check_tolerance({"mean_error_difference": 0.1}, measures, ["sex"])
+    check_tolerance({"mean_error_difference": 0.1, "kpc": 0.1}, measures, ["sex"])
 
 
 def test_tolerance():

@@ -60,13 +60,13 @@ def test_values_are_those_of_the_metrics():
     assert result.differences[0].key == result.measure == "equalized_odds_difference"
 
 
-def test_the_covariance_is_that_of_the_centres():
-    centres, covariances = [], []
+def test_the_covariance_is_that_of_the_rates():
+    rates, covariances = [], []
     for seed in range(300):
         cells = cells_of(people(400, seed), scorer(), scorer(0.5, 0.7))
-        centres.append(cells.centre.ravel())
+        rates.append(cells.raw.ravel())
         covariances.append(cells.covariance)
-    seen, told = np.cov(np.array(centres).T), np.mean(covariances, axis=0)
+    seen, told = np.cov(np.array(rates).T), np.mean(covariances, axis=0)
     scale = np.sqrt(np.outer(np.diag(seen), np.diag(seen)))
     np.testing.assert_allclose(told / scale, seen / scale, atol=0.2)
     assert (np.diag(told) > 0.8 * np.diag(seen)).all()
@@ -149,12 +149,90 @@ def test_a_continuous_outcome():
         return table["x"] + 0.4 * (table["sex"] == "m") + 0.2 * table["z"]
 
     result = fa.compare(old, new, frame, sensitive="sex", outcome="y")
-    assert result.measure == "mean_error_difference"
+    assert result.measure == "prediction_gap"
     assert result.margin == pytest.approx(0.05 * np.std(frame["y"]))
     assert str(result.verdict) == "less fair"
-    errors = fa.metrics.group_errors(new(frame), sensitive=frame["sex"], y_true=frame["y"])
-    assert result.differences[0].candidate == pytest.approx(errors.value)
+    gap = fa.metrics.prediction_gap(new(frame), sensitive=frame["sex"], y_true=frame["y"])
+    assert result.differences[0].candidate == pytest.approx(gap.value)
     assert result.differences[0].low < 0.4 < result.differences[0].high
+    errors = fa.metrics.group_errors(new(frame), sensitive=frame["sex"], y_true=frame["y"])
+    told = {one.key: one for one in result.differences}["mean_error_difference"]
+    assert told.candidate == pytest.approx(errors.value)
+    assert told.note == "calibration; not 0 under equalized odds"
+
+
+def equal_odds(rows=1500, seed=0):
+    """A regression in which equalized odds holds although the outcome depends on the group."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], rows)
+    y = 1.4 * (sex == "m") + rng.normal(size=rows)
+    return pd.DataFrame({"sex": sex, "y": y, "half": 0.5 * y + 0.5 * rng.normal(size=rows)})
+
+
+def test_a_constant_prediction_is_not_less_fair():
+    """It satisfies equalized odds; by mean errors it was called less fair."""
+    frame = equal_odds()
+    result = fa.compare(
+        lambda table: table["half"], lambda table: np.full(len(table), 3.0), frame,
+        sensitive="sex", outcome="y",
+    )  # fmt: skip
+    assert str(result.verdict) == "not less fair"
+    assert result.differences[0].candidate == 0
+    told = {one.key: one for one in result.differences}["mean_error_difference"]
+    assert told.low > 0.5  # which is no verdict
+
+
+@pytest.mark.parametrize("name", ["mean_error_difference", "error_gap"])
+def test_mean_errors_cannot_decide(name):
+    with pytest.raises(InputError, match=r"not 0 under equalized odds.*Name prediction_gap"):
+        fa.compare(lambda table: table["half"], lambda table: table["half"], equal_odds(200),
+                   sensitive="sex", outcome="y", margin={name: 0.1})  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [10, 22, 42, 120])
+def test_limits_of_discordant_shares_are_exact(rows):
+    """By enumeration of both counts: never missed more often than asked, nor wastefully wide."""
+    from scipy.stats import multinomial
+
+    from fairaudit.comparison.limits import _of_difference
+
+    new, old = (k.ravel() for k in np.meshgrid(np.arange(rows + 1), np.arange(rows + 1)))
+    new, old = new[new + old <= rows], old[new + old <= rows]
+    counts = np.column_stack([new, old, rows - new - old])
+    for error in (0.0225, 0.045):
+        up, _ = _of_difference(new / rows, old / rows, np.full(len(new), float(rows)), error)
+        bound, largest = (new - old) / rows + up, 0.0
+        for p in (0.5 / rows, 1 / rows, 2.3 / rows, 0.1, 3.1 / rows, 0.25, 0.4, 0.6):
+            for q in (0.0, 0.3 / rows, 0.02, 0.1, 0.3):
+                if p + q > 1:
+                    continue
+                law = multinomial.pmf(counts, rows, [p, q, 1 - p - q])
+                largest = max(largest, law[bound < p - q - 1e-12].sum())
+        assert 0.2 * error < largest <= error
+
+
+def test_no_discordant_row_leaves_a_bound_of_three_in_n():
+    frame = people(2000)
+    cells = cells_of(frame, scorer(), scorer())
+    bound = gap_difference(cells, (1,), 0.05, 0).at_most
+    fewest = cells.people[cells.class_of == 1].min()
+    assert 2.9 / fewest < bound < 8 / fewest
+
+
+def test_weighted_and_repeated_rows_have_effective_counts():
+    frame = people(1000)
+    twice, ids = pd.concat([frame, frame]), np.tile(np.arange(1000), 2)
+    alone = cells_of(frame, scorer(), scorer(0.2))
+    repeated = cells_of(twice, scorer(), scorer(0.2), ids=ids)
+    np.testing.assert_allclose(repeated.effective, alone.people)
+    bounds = [gap_difference(c, (0, 1), 0.05, 0).at_most for c in (alone, repeated)]
+    assert bounds[0] == pytest.approx(bounds[1], rel=0.02)
+    weights = np.where(np.arange(1000) % 2, 1.0, 4.0)
+    tables = [fa.AuditTable.of(model(frame), frame[["sex"]], frame["y"], weights=weights)
+              for model in (scorer(), scorer(0.2))]  # fmt: skip
+    weighted = paired_cells(*tables, None)
+    assert (weighted.effective < 0.8 * weighted.people).all()
+    assert gap_difference(weighted, (0, 1), 0.05, 0).at_most > bounds[0]
 
 
 @pytest.mark.parametrize(
@@ -228,4 +306,6 @@ def test_regression_by_command(tmp_path, monkeypatch, capsys):
         model = LinearRegression().fit(frame[columns], frame["y"])
         (tmp_path / f"{name}.pkl").write_bytes(pickle.dumps(model))
     code = main([*COMMAND, "--baseline", "prod.pkl", "--candidate", "new.pkl"])
-    assert code == 0 and "mean errors" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert code == 0 and "largest prediction gap" in shown
+    assert "calibration; not 0 under equalized odds" in shown

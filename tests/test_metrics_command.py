@@ -132,7 +132,10 @@ def test_regression_shows_errors(data, capsys):
     assert values(facts)["largest difference of mean errors", "race"] > 0
     assert facts["cells"]["columns"] == ["mean error", "median error"]
     assert cli.main(command(data, predictions="z", outcome="grade")) == 0
-    assert "mean error" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "mean error" in shown
+    assert "calibration, not 0 under equalized odds" in shown
+    assert "need not be equal where it holds" in facts["notes"][-1]
 
 
 def test_only_numeric_attributes(data, capsys):

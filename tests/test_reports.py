@@ -130,6 +130,14 @@ def test_the_audits_are_what_they_are_called(results):
     assert results["regression"].cells.columns[0] == "mean error"
 
 
+@pytest.mark.parametrize("form", ["txt", "md", "html", "json"])
+def test_mean_errors_are_called_calibration_and_no_measure_of_equalized_odds(form, results):
+    text = " ".join(results["regression"].render(form).split())
+    assert "calibration, not 0 under equalized odds" in text
+    assert "(0, and 1 for the ratio)" not in text
+    assert "need not be equal where it holds" in text
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_verdict_is_there_and_no_report_calls_anything_fair(form, result):
     text = FORMATS[form].render(result)
