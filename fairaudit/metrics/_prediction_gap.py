@@ -124,7 +124,7 @@ def prediction_gap(
     >>> round(float(prediction_gap(fair, sensitive=sex, y_true=y)), 2)
     0.0
     >>> round(float(prediction_gap(fair + 0.3 * sex, sensitive=sex, y_true=y)), 2)
-    0.29
+    0.3
     """
     return _prediction_gap(AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds))
 
