@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 
 import fairaudit as fa
 from fairaudit.measurements import measure
@@ -239,6 +240,7 @@ def test_readme_example_runs_and_prints_what_it_says(capsys):
     number = re.compile(r"-?\d+\.\d+")
     shown, said = capsys.readouterr().out, found[2]
     assert number.sub("#", shown) == number.sub("#", said)
-    # other versions of scikit-learn may train a slightly different model
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+        pytest.skip("the numbers of the README are of scikit-learn 1.9, which trains another model")
     close = pytest.approx([float(x) for x in number.findall(said)], abs=0.05)
     assert [float(x) for x in number.findall(shown)] == close

@@ -67,15 +67,16 @@ def test_large_numbers_as_keys_load():
 @pytest.mark.parametrize("name", ["GradientBoostingClassifier", "HistGradientBoostingRegressor"])
 def test_losses_under_their_name_in_scikit_learn_1_5_to_1_8(name, tmp_path, monkeypatch):
     """These call sklearn._loss._loss just _loss; a file _loss.py beside the model is not run."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "_loss.py").write_text("open('canary', 'w').close()")
-    monkeypatch.delitem(sys.modules, "_loss", raising=False)
     model, table = fitted(name)
     data = pickle.dumps(model, protocol=0).replace(b"csklearn._loss._loss\n", b"c_loss\n")
+    file = saved(model, "skops")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "_loss", raising=False)
+    (tmp_path / "_loss.py").write_text("open('canary', 'w').close()")
     (tmp_path / "model.pkl").write_bytes(data)
     check_file(tmp_path / "model.pkl", model, table)
-    if (file := saved(model, "skops")) is not None:
+    if file is not None:
         with zipfile.ZipFile(io.BytesIO(file[1])) as packed:
             parts = {part: packed.read(part) for part in packed.namelist()}
         schema = parts["schema.json"].replace(b'"sklearn._loss._loss"', b'"_loss"')

@@ -148,8 +148,8 @@ def test_columns_are_refused(name, tmp_path, frame):
     column, value, message = COLUMNS[name]
     if name == "levels":
         frame = pd.concat([frame] * 6, ignore_index=True)
-    frame = frame.assign(**{column: [value(k) for k in range(len(frame))]})
-    frame.to_csv(tmp_path / "t.csv", index=False)
+    values = [str(value(k)) for k in range(len(frame))]  # pandas 2 has no numbers beyond floats
+    frame.assign(**{column: values}).to_csv(tmp_path / "t.csv", index=False)
     assert re.search(message, refused(tmp_path / "t.csv"))
 
 
@@ -423,3 +423,11 @@ def test_damaged_notes_of_pandas_in_parquet(tmp_path, note):
     parquet.write_table(table, tmp_path / "t.parquet")
     with pytest.raises(InputError, match="not a readable Parquet file"):
         read_tables([str(tmp_path / "t.parquet")])
+
+
+def test_numbers_of_a_text_file_are_read_to_the_bit(tmp_path):
+    """As of a Parquet file; pandas before 3.1 rounds one in three unless it is told not to."""
+    numbers = np.random.default_rng(0).normal(size=5_000)
+    pd.DataFrame({"p": numbers}).to_csv(tmp_path / "t.csv", index=False)
+    frame, _ = files.read_tables([str(tmp_path / "t.csv")])
+    assert (frame["p"].to_numpy() == numbers).all()
