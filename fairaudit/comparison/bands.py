@@ -81,9 +81,9 @@ def gap_difference(
     the models resemble, and of :math:`\min_u (c_p - b_u)` over the pairs u that can be largest in
     the baseline, with a width that covers all of these at once. The two share the remaining error
     equally, by as much as their noise is not the same; where p itself cannot be largest in the
-    baseline, the second has it all. The bound for the measure is the largest,
-    over p, of the smaller of the two: no band over all p is needed, since p is fixed. The lower
-    end is the same with the models exchanged.
+    baseline, the second has it all. The bound for the measure is the largest, over p, of the
+    smaller of the two: no band over all p is needed, since p is fixed. The lower end is the same
+    with the models exchanged.
     """
     pairs = _pairs(cells, classes)
     contrast = np.zeros((len(pairs), len(cells.labels)))
