@@ -81,9 +81,9 @@ def gap_difference(
     the models resemble, and of :math:`\min_u (c_p - b_u)` over the pairs u that can be largest in
     the baseline, with a width that covers all of these at once. The two share the remaining error
     equally, by as much as their noise is not the same; where p itself cannot be largest in the
-    baseline, the second has it all. The bound for the measure is the largest,
-    over p, of the smaller of the two: no band over all p is needed, since p is fixed. The lower
-    end is the same with the models exchanged.
+    baseline, the second has it all. The bound for the measure is the largest, over p, of the
+    smaller of the two: no band over all p is needed, since p is fixed. The lower end is the same
+    with the models exchanged.
     """
     pairs = _pairs(cells, classes)
     contrast = np.zeros((len(pairs), len(cells.labels)))
@@ -307,7 +307,7 @@ def _deo_roughly(gaps: _Gaps, known: list[Array], b: int, c: int, z: float) -> f
     """The same for too many open signs: the largest value plus the largest width.
 
     Each is taken over all signs, the width by the largest covariance of every two cells and what
-    exact limits add to it, with the largest weight that a cell can have.
+    exact limits add to it, which is a quadratic form of the signs.
     """
     value = np.full(len(known[c]), -np.inf)
     terms = []
@@ -324,5 +324,8 @@ def _deo_roughly(gaps: _Gaps, known: list[Array], b: int, c: int, z: float) -> f
             both = (c_j @ cov[c][c] + b_j @ cov[b][c]) @ c_k.T
             both = both + (c_j @ cov[c][b] + b_j @ cov[b][b]) @ b_k.T
             largest = np.where(np.outer(can_j, can_k), np.maximum(largest, both), largest)
-    added = excess_of(gaps.cells, z) @ np.abs(gaps.contrast).sum(axis=0) ** 2
+    excess = excess_of(gaps.cells, z)
+    steepest = np.linalg.eigvalsh((gaps.contrast * excess) @ gaps.contrast.T)[-1]
+    models = 2 if known[b].any() else 1  # where all signs are shared, only differences count
+    added = min(excess @ np.abs(gaps.contrast).sum(axis=0) ** 2, models * steepest * len(value))
     return float(value.sum() + _root(z**2 * largest.sum() + added))

@@ -57,8 +57,8 @@ def _differences(result: Comparison) -> Markup:
 
 def _chart(result: Comparison) -> Markup:
     """Differences of the measures of gaps, each with its interval."""
-    drawn = [one for one in result.differences
-             if one.low is not None and one.high is not None and one.key != "loss"]  # fmt: skip
+    drawn = [one for one in result.differences if one.low is not None and one.high is not None
+             and not one.key.startswith(("loss", "mean_error"))]  # fmt: skip
     ends = [0.0, result.margin, *(one.low or 0.0 for one in drawn),
             *(one.high or 0.0 for one in drawn)]  # fmt: skip
     pad = (max(ends) - min(ends)) / 20 or 0.01
