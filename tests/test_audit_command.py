@@ -525,7 +525,7 @@ def test_demo(tmp_path, capsys):
     assert cli.main(["demo", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == [
-        "audit.json", "model.pkl", "report.html", "test.csv"
+        "audit.json", "model.pkl", "report.html", "test.csv", "train.csv"
     ]  # fmt: skip
     assert str(out / "report.html") in shown.splitlines()[-1] and "exit status 1" in shown
     findings = {f["name"]: f for f in json.loads((out / "audit.json").read_text())["findings"]}

@@ -194,7 +194,7 @@ def test_bad_files(tmp_path, capsys, content, message):
 
 def test_folder_is_no_file(tmp_path, capsys):
     assert cli.main(command(str(tmp_path))) == 2
-    assert "cannot be read" in capsys.readouterr().err
+    assert "is a directory. Pass the files in it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("threshold", ["nan", "inf", "half"])

@@ -185,7 +185,8 @@ def test_names_print_no_log_commands(hostile, tmp_path, monkeypatch, capsys, wha
     state = ["--state", str(tmp_path / "a.state")] if name == "monitor" else []
     cli.main([
         name, "--data", str(hostile), "--predictions", "::add-mask::score", "--sensitive",
-        '"::warning::g"', "--outcome", "##[group]y", *state, *COMMANDS[what],
+        '"::warning::g"', "--outcome", "##[group]y", "--positive", "::error::yes",
+        *state, *COMMANDS[what],
     ])  # fmt: skip
     shown, errors = capsys.readouterr()
     assert errors.startswith("fairaudit: error: ") if what == "wrong" else shown, errors
@@ -199,7 +200,8 @@ def test_reports_hold_no_log_commands_but_their_own(hostile, tmp_path, monkeypat
     reports = [tmp_path / f"r.{form}" for form in ("txt", "md", "github")]
     cli.main([
         "test", "--data", str(hostile), "--predictions", "::add-mask::score", "--sensitive",
-        '"::warning::g"', "--outcome", "##[group]y", "--permutations", "39",
+        '"::warning::g"', "--outcome", "##[group]y", "--positive", "::error::yes",
+        "--permutations", "39",
         *(word for path in reports for word in ("--report", str(path))),
     ])  # fmt: skip
     own = re.compile(r"^::(error|warning|notice) title=[^:,]*::[^\r\n]*$")
@@ -207,3 +209,15 @@ def test_reports_hold_no_log_commands_but_their_own(hostile, tmp_path, monkeypat
              *(path.read_text("utf-8") for path in reports)]  # fmt: skip
     for text in texts:
         assert all(own.match(line) for line in obeyed(text)), obeyed(text)
+
+
+def test_the_recorded_command_is_no_order_and_runs_as_printed():
+    from fairaudit_cli.options import command_line
+
+    words = ["test", "--data", "::add-mask::x y", "##[group]", "##vso[task]", "it's", "a\nb"]
+    command = command_line(words)
+    assert not obeyed(command) and quiet(command) == command
+    done = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True
+    )
+    assert done.stdout.split("\0")[1:-1] == words

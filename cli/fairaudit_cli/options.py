@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, quiet
 from fairaudit.result import SUPPRESS
 
 if TYPE_CHECKING:
@@ -145,14 +145,16 @@ def command_line(words: Iterable[str]) -> str:
 def _quoted(word: str) -> str:
     import shlex
 
-    if word.isprintable():
+    if quiet(word) == word:
         return shlex.quote(word)
+    orders = {"::": r"\x3a:", "##": r"\x23#"}  # to the log of a CI runner
     parts = (
         char.replace("\\", r"\\").replace("'", r"\'") if char.isprintable()
         else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
         for char in word
     )  # fmt: skip
-    return f"$'{''.join(parts)}'"
+    text = re.sub("::|##", lambda found: orders[found[0]], "".join(parts))
+    return f"$'{text}'"
 
 
 def count(text: str) -> int:

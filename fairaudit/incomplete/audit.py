@@ -154,6 +154,9 @@ def incomplete_frame(
     prepared = {}
     for spec in roles.sensitive:
         name, kind = (spec, None) if spec in frame.columns else split_kinds(spec)
+        if _is_number(frame, name, kind) and not frame[name].isna().any():
+            notes.append(f"{name} is known in every row.")  # numbers make no groups to be masked
+            continue
         prepared[name] = _with_missing_level(frame, roles, spec, name, kind, predictor)
     masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
     for name, (table, number) in prepared.items():
@@ -197,15 +200,19 @@ def _with_missing_level(
     predictor: Predictor | None,
 ) -> tuple[AuditTable, bool]:  # fmt: skip
     """The table with missing values as a level; of a number only whether it is missing."""
-    import pandas as pd
-
-    number = name in frame.columns and pd.api.types.is_numeric_dtype(frame[name])
-    number = number and (kind is None or not kind.is_categorical) and frame[name].nunique() > 2
+    number = _is_number(frame, name, kind)
     if number:
         known = np.where(frame[name].isna(), MISSING_LEVEL, "known")
         frame, spec = frame.assign(**{name: known}), f"{name}:{Kind.CATEGORICAL.value}"
     one = replace(roles, sensitive=(spec,), missing="category", on="scores")
     return prepare(frame, one, predictor).table, number
+
+
+def _is_number(frame: pd.DataFrame, name: str, kind: Kind | None) -> bool:
+    import pandas as pd
+
+    number = name in frame.columns and pd.api.types.is_numeric_dtype(frame[name])
+    return number and (kind is None or not kind.is_categorical) and frame[name].nunique() > 2
 
 
 def _missingness(table: AuditTable, name: str, drawn: Permutations) -> MissingnessTest:

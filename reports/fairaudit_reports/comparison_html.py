@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fairaudit.comparison.result import Comparison
+from fairaudit.errors import quiet
 from fairaudit_reports import html_parts as h
 from fairaudit_reports import verdict_page as v
 from fairaudit_reports.comparison_text import about, cell_rows, difference_rows
 from fairaudit_reports.markup import Markup, join, tag
-from fairaudit_reports.repeat import one_line
 from fairaudit_reports.svg import Scale
 
 __all__ = ["render"]
@@ -115,7 +115,7 @@ def _table(caption: str, rows: list[list[str]], names: int) -> Markup:
 def _repeat(result: Comparison) -> Markup:
     if result.command:
         told = "The command that was run, in the folder in which its paths begin:"
-        command = join([h.paragraph(told), tag("pre", tag("code", one_line(result.command)))])
+        command = join([h.paragraph(told), tag("pre", tag("code", quiet(result.command)))])
     else:
         command = h.paragraph("The comparison was called from Python; no command repeats it.")
     sources = [("Production", result.models[0]), ("Candidate", result.models[1]),

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.errors import quiet
 from fairaudit_reports import html_parts as h
 from fairaudit_reports.calibration import calibration_part
 from fairaudit_reports.equivalence import gaps
@@ -14,7 +15,7 @@ from fairaudit_reports.html_evidence import evidence, size, where
 from fairaudit_reports.html_groups import groups
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.power import power_section
-from fairaudit_reports.repeat import one_line, python_call
+from fairaudit_reports.repeat import python_call
 from fairaudit_reports.svg import icon, number
 from fairaudit_reports.terminal import count_text
 
@@ -283,10 +284,10 @@ def _command(result: AuditResult) -> Markup:
 
     capsule = result.capsule
     told = "The command that was run, in the folder in which its paths begin:"
-    parts = [h.paragraph(told), tag("pre", tag("code", one_line(capsule.command or "")))]
+    parts = [h.paragraph(told), tag("pre", tag("code", quiet(capsule.command or "")))]
     if capsule.verify:
         told = "This repeats the audit from its JSON record and compares every number:"
-        parts += [h.paragraph(told), tag("pre", tag("code", one_line(capsule.verify)))]
+        parts += [h.paragraph(told), tag("pre", tag("code", quiet(capsule.verify)))]
     else:
         parts.append(h.paragraph(
             "No JSON record was written. With ", tag("code", "--report audit.json"),

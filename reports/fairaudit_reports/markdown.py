@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape as html_escape
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.repeat import one_line
+from fairaudit.errors import quiet
 from fairaudit_reports.selection import shown_cells
 from fairaudit_reports.terminal import (
     about_cells,
@@ -229,4 +229,4 @@ def fenced(command: str) -> str:
     fence = "`" * max(3, longest + 1)
     if len(command) > LONGEST_COMMAND:
         return f"The command has {len(command):,} characters; the HTML and JSON reports have it."
-    return f"{fence}sh\n{one_line(command)}\n{fence}"
+    return f"{fence}sh\n{quiet(command)}\n{fence}"

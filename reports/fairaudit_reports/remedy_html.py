@@ -6,12 +6,12 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.errors import quiet
 from fairaudit_reports import html_parts as h
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.power import power_section
 from fairaudit_reports.remedy_groups import groups
 from fairaudit_reports.remedy_text import change_rows, fate, loss_text, seen_rows
-from fairaudit_reports.repeat import one_line
 from fairaudit_reports.svg import (
     Point,
     far_away,
@@ -345,7 +345,7 @@ def _repeat(result: RemedyResult) -> Markup:
     command = (
         join([
             h.paragraph("The command that was run, in the folder in which its paths begin:"),
-            tag("pre", tag("code", one_line(result.command))),
+            tag("pre", tag("code", quiet(result.command))),
         ])
         if result.command
         else h.paragraph(
@@ -390,7 +390,7 @@ def _later(result: RemedyResult, model: str) -> Markup:
              "--sensitive", ",".join(_listed(one.name) for one in table.attributes)]  # fmt: skip
     return h.paragraph(
         "The new model is an ordinary scikit-learn model. Later rows, in a FILE with the same "
-        "columns, are audited by ", tag("code", one_line(shlex.join(words))), "."
+        "columns, are audited by ", tag("code", quiet(shlex.join(words))), "."
     )  # fmt: skip
 
 

@@ -7,18 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.errors import quiet
+
 if TYPE_CHECKING:
     from fairaudit.result import AuditResult
 
-__all__ = ["command_lines", "one_line", "python_call"]
+__all__ = ["command_lines", "python_call"]
 
 #: Of a shell: what no space outside of quotation marks divides.
 _WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s])+""")
-
-
-def one_line(command: str) -> str:
-    """A command without line breaks and control characters; its spaces stay as they are."""
-    return "".join(char if char.isprintable() else " " for char in command)
 
 
 def command_lines(command: str, width: int) -> list[str]:
@@ -31,7 +28,7 @@ def command_lines(command: str, width: int) -> list[str]:
       --data test.csv
     """
     lines: list[str] = []
-    for word in _WORD.findall(one_line(command)):
+    for word in _WORD.findall(quiet(command)):
         if lines and len(lines[-1]) + 1 + len(word) <= width - 2:
             lines[-1] += f" {word}"
         else:

@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from fairaudit.errors import quiet
 from fairaudit.result import Verdict
-from fairaudit_reports.repeat import one_line
 from fairaudit_reports.terminal import clean, question, sentence
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _invocation(result: AuditResult) -> dict[str, Any]:
         "exitCodeDescription": result.verdict.value,
     }
     if capsule.command:
-        facts["commandLine"] = one_line(capsule.command)
+        facts["commandLine"] = quiet(capsule.command)
     ended = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|\+00:00)", capsule.created)
     if ended:
         facts["endTimeUtc"] = f"{ended[1]}Z"
