@@ -78,6 +78,8 @@ def test_the_loop(here, repaired, capsys):
     usable = [row for row in record["curve"] if not (row["collapsed"] or row["dominated"])]
     passed = [row for row in usable if row["p_value"] > 0.25 and row["p_train"] > 0.05]
     assert chosen["mu"] == record["mu"] > 0 and chosen in usable
+    told = "Some groups are masked: sizes and losses are rounded to steps of 0.05."
+    assert told in record["notes"]
     by = "loss" if passed else "kpc"  # rounded in the record, since groups are masked
     assert chosen[by] == min(row[by] for row in passed or usable[1:])
     assert record["outcome"] == "repaired" and record["verdict"] == "no violation found"

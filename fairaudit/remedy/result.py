@@ -182,8 +182,10 @@ class RemedyResult:
 
         loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
         power = self.power and replace(self.power, kpc=coarse(self.power.kpc, step))
+        told = f"Some groups are masked: sizes and losses are rounded to steps of {step:g}."
         return replace(
             shown,
+            notes=tuple(dict.fromkeys((*self.notes, told))),
             loss=loss,
             power=power,
             curve=rounded(self.curve),
