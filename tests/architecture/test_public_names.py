@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,11 @@ def public_objects() -> dict[str, Any]:
     for name in ("metrics", "datasets"):
         module = found.pop(f"fa.{name}")
         found |= {f"fa.{name}.{one}": getattr(module, one) for one in module.__all__}
-    return {name: thing for name, thing in found.items() if callable(thing)}
+    return {
+        name: thing
+        for name, thing in found.items()
+        if callable(thing) and not (isinstance(thing, type) and issubclass(thing, Enum))
+    }  # the call of an enumeration differs between versions of Python
 
 
 def parameters(thing: Any) -> list[list[Any]]:
