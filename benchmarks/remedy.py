@@ -26,7 +26,7 @@ from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-from fairaudit.columns import columns_from  # noqa: E402
+from fairaudit.data.columns import columns_from  # noqa: E402
 from fairaudit.datasets import fetch_adult, fetch_compas  # noqa: E402
 from fairaudit.experiments.real import METHODS, MUS, TASKS, methods  # noqa: E402
 from fairaudit.experiments.runner import run_units  # noqa: E402

@@ -11,23 +11,23 @@ from typing import Any
 from fairaudit._lazy import lazy_names
 
 _HOME = {
-    "AuditResult": "fairaudit.result",
-    "AuditTable": "fairaudit.table",
-    "audit": "fairaudit.auditing",
-    "audit_incomplete": "fairaudit.incomplete.audit",
+    "AuditResult": "fairaudit.auditing.result",
+    "AuditTable": "fairaudit.data.table",
+    "audit": "fairaudit.auditing.run",
+    "audit_incomplete": "fairaudit.evidence.incompleteness.audit",
     "compare": "fairaudit.comparison.compare",
-    "certify": "fairaudit.equivalence.certify",
+    "certify": "fairaudit.evidence.intervals.certify",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",
-    "plan_certificate": "fairaudit.power.planning",
-    "plan_rows": "fairaudit.power.planning",
+    "plan_certificate": "fairaudit.evidence.power.planning",
+    "plan_rows": "fairaudit.evidence.power.planning",
     "conditional_independence_test": "fairaudit.testing.core",
     "equalized_odds_test": "fairaudit.testing.core",
-    "gap_intervals": "fairaudit.equivalence.gaps",
+    "gap_intervals": "fairaudit.evidence.intervals.gaps",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
     "Monitor": "fairaudit.monitoring.monitor",
-    "Verdict": "fairaudit.result",
+    "Verdict": "fairaudit.auditing.result",
 }
 _HOME |= dict.fromkeys(
     ("FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegressor",

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
-__all__ = [
-    "FairAuditError",
-    "InputError",
-    "MissingDependencyError",
-    "clipped",
-    "quiet",
-    "some_names",
-]
+__all__ = ["FairAuditError", "InputError", "MissingDependencyError"]
 
 
 class FairAuditError(Exception):
@@ -25,36 +15,3 @@ class InputError(FairAuditError, ValueError):
 
 class MissingDependencyError(FairAuditError, ImportError):
     """An optional package (or R) is missing; the message gives the install line."""
-
-
-def clipped(value: Any, most: int = 60) -> str:
-    """A value in a message: quoted, on one line, and not longer than people read.
-
-    Examples
-    --------
-    >>> print(clipped("two\\nlines"), clipped("x" * 1000, 8))
-    'two\\nlines' 'xxxxxxx…
-    """
-    shown = repr(value[: most + 1] if isinstance(value, str) else value)
-    return shown if len(shown) <= most + 2 else f"{shown[:most]}…"
-
-
-def some_names(names: list[str], most: int = 12) -> str:
-    """Names in a message: as they are if they are plain, the first few if they are many."""
-    plain = [name if name.isprintable() and len(name) <= 60 else clipped(name) for name in names]
-    return ", ".join(plain[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
-
-
-def quiet(text: str) -> str:
-    """One line that does nothing to a terminal or to the log of a CI runner.
-
-    Names come from the audited table. Control characters become spaces, and what GitHub, Azure or
-    TeamCity take for a command (``::add-mask::``, ``##[group]``) is broken by a space.
-
-    Examples
-    --------
-    >>> quiet("a\\x1b[31m\\n::add-mask::b"), quiet("##[stop-commands]x ##vso[task]")
-    ('a [31m : :add-mask: :b', '# #[stop-commands]x # #vso[task]')
-    """
-    line = "".join(char if char.isprintable() else " " for char in text)
-    return re.sub(r"#(?=#\w*\[)", "# ", re.sub(r":(?=:)", ": ", line))

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairaudit.result import Cell, CellTable, Estimate
-from fairaudit.suppression import suppress
+from fairaudit.evidence.disclosure import suppress
+from fairaudit.evidence.measured import Cell, CellTable, Estimate
 
 RATES = ("FPR", "TPR")
 Record = dict[str, Any]

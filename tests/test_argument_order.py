@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.argument_order import width_of
+from fairaudit.data.argument_order import width_of
 
 RNG = np.random.default_rng(0)
 SEX, Y = RNG.integers(0, 2, (2, 200))

@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
+from fairaudit.auditing.result import AuditResult, Finding, Verdict
+from fairaudit.auditing.verdict import check_tolerance, decide
+from fairaudit.data.facts import ColumnFacts
 from fairaudit.errors import InputError
-from fairaudit.findings import adjusted
+from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.permute.icp import ICP
-from fairaudit.result import AuditResult, ColumnFacts, Finding, MeasuredValue, Verdict
-from fairaudit.verdict import check_tolerance, decide
+from fairaudit.testing.multiplicity import adjusted
 
 QUICK = fa.Permutations(n=99)
 

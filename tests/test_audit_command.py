@@ -577,7 +577,7 @@ def test_a_crash_is_no_violation(here, capsys, monkeypatch):
     def crash(*_):
         raise ZeroDivisionError("float division by zero")
 
-    monkeypatch.setattr("fairaudit.auditing.find", crash)
+    monkeypatch.setattr("fairaudit.auditing.run.find", crash)
     assert cli.main(test_command()) == 2
     assert "internal error: ZeroDivisionError" in capsys.readouterr().err
 

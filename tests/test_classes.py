@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import fairaudit as fa
-from fairaudit.classes import class_key, column_classes, matched_levels, model_levels
-from fairaudit.preparation import Roles, prepare
+from fairaudit.data.classes import class_key, column_classes, matched_levels, model_levels
+from fairaudit.data.roles import Roles, prepare
 from fairaudit_cli.main import main
 
 QUICK = fa.Permutations(n=19)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fairaudit import __version__, doctor
+from fairaudit import __version__
 from fairaudit.errors import InputError
+from fairaudit.integrations import doctor
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.termination import Terminated
@@ -126,7 +127,8 @@ def test_closed_pipe_is_quiet():
 @pytest.mark.parametrize(
     "statement",
     ["import fairaudit", "import fairaudit_cli.main as m; m.main(['--help'])",
-     "import fairaudit.metrics._r_bridge", "import fairaudit.doctor, fairaudit_cli.doctor"],
+     "import fairaudit.metrics._r_bridge",
+     "import fairaudit.integrations.doctor, fairaudit_cli.doctor"],
 )  # fmt: skip
 def test_imports_nothing_heavy(statement):
     script = f"""

@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.auditing import Plan
+from fairaudit.auditing.plan import Plan
+from fairaudit.data.roles import Roles
 from fairaudit.errors import InputError
-from fairaudit.preparation import Roles
 from fairaudit_cli.main import main
 
 distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask.dataframe")
 pytest.importorskip("pyarrow")
 
-from fairaudit.shards.engines import dask_cluster  # noqa: E402
-from fairaudit.shards.entry import audit_files  # noqa: E402
+from fairaudit.auditing.engines.engines import dask_cluster  # noqa: E402
+from fairaudit.auditing.engines.entry import audit_files  # noqa: E402
 
 pytestmark = pytest.mark.timeout(300)
 ROLES = Roles(("race", "sex", "age"), "y", ("score",))

@@ -10,8 +10,9 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairaudit as fa
-from fairaudit.auditing import Plan, audit_frame
-from fairaudit.preparation import Roles
+from fairaudit.auditing.plan import Plan
+from fairaudit.auditing.run import audit_frame
+from fairaudit.data.roles import Roles
 from fairaudit_cli.main import main
 
 QUICK = fa.Permutations(n=39)

@@ -12,11 +12,11 @@ from scipy.stats import binom, norm
 from test_audit import verdict_of
 
 import fairaudit as fa
-from fairaudit.equivalence import bounds, gaps, kpc_bound
-from fairaudit.equivalence.bounds import deo_bound, gap_bound
-from fairaudit.equivalence.rates import RateCells, rate_cells
-from fairaudit.equivalence.result import Certificate
-from fairaudit.result import AuditResult
+from fairaudit.auditing.result import AuditResult
+from fairaudit.evidence.intervals import bounds, gaps, kpc_bound
+from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
+from fairaudit.evidence.intervals.rates import RateCells, rate_cells
+from fairaudit.evidence.intervals.result import Certificate
 from fairaudit_cli.main import main
 from fairaudit_reports import badge
 

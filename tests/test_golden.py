@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.kernels import median_distance
+from fairaudit.geometry.kernels import median_distance
 
 GOLDEN = Path(__file__).parent / "golden"
 EXPECTED = pd.read_csv(GOLDEN / "expected.csv")

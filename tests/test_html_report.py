@@ -16,7 +16,9 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.result import AuditResult, Cell, Estimate, Excluded, Source
+from fairaudit.auditing.result import AuditResult
+from fairaudit.data.facts import Excluded, Source
+from fairaudit.evidence.measured import Cell, Estimate
 from fairaudit_reports.html import CALIBRATION_LEVEL, COPY_CHECK_LEVEL, LIMIT, render
 from fairaudit_reports.html_groups import MOST_CELLS
 from fairaudit_reports.html_parts import SECTIONS
@@ -118,7 +120,9 @@ def _rich(base: AuditResult) -> AuditResult:
 @pytest.fixture(scope="module")
 def results() -> dict[str, AuditResult]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fairaudit.measurements.MOST_ROWS_FOR_R", 0)  # R takes seconds to start
+        patch.setattr(
+            "fairaudit.evidence.measurements.MOST_ROWS_FOR_R", 0
+        )  # R takes seconds to start
         return _results()
 
 

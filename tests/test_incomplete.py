@@ -9,8 +9,8 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
-from fairaudit.incomplete.bounds import best_gap, gap, worst_gap
-from fairaudit.incomplete.imputation import drawn_levels
+from fairaudit.evidence.incompleteness.bounds import best_gap, gap, worst_gap
+from fairaudit.evidence.incompleteness.imputation import drawn_levels
 from fairaudit_cli.main import main
 
 QUICK = fa.Permutations(n=99)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, multivariate_normal
 
-from fairaudit.columns import columns_from
+from fairaudit.data.columns import columns_from
+from fairaudit.data.table import AuditTable
 from fairaudit.density.inverse import (
     FrequenciesGivenOutcome,
     GraphicalLassoGaussian,
@@ -18,7 +19,6 @@ from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.cp import CP
 from fairaudit.permute.randomize import ConditionalRandomization
-from fairaudit.table import AuditTable
 from fairaudit.testing.core import run_test
 from fairaudit.testing.permutations import Permutations
 

@@ -12,8 +12,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairaudit.errors import InputError
-from fairaudit.isolation import Limits, _read, _write, isolated_model
 from fairaudit.models import load_model
+from fairaudit.models.isolation import Limits, _read, _write, isolated_model
 from fairaudit_cli.main import main
 
 MODULE = """

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from reference import naive_kpc
 
 import fairaudit as fa
-from fairaudit.attributes import cells_of, encode
-from fairaudit.columns import columns_from
-from fairaudit.kernels import (
+from fairaudit.data.columns import columns_from
+from fairaudit.data.encode import encode
+from fairaudit.geometry.kernels import (
     EXACT,
     FeatureMap,
     GridFeatures,
@@ -20,8 +20,9 @@ from fairaudit.kernels import (
     low_rank_features,
     median_distance,
 )
-from fairaudit.neighbours import neighbour_graph
-from fairaudit.spanning_tree import spanning_tree
+from fairaudit.geometry.neighbors import neighbour_graph
+from fairaudit.geometry.spanning_tree import spanning_tree
+from fairaudit.geometry.tied_blocks import cells_of
 
 kpc, codec = fa.metrics.kpc, fa.metrics.codec
 

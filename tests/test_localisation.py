@@ -10,15 +10,15 @@ import pytest
 from scipy.stats import binomtest
 
 import fairaudit as fa
-from fairaudit.columns import columns_from
-from fairaudit.localisation.beyond import _strata, beyond_others, conditional_p
-from fairaudit.localisation.curves import beyond_zero, curves_of
-from fairaudit.localisation.differences import mean_difference
-from fairaudit.localisation.result import localisation_from
-from fairaudit.localisation.scores import score_of
-from fairaudit.localisation.subgroups import find_subgroups
-from fairaudit.result import AuditResult
-from fairaudit.table import AuditTable
+from fairaudit.auditing.result import AuditResult
+from fairaudit.data.columns import columns_from
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.localization.beyond import _strata, beyond_others, conditional_p
+from fairaudit.evidence.localization.curves import beyond_zero, curves_of
+from fairaudit.evidence.localization.differences import mean_difference
+from fairaudit.evidence.localization.result import localisation_from
+from fairaudit.evidence.localization.scores import score_of
+from fairaudit.evidence.localization.subgroups import find_subgroups
 
 QUICK = fa.Permutations(n=199)
 
@@ -113,7 +113,7 @@ def test_conditional_p_is_that_of_all_permutations():
     table = AuditTable.of(u, {"a": a, "b": b}, np.array(["y", "y", "y", "y", "y", "y"]))
     p, exact, _ = conditional_p(table, (0,), fa.Permutations(n=3999))
 
-    from fairaudit.localisation import beyond
+    from fairaudit.evidence.localization import beyond
 
     strata, _ = _strata([table.outcome, table.attributes[1]])
     features = beyond._features([table.attributes[0]])
@@ -153,8 +153,8 @@ def test_blocks_of_numbers_are_small_and_close():
 
 def test_the_tested_half_is_not_the_searched_one():
     """Changing the scores of the tested half leaves the rule as it was."""
-    from fairaudit.localisation.scores import parts_of
-    from fairaudit.localisation.subgroups import _halves, _search
+    from fairaudit.evidence.localization.scores import parts_of
+    from fairaudit.evidence.localization.subgroups import _halves, _search
 
     score, y, frame = people(800)
     table = AuditTable.of(score, frame, y)
@@ -170,7 +170,7 @@ def test_the_tested_half_is_not_the_searched_one():
 
 
 def test_people_stay_in_one_half():
-    from fairaudit.localisation.subgroups import _halves
+    from fairaudit.evidence.localization.subgroups import _halves
 
     score, y, frame = people(600)
     ids = np.repeat(np.arange(200), 3)

@@ -10,7 +10,7 @@ import pytest
 import sklearn
 
 import fairaudit as fa
-from fairaudit.measurements import measure
+from fairaudit.evidence.measurements import measure
 from fairaudit_cli import main as cli
 from fairaudit_reports.text import cells_table, markdown_table
 

@@ -56,7 +56,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.models import Predictor, load_model, predictor_of
-from fairaudit.safe_pickle import is_allowed, load_pickle, unpack
+from fairaudit.models.safe_pickle import is_allowed, load_pickle, unpack
 
 RNG = np.random.default_rng(3)
 N = 60

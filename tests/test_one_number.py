@@ -10,9 +10,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairaudit as fa
-from fairaudit.columns import columns_from
 from fairaudit.comparison.cells import FEWEST
-from fairaudit.measurements import measure
+from fairaudit.data.columns import columns_from
+from fairaudit.evidence.measurements import measure
 from fairaudit.remedy.rows import table_loss
 from fairaudit.remedy.tradeoff import evaluate
 from fairaudit_cli.main import main

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 import fairaudit as fa
-from fairaudit.columns import columns_from
+from fairaudit.data.columns import columns_from
 from fairaudit.density.base import ClassTable, LocationScale
 from fairaudit.permute.base import stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold

@@ -9,8 +9,8 @@ import pytest
 from test_audit import verdict_of
 
 import fairaudit as fa
-from fairaudit.power.result import Calibration
-from fairaudit.result import AuditResult
+from fairaudit.auditing.result import AuditResult
+from fairaudit.evidence.power.result import Calibration
 from fairaudit_cli.main import main
 
 GOOD = Calibration((0.5, 0.1), 0.6, 0.05, "sex = f", 0.8, 1.0, "")

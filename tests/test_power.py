@@ -9,9 +9,9 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, ncx2, norm
 
 import fairaudit as fa
-from fairaudit.permute.within import WithinOutcome
-from fairaudit.power.planning import _curve, plan_certificate, plan_rows
-from fairaudit.power.plant import (
+from fairaudit.auditing.result import AuditResult
+from fairaudit.evidence.power.planning import _curve, plan_certificate, plan_rows
+from fairaudit.evidence.power.plant import (
     Group,
     amount_for,
     field_of,
@@ -20,8 +20,8 @@ from fairaudit.power.plant import (
     shifted,
     with_gap,
 )
-from fairaudit.power.result import PowerPoint
-from fairaudit.result import AuditResult
+from fairaudit.evidence.power.result import PowerPoint
+from fairaudit.permute.within import WithinOutcome
 from fairaudit_cli.main import main
 
 RNG = np.random.default_rng(0)

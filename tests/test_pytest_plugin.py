@@ -8,7 +8,7 @@ SUITE = """
 import numpy as np
 import pytest
 import fairaudit as fa
-from fairaudit.pytest_plugin import assert_equalized_odds
+from fairaudit.integrations.pytest_plugin import assert_equalized_odds
 
 rng = np.random.default_rng(0)
 y, sex = rng.integers(0, 2, (2, 400))
@@ -44,7 +44,7 @@ def test_plugin(pytester):
 
 def test_bad_option():
     from fairaudit import InputError
-    from fairaudit.pytest_plugin import assert_equalized_odds
+    from fairaudit.integrations.pytest_plugin import assert_equalized_odds
 
     with pytest.raises(InputError, match="'fail' or 'skip'"):
         assert_equalized_odds(predictions=[], y=[], sensitive={}, inconclusive="ignore")

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from fairaudit import metrics
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics import _labels
 from fairaudit.metrics._labels import binary_labels
-from fairaudit.table import AuditTable
 
 SEX = {"sex": ["f", "f", "m", "m"]}
 LABEL_MEASURES = [

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.auditing import Plan, audit_frame
+from fairaudit._descriptions import described, fully_described
+from fairaudit.auditing.plan import Plan
+from fairaudit.auditing.run import audit_frame
+from fairaudit.data.reading.files import read_tables
+from fairaudit.data.roles import Roles
 from fairaudit.density.gaussian import Gaussian
-from fairaudit.descriptions import described, fully_described
-from fairaudit.files import read_tables
-from fairaudit.preparation import Roles
 from fairaudit.testing.neighbour_statistics import KPCStatistic
 from fairaudit_cli.main import main
 

@@ -9,9 +9,9 @@ import pytest
 from recovery import RATES, recovered, shown_groups
 
 import fairaudit as fa
-from fairaudit.power.result import GroupPlan, SamplePlan
-from fairaudit.suppression import masked_groups, step_of, suppress
-from fairaudit.table import AuditTable
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.disclosure import masked_groups, step_of, suppress
+from fairaudit.evidence.power.result import GroupPlan, SamplePlan
 from fairaudit_cli import main as cli
 from fairaudit_reports.plan_report import rendered
 

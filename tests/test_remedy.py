@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import fairaudit as fa
+from fairaudit.models.safe_pickle import load_pickle
 from fairaudit.remedy.scoring import equalized_odds_score
 from fairaudit.remedy.tradeoff import evaluate
-from fairaudit.safe_pickle import load_pickle
 
 torch = pytest.importorskip("torch")
 SIX = ["FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegressor",
@@ -287,7 +287,7 @@ def test_interrupt_keeps_the_best_so_far(monkeypatch):
 
 
 def test_dependence_is_kpc_for_categories():
-    from fairaudit.columns import columns_from
+    from fairaudit.data.columns import columns_from
     from fairaudit.remedy.dependence import Dependence, attribute_residuals
 
     rng = np.random.default_rng(0)
@@ -305,7 +305,7 @@ def test_dependence_is_kpc_for_categories():
 
 
 def test_evaluate_of_a_constant():
-    from fairaudit.columns import columns_from
+    from fairaudit.data.columns import columns_from
 
     (outcome,) = columns_from(np.arange(10) % 2, argument="y", outcome=True)
     found = evaluate(np.full(10, 0.3), outcome, columns_from(np.arange(10) % 3, argument="a"))

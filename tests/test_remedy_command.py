@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
+from fairaudit.data.roles import Roles
 from fairaudit.datasets import DEMO_FEATURES, demo_model, load_demo
 from fairaudit.models import load_model
-from fairaudit.preparation import Roles
 from fairaudit.remedy.methods import METHODS
 from fairaudit.remedy.workflow import repair
 from fairaudit_cli import main as cli

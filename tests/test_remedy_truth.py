@@ -12,16 +12,16 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 import fairaudit as fa
+from fairaudit.data.table import AuditTable
 from fairaudit.datasets import load_demo
+from fairaudit.evidence.power.carried import carried_power
 from fairaudit.permute.icp import ICP
-from fairaudit.power.carried import carried_power
 from fairaudit.remedy import methods
 from fairaudit.remedy.choice import Rule, dominated
 from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.methods import METHODS, Path
 from fairaudit.remedy.result import Outcome
 from fairaudit.remedy.workflow import repair
-from fairaudit.table import AuditTable
 from fairaudit.testing.core import run_test
 from fairaudit.testing.statistic import statistic_named
 from fairaudit_cli import main as cli

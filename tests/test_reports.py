@@ -21,16 +21,9 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 import fairaudit as fa
-from fairaudit.result import (
-    SCHEMA,
-    AuditResult,
-    Cell,
-    CellTable,
-    Estimate,
-    Excluded,
-    Source,
-    Verdict,
-)
+from fairaudit.auditing.result import SCHEMA, AuditResult, Verdict
+from fairaudit.data.facts import Excluded, Source
+from fairaudit.evidence.measured import Cell, CellTable, Estimate
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_reports import github, json_record, junit, markdown, sarif, terminal
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 from fairaudit_cli import main as cli
 
 ROOT = Path(__file__).parent.parent

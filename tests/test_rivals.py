@@ -17,9 +17,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import fairaudit as fa
+from fairaudit.models.safe_pickle import load_pickle
 from fairaudit.remedy.gerryfair import GerryFairClassifier
 from fairaudit.remedy.reduction import ReductionClassifier
-from fairaudit.safe_pickle import load_pickle
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("fairlearn")
@@ -220,7 +220,7 @@ def test_hgr_with_several_classes():
 
 def test_chi_squared_is_that_of_the_cells():
     """A score of two far values is a category: χ² by hand, averaged over the classes."""
-    from fairaudit.columns import columns_from
+    from fairaudit.data.columns import columns_from
 
     score = (X[:, 1] > 1).astype(float)
     (a,) = columns_from({"a": SEX}, argument="a")

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit import cells, neighbours
+from fairaudit.geometry import block_sums as cells
+from fairaudit.geometry import neighbors as neighbours
 from fairaudit.testing import evaluation, neighbour_statistics
 from fairaudit.testing.permutations import Permutations
 from fairaudit_cli.main import main
@@ -313,10 +314,11 @@ def test_a_wrong_size_is_refused(parquet, text, capsys):
 
 
 def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
-    from fairaudit.auditing import Plan, audit_table
-    from fairaudit.checkpoint import Checkpoint
-    from fairaudit.preparation import Prepared
-    from fairaudit.table import AuditTable
+    from fairaudit.auditing.checkpoint import Checkpoint
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.run import audit_table
+    from fairaudit.data.roles import Prepared
+    from fairaudit.data.table import AuditTable
 
     score, y, frame = people(600)
     prepared = Prepared(AuditTable.of(score, frame, y), (), (), {})

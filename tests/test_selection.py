@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.equivalence.result import Gap, GapTable
-from fairaudit.result import Cell, CellTable, Estimate
+from fairaudit.evidence.intervals.result import Gap, GapTable
+from fairaudit.evidence.measured import Cell, CellTable, Estimate
 from fairaudit_reports import markdown, terminal
 from fairaudit_reports.selection import shown_cells, shown_gaps
 

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.auditing import Plan
+from fairaudit.auditing.engines.entry import audit_files
+from fairaudit.auditing.engines.hashing import in_sample, keys_of, shard_of
+from fairaudit.auditing.plan import Plan
+from fairaudit.data.roles import Roles
 from fairaudit.errors import InputError
-from fairaudit.preparation import Roles
-from fairaudit.shards.entry import audit_files
-from fairaudit.shards.hashing import in_sample, keys_of, shard_of
 from fairaudit_cli.main import main
 
 pytest.importorskip("pyarrow")
@@ -107,11 +107,11 @@ def test_rates_are_those_of_the_whole_table():
 
 def test_copies_exchange_within_shards_and_classes_only():
     """In every shard and class the copies keep the counts of the attributes."""
-    from fairaudit.shards.by_cells import CellJob, features_of, partial_sums
-    from fairaudit.shards.engines import LocalEngine
-    from fairaudit.shards.schema import coded, facts_of, schema_of
-    from fairaudit.shards.sources import FramePartition, narrow
-    from fairaudit.shards.survey import space_of, survey
+    from fairaudit.auditing.engines.by_cells import CellJob, features_of, partial_sums
+    from fairaudit.auditing.engines.engines import LocalEngine
+    from fairaudit.auditing.engines.schema import coded, facts_of, schema_of
+    from fairaudit.auditing.engines.sources import FramePartition, narrow
+    from fairaudit.auditing.engines.survey import space_of, survey
 
     part = narrow(FramePartition("t", 0, frame_of(2_000)), ROLES, None)
     schema = schema_of([facts_of(part)], ROLES, {})
@@ -151,7 +151,7 @@ def test_the_layout_of_the_files_changes_nothing(tmp_path, sensitive):
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 17, 64, 65, 100, 513])
 def test_sums_have_one_order(count):
     """Of eight neighbours, then of eight such sums; floating-point sums depend on it."""
-    from fairaudit.shards.engines import LocalEngine
+    from fairaudit.auditing.engines.engines import LocalEngine
 
     numbers = [np.array([0.1 * k + 1e9 * (k % 3)]) for k in range(count)]
     left = numbers

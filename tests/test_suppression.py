@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
-from fairaudit.suppression import of_open_cells, suppress
+from fairaudit.evidence.disclosure import of_open_cells, suppress
+from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
 HIDDEN = Estimate(None, None, None, None, None)
 

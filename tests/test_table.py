@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import fairaudit as fa
-from fairaudit.attributes import cells_of, encode
-from fairaudit.columns import Kind, columns_from, split_kinds
+from fairaudit.data.columns import Kind, columns_from, split_kinds
+from fairaudit.data.encode import encode
+from fairaudit.geometry.tied_blocks import cells_of
 
 COLUMNS = {
     "race": ["a", "b", "c", "a", "b", "c"],
@@ -178,7 +179,7 @@ def test_declared_numbers_in_text():
 
 
 def test_labels_from_scores():
-    from fairaudit.preparation import as_labels
+    from fairaudit.data.threshold import as_labels
 
     binary = fa.AuditTable.of(SCORE, COLUMNS, OUTCOME)
     labelled = as_labels(binary, 0.5)
@@ -197,7 +198,7 @@ def test_labels_from_scores():
 
 
 def test_roles():
-    from fairaudit.preparation import Roles, prepare
+    from fairaudit.data.roles import Roles, prepare
 
     frame = pd.DataFrame(COLUMNS).assign(p=SCORE, y=OUTCOME)
     for roles, message in [
@@ -215,7 +216,7 @@ def test_roles():
 
 
 def test_declared_kinds_decide_about_missing_values():
-    from fairaudit.preparation import Roles, prepare
+    from fairaudit.data.roles import Roles, prepare
 
     frame = pd.DataFrame({"p": [0.1, 0.4, 0.9, 0.2], "y": [0, 1, 1, 0], "a": [1.5, 2.5, None, 3]})
     found = prepare(frame, Roles(("a:categorical",), predictions=("p",), outcome="y"))
@@ -229,7 +230,7 @@ def test_declared_kinds_decide_about_missing_values():
 
 
 def test_conditions():
-    from fairaudit.where import rows_where
+    from fairaudit.data.row_filter import rows_where
 
     frame = pd.DataFrame({"my age": [17, 30, 45], "sex": ["f", "m", "f"], "x": [-1, 0, 1]})
     for condition, expected in [
@@ -247,7 +248,7 @@ def test_conditions():
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_places_that_cannot_be_written(kind, tmp_path, monkeypatch):
-    from fairaudit import files
+    from fairaudit.data.reading import write as files
 
     target = tmp_path / "report.html"
     target.write_text("old")
@@ -261,7 +262,7 @@ def test_places_that_cannot_be_written(kind, tmp_path, monkeypatch):
 def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     import sys
 
-    from fairaudit.files import read_tables
+    from fairaudit.data.reading.files import read_tables
 
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -7,16 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import add_suppress, command_line, finite, print_json, roles_from
 from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
-    from fairaudit.findings import Progress
-    from fairaudit.result import AuditResult
+    from fairaudit._types import Progress
+    from fairaudit.auditing.result import AuditResult
     from fairaudit_reports.compare_table import Compared
 
 __all__ = ["add_arguments", "run"]
@@ -64,8 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing import Plan
-    from fairaudit.files import check_writable, read_tables, write_text
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.reading.write import check_writable, write_text
     from fairaudit.models import load_model
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
@@ -119,7 +121,7 @@ def _margin(text: str) -> float | dict[str, float]:
 
 def _beside_production(args: argparse.Namespace) -> int:
     from fairaudit.comparison.compare import compare_frame
-    from fairaudit.files import read_tables
+    from fairaudit.data.reading.files import read_tables
     from fairaudit.models import load_model
     from fairaudit_cli.test import tell_github
 
@@ -154,10 +156,10 @@ def _compared(  # type: ignore[no-untyped-def]
     name: str, predictor, frame, roles, plan, sources, bar: Progress
 ) -> Compared:
     """The audit of one model, and its loss on the same rows."""
-    from fairaudit.auditing import audit_table
-    from fairaudit.preparation import prepare
+    from fairaudit.auditing.run import audit_table
+    from fairaudit.data.facts import Source
+    from fairaudit.data.roles import prepare
     from fairaudit.remedy.rows import table_loss
-    from fairaudit.result import Source
     from fairaudit_reports.compare_table import Compared
 
     def hear(what: str, done: int, total: int) -> None:

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import pickle
 
-    from fairaudit.files import write_bytes, write_text
+    from fairaudit.data.reading.write import write_bytes, write_text
     from fairaudit_cli.main import main
 
     folder = Path(args.out)

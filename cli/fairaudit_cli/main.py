@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from fairaudit.errors import FairAuditError, quiet
+from fairaudit._words import quiet
+from fairaudit.errors import FairAuditError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.hints import no_command, reject_left_over, reject_unknown_options
 from fairaudit_cli.termination import TOLD, Terminated, heard_termination

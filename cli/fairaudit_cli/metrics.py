@@ -6,8 +6,9 @@ import argparse
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -19,8 +20,8 @@ from fairaudit_cli.options import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.measurements import Measurements
-    from fairaudit.table import AuditTable
+    from fairaudit.data.table import AuditTable
+    from fairaudit.evidence.measurements import Measurements
 
 __all__ = ["add_arguments", "run"]
 
@@ -33,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.files import read_tables
-    from fairaudit.measurements import measure
-    from fairaudit.preparation import prepare
-    from fairaudit.suppression import suppressed_measurements
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.roles import prepare
+    from fairaudit.evidence.disclosure import suppressed_measurements
+    from fairaudit.evidence.measurements import measure
 
     roles = roles_from(args)
     frame, _ = read_tables(args.data)
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_text(table: AuditTable, result: Measurements) -> str:
-    from fairaudit.measurements import caution_about
+    from fairaudit.evidence.measurements import caution_about
     from fairaudit_reports.text import cells_table, measures_rows
     from fairaudit_reports.text import table as aligned
 
@@ -70,7 +71,7 @@ def _as_text(table: AuditTable, result: Measurements) -> str:
 
 
 def _as_json(table: AuditTable, result: Measurements) -> str:
-    from fairaudit.measurements import caution_about
+    from fairaudit.evidence.measurements import caution_about
     from fairaudit_reports.text import json_text
 
     outcome = table.require_outcome()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -54,9 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
-    from fairaudit.files import check_writable, read_tables, write_text
-    from fairaudit.incomplete.audit import incomplete_frame
-    from fairaudit.result import format_of
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.reading.write import check_writable, write_text
+    from fairaudit.evidence.incompleteness.audit import incomplete_frame
+    from fairaudit.results import format_of
     from fairaudit.testing.permutations import Permutations
     from fairaudit_reports.incomplete import FORMATS
 

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError, quiet
+from fairaudit._words import quiet
+from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import add_model_arguments, predictor_from, print_json, roles_from
@@ -51,10 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.files import check_writable
+    from fairaudit.data.reading.write import check_writable
     from fairaudit.monitoring.result import REPORTS
-    from fairaudit.rendering import known_form
-    from fairaudit.result import format_of
+    from fairaudit.results import format_of, known_form
 
     for path in args.report or ():
         known_form(REPORTS, format_of(path))
@@ -82,7 +82,8 @@ def _shown(args: argparse.Namespace) -> MonitorResult:
 
 
 def _added(args: argparse.Namespace) -> MonitorResult:
-    from fairaudit.files import check_writable, read_tables
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.reading.write import check_writable
     from fairaudit.monitoring.monitor import Monitor
     from fairaudit.testing.permutations import Permutations
 

@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
+    from fairaudit.data.roles import Roles
     from fairaudit.models import Predictor
-    from fairaudit.preparation import Roles
 
 __all__ = [
     "add_isolation",
@@ -260,8 +261,8 @@ def print_json(text: str) -> None:
 
 def roles_from(args: argparse.Namespace) -> Roles:
     """The roles of the columns, checked as far as they can be without the data."""
-    from fairaudit.columns import split_kinds
-    from fairaudit.preparation import Roles
+    from fairaudit.data.columns import split_kinds
+    from fairaudit.data.roles import Roles
 
     if not args.data:
         raise InputError("No data. Pass --data FILE, or put it into [tool.fairaudit].")
@@ -301,7 +302,7 @@ def predictor_from(args: argparse.Namespace) -> Predictor | None:
         return None
     trust = tuple(args.trust or ())
     if getattr(args, "isolate", None) is not None:
-        from fairaudit.isolation import Limits, isolated_model
+        from fairaudit.models.isolation import Limits, isolated_model
 
         return isolated_model(args.model, trust=trust, limits=Limits.parse(args.isolate))
     from fairaudit.models import load_model

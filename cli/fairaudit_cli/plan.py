@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
@@ -24,8 +25,8 @@ from fairaudit_cli.options import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.power.result import SamplePlan
-    from fairaudit.table import AuditTable
+    from fairaudit.data.table import AuditTable
+    from fairaudit.evidence.power.result import SamplePlan
     from fairaudit_cli.progress import ProgressBar
 
 __all__ = ["add_arguments", "run"]
@@ -75,8 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.files import check_writable, read_tables
-    from fairaudit.preparation import prepare
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.reading.write import check_writable
+    from fairaudit.data.roles import prepare
     from fairaudit_cli.progress import ProgressBar
     from fairaudit_reports.plan_report import rendered
 
@@ -111,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _planned(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> SamplePlan:
-    from fairaudit.power.planning import plan_certificate, plan_rows
+    from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 
     alpha = 0.05 if args.alpha is None else args.alpha
     seed = 0 if args.seed is None else args.seed
@@ -134,7 +136,7 @@ def _form(path: str) -> str:
 
 
 def _write(plan: SamplePlan, path: str) -> None:
-    from fairaudit.files import write_bytes, write_text
+    from fairaudit.data.reading.write import write_bytes, write_text
     from fairaudit_reports.plan_report import picture, rendered
 
     if _form(path) == "png":

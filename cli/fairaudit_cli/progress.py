@@ -7,7 +7,7 @@ import time
 from contextlib import AbstractContextManager
 from typing import Any
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 
 __all__ = ["ProgressBar"]
 

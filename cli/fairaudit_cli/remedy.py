@@ -7,8 +7,9 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
@@ -103,7 +104,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.files import check_writable, read_tables
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.reading.write import check_writable
     from fairaudit.remedy.result import rendered, report_format
     from fairaudit.remedy.workflow import RepairInterrupted, repair
     from fairaudit.testing.permutations import Permutations
@@ -143,7 +145,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)
         return ExitCode.INTERRUPTED
     shown = result.suppressed(args.suppress)
-    from fairaudit.files import write_text
+    from fairaudit.data.reading.write import write_text
 
     for path in args.report or ():
         write_text(path, rendered(shown, report_format(path)))

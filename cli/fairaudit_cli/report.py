@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from fairaudit.errors import InputError, quiet
+from fairaudit._words import quiet
+from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import names_in
 
@@ -32,8 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.files import check_writable, write_text
-    from fairaudit.result import known_format
+    from fairaudit.data.reading.write import check_writable, write_text
+    from fairaudit.results import known_format
 
     result = read_record(args.record).suppressed(args.suppress)
     forms = [known_format(_ALIASES.get(form, form)) for form in names_in(args.to)]
@@ -58,7 +59,7 @@ def read_record(path: str):  # type: ignore[no-untyped-def]
     """A saved audit."""
     import json
 
-    from fairaudit.result import AuditResult
+    from fairaudit.auditing.result import AuditResult
 
     try:
         text = Path(path).read_text(encoding="utf-8")

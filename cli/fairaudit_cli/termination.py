@@ -103,7 +103,8 @@ def _watch(reading: int, heard: threading.Event, over: threading.Event) -> None:
 def _end(status: ExitCode, heard: threading.Event, over: threading.Event) -> None:
     if over.is_set():
         return
-    files = sys.modules.get("fairaudit.files")  # an import could wait for one that is under way
+    # an import could wait for one that is under way
+    files = sys.modules.get("fairaudit.data.reading.write")
     with suppress(OSError):
         if files is not None:
             files.remove_unfinished()

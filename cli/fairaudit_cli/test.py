@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError, quiet
-from fairaudit.result import SUPPRESS
+from fairaudit._words import quiet
+from fairaudit.auditing.result import SUPPRESS
+from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
@@ -30,11 +31,11 @@ from fairaudit_cli.options import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.auditing import Plan
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.result import AuditResult
     from fairaudit.comparison.result import Comparison
+    from fairaudit.data.roles import Roles
     from fairaudit.models import Predictor
-    from fairaudit.preparation import Roles
-    from fairaudit.result import AuditResult
 
 __all__ = ["add_arguments", "deliver", "plan_from", "run", "tell_github"]
 
@@ -153,10 +154,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing import audit_frame
-    from fairaudit.files import check_writable, read_tables
-    from fairaudit.preparation import needed_columns
-    from fairaudit.result import format_of, known_format
+    from fairaudit.auditing.run import audit_frame
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.reading.write import check_writable
+    from fairaudit.data.roles import needed_columns
+    from fairaudit.results import format_of, known_format
     from fairaudit_cli.progress import ProgressBar
 
     with_config(args)
@@ -186,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) -> AuditResult:
-    from fairaudit.shards.entry import audit_files
+    from fairaudit.auditing.engines.entry import audit_files
     from fairaudit_cli.progress import ProgressBar
 
     for option in ("isolate", "resume"):
@@ -207,8 +209,8 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
     """Print, write the reports, and give the exit status."""
     from dataclasses import replace
 
-    from fairaudit.files import write_text
-    from fairaudit.result import format_of
+    from fairaudit.data.reading.write import write_text
+    from fairaudit.results import format_of
 
     result = replace(result, capsule=replace(result.capsule, verify=_verify_command(args)))
     strict = bool(args.strict)
@@ -229,7 +231,7 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
 
 def _verify_command(args: argparse.Namespace) -> str | None:
     """Of the record that is written with the other reports."""
-    from fairaudit.result import format_of
+    from fairaudit.results import format_of
 
     record = next((path for path in args.report or () if format_of(path) == "json"), None)
     if record is None:
@@ -264,8 +266,8 @@ def tell_github(result: AuditResult | Comparison) -> None:
 
 
 def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]) -> Plan:
-    from fairaudit.auditing import Plan
-    from fairaudit.columns import split_kinds
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.data.columns import split_kinds
     from fairaudit.testing.permutations import Permutations
 
     drawn: dict[str, Any] = {"seed": args.seed, "n_jobs": args.jobs, "memory": args.memory}

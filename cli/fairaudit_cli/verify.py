@@ -7,15 +7,17 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError, quiet
+from fairaudit._words import quiet
+from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import add_isolation, add_model_arguments, predictor_from
 from fairaudit_cli.report import read_record
 
 if TYPE_CHECKING:
-    from fairaudit.auditing import Plan
-    from fairaudit.preparation import Roles
-    from fairaudit.result import AuditResult, Source
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.result import AuditResult
+    from fairaudit.data.facts import Source
+    from fairaudit.data.roles import Roles
 
 __all__ = ["add_arguments", "differences", "run"]
 
@@ -39,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing import audit_frame
-    from fairaudit.files import read_tables
+    from fairaudit.auditing.run import audit_frame
+    from fairaudit.data.reading.files import read_tables
     from fairaudit_cli.progress import ProgressBar
 
     record: AuditResult = read_record(args.record)
@@ -57,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if shards is None:
         frame, sources = read_tables(args.data)
     else:
-        from fairaudit.shards.entry import audit_files, sources_of
+        from fairaudit.auditing.engines.entry import audit_files, sources_of
 
         sources = sources_of(args.data)
     other = list(_other_files(record, sources, predictor))
@@ -86,8 +88,8 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     """What was asked then."""
     from dataclasses import fields
 
-    from fairaudit.auditing import Plan
-    from fairaudit.preparation import Roles
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.data.roles import Roles
     from fairaudit.testing.permutations import Permutations
 
     options = dict(record.capsule.options)

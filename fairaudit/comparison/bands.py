@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairaudit._types import Array, Index
 from fairaudit.comparison.cells import PairedCells
 from fairaudit.comparison.limits import Reach, excess_of, reach_of
-from fairaudit.kernels import Array, Index
 
 __all__ = ["Interval", "deo_difference", "gap_difference", "mean_difference"]
 

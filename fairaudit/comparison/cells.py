@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import level_text
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import level_text
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
-from fairaudit.measurements import default_threshold
 from fairaudit.metrics._errors import numeric_pair
 from fairaudit.metrics._labels import binary_labels, groups_of, row_weights
 from fairaudit.metrics._prediction_gap import gaps_given_outcome
-from fairaudit.table import AuditTable
 
 __all__ = ["FEWEST", "PairedCells", "error_cells", "paired_cells"]
 

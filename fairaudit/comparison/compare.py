@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import level_text
+from fairaudit._types import Index
 from fairaudit.comparison.bands import (
     Interval,
     deo_difference,
@@ -17,14 +17,14 @@ from fairaudit.comparison.bands import (
 )
 from fairaudit.comparison.cells import FEWEST, PairedCells, error_cells, paired_cells
 from fairaudit.comparison.result import ComparedCell, Comparison, ComparisonVerdict, Difference
+from fairaudit.data.columns import level_text
+from fairaudit.data.facts import Source
+from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.kernels import Index
-from fairaudit.measurements import default_threshold
+from fairaudit.evidence.disclosure import coarse, masked_groups, step_of
 from fairaudit.models import predictor_of
-from fairaudit.preparation import Roles, prepare
-from fairaudit.result import Source
-from fairaudit.suppression import coarse, masked_groups, step_of
-from fairaudit.table import AuditTable
 
 __all__ = ["MARGIN", "compare", "compare_frame", "margin_from"]
 
@@ -79,7 +79,7 @@ def compare(
     sensitive : str or sequence of str
         Columns, as ``"race,sex"``; those with categories make the groups.
     outcome, weights, ids, where, missing, threshold, positive, classes
-        See `fairaudit.preparation.Roles`.
+        See `fairaudit.data.roles.Roles`.
     margin : float or mapping
         By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
         ``equalized_odds_difference`` (or ``eod``; the default for classes), ``tpr_gap``,
@@ -109,7 +109,7 @@ def compare(
     >>> print(compare(old, new, frame, sensitive="sex", outcome="y").verdict)
     less fair
     """
-    from fairaudit.remedy.rows import as_pandas
+    from fairaudit.data.reading.frames import as_pandas
 
     names = sensitive.split(",") if isinstance(sensitive, str) else sensitive
     roles = Roles(
@@ -136,7 +136,7 @@ def compare_frame(
     """The same with roles, as the command line has them."""
     from importlib.metadata import version
 
-    from fairaudit.capsule import now
+    from fairaudit.results import now
 
     if not 0 < alpha < 0.5:
         raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit._types import Array
 from fairaudit.comparison.cells import PairedCells
-from fairaudit.kernels import Array
 
 __all__ = ["Reach", "excess_of", "reach_of"]
 

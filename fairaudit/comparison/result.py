@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.result import Source
+from fairaudit.data.facts import Source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,12 +132,12 @@ class Comparison:
 
     def render(self, form: str) -> str:
         """``"txt"``, ``"md"``, ``"json"``, ``"html"`` or ``"github"``."""
-        from fairaudit.rendering import render
+        from fairaudit.results import render
 
         return render(self, REPORTS, form)
 
     def save(self, path: str | Path) -> Path:
         """Write a report; the extension of `path` names the format."""
-        from fairaudit.rendering import save
+        from fairaudit.results import save
 
         return save(self, REPORTS, path)

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairaudit.data.reading.write import check_writable, write_bytes, write_text
 from fairaudit.errors import InputError
-from fairaudit.files import check_writable, write_bytes, write_text
 
 __all__ = ["Progress", "RemoteFile", "data_folder", "local_copy"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairaudit._types import Array, Index
 from fairaudit.density.base import Density, Fitted
 from fairaudit.density.boosting import Boosting
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.mixture import Mixture
-from fairaudit.kernels import Array, Index
 
 __all__ = ["Auto", "Choice", "candidates_for"]
 

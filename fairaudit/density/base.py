@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
 
 __all__ = [
     "ClassTable",

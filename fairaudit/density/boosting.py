@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit._types import Array
 from fairaudit.density.base import LocationScale
 from fairaudit.density.residuals import KernelShape
-from fairaudit.kernels import Array
 
 __all__ = ["Boosting"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit._types import Array
 from fairaudit.density.base import ClassTable, quietly_fitted
-from fairaudit.kernels import Array
 
 __all__ = ["Frequencies", "Logistic", "NeuralClassifier"]
 

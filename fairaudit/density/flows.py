@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from fairaudit._types import Array, Index
 from fairaudit.density.base import LocationScale, PairDensity
 from fairaudit.density.training import Standard, Training, fit_flow, on_one_thread, require_flows
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 
 __all__ = ["MAF", "Spline", "masked_autoregressive"]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.attributes import second_order
+from fairaudit._types import Array
+from fairaudit.data.encode import second_order
 from fairaudit.density.base import LocationScale, Normal, Shape, quietly_fitted
 from fairaudit.density.residuals import KernelShape
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array
 
 __all__ = ["Gaussian"]
 

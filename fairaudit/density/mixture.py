@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp, ndtr
 
+from fairaudit._types import Array, Index
 from fairaudit.density.base import PairDensity
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 
 __all__ = ["Mixture"]
 

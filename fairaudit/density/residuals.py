@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import t as student
 
-from fairaudit.kernels import Array
+from fairaudit._types import Array
 
 __all__ = ["KernelShape"]
 

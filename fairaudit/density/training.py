@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit._types import Array
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.kernels import Array
 
 __all__ = ["Standard", "Training", "fit_flow", "on_one_thread", "require_flows"]
 

@@ -110,8 +110,8 @@ def reproduce(
     Finished parts are kept in the folder, one by one. `resume` goes on there: after an
     interruption, or with more `runs`.
     """
+    from fairaudit.data.reading.write import write_bytes, write_text
     from fairaudit.experiments.runner import run_units
-    from fairaudit.files import write_bytes, write_text
 
     how, folder = experiment_named(name), Path(out)
     frame = run_units(how.work, how.units(runs), folder / f"{how.store}.jsonl", resume=resume,

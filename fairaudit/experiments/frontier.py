@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
 
 if TYPE_CHECKING:
     import pandas as pd

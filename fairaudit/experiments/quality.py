@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit._types import Array
 from fairaudit.datasets import simulate_quality
 from fairaudit.density.base import LocationScale, PairDensity
 from fairaudit.density.flows import MAF
@@ -19,7 +20,6 @@ from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.inverse import GraphicalLassoGaussian, MAFInverse
 from fairaudit.experiments.paper import flow_settings
 from fairaudit.experiments.runner import Unit
-from fairaudit.kernels import Array
 
 if TYPE_CHECKING:
     import pandas as pd

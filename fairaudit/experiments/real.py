@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import fairaudit as fa
-from fairaudit.columns import columns_from
+from fairaudit._types import Array
+from fairaudit.data.columns import columns_from
 from fairaudit.datasets import (
     Dataset,
     fetch_acs_income,
@@ -20,7 +21,6 @@ from fairaudit.datasets import (
     fetch_communities,
     fetch_compas,
 )
-from fairaudit.kernels import Array
 from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
 from fairaudit.testing.neighbour_statistics import KPCStatistic
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.checkpoint import Checkpoint
+from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fairaudit as fa
-from fairaudit.columns import columns_from
+from fairaudit.data.columns import columns_from
 from fairaudit.experiments.frontier import frontier_at
 from fairaudit.experiments.paper import TABLE1
 from fairaudit.experiments.real import (

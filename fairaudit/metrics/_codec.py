@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from fairaudit.argument_order import swaps_refused
-from fairaudit.attributes import Cells, encode
+from fairaudit._types import Array
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Gram
+from fairaudit.geometry.kernels import Gram
+from fairaudit.geometry.tied_blocks import Cells
 from fairaudit.metrics._kpc import check_backend, graph_of
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 __all__ = ["CODEC", "codec", "codec_of_table", "minimum_kernel", "minimum_sums", "one_score"]
 
@@ -119,7 +121,7 @@ def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> 
     def mean_minimum(columns: tuple[Any, ...]) -> float:
         graph = graph_of(columns, n, how, 1)
         if ties == "random":
-            from fairaudit.random_ties import random_neighbours
+            from fairaudit.geometry.random_ties import random_neighbours
 
             rng = np.random.default_rng([seed, len(columns)])
             return float(np.minimum(rank, rank[random_neighbours(graph, rng)[:, 0]]).mean())

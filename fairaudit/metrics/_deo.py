@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.argument_order import swaps_refused
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import binary_labels, groups_of, ratio, tally
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 if TYPE_CHECKING:
     import pandas as pd

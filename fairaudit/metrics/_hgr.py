@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.argument_order import swaps_refused
-from fairaudit.attributes import cells_of
-from fairaudit.columns import Column
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.columns import Column
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.metrics._labels import ratio, row_weights, score_column
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.argument_order import swaps_refused
-from fairaudit.attributes import cells_of, encode
-from fairaudit.columns import Column
+from fairaudit._types import Array
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Gram, Kernel, kernel_named
+from fairaudit.geometry.kernels import Gram, Kernel, kernel_named
+from fairaudit.geometry.neighbors import NeighbourGraph, cell_graph
+from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.metrics.result import Measure
-from fairaudit.neighbours import NeighbourGraph, cell_graph
-from fairaudit.table import AuditTable
 
 __all__ = ["KPC", "check_backend", "check_knn", "graph_of", "kpc", "kpc_of_table"]
 
@@ -63,7 +65,7 @@ def kpc(
     knn : int or "mst"
         Neighbours per row, or the minimum spanning tree.
     kernel : {"rbf", "linear", "laplace", "discrete"} or callable
-        Kernel on predictions; see `fairaudit.kernels.kernel_named`.
+        Kernel on predictions; see `fairaudit.geometry.kernels.kernel_named`.
     bandwidth : float, optional
         Of ``rbf`` (default: median distance of the predictions) and ``laplace`` (default: 1).
     ties : {"average", "random"}
@@ -159,13 +161,13 @@ def _mean_kernel(
 ) -> float:
     """T(x) for x the given columns; all rows for no columns."""
     if knn == "mst" and columns:
-        from fairaudit.spanning_tree import tree_mean_kernel
+        from fairaudit.geometry.spanning_tree import tree_mean_kernel
 
         return tree_mean_kernel(columns, encode(columns, how), gram, ties, seed)
     n = len(gram.u)
     graph = graph_of(columns, n, how, 1 if isinstance(knn, str) else int(knn))
     if ties == "random" and columns:
-        from fairaudit.random_ties import random_neighbours
+        from fairaudit.geometry.random_ties import random_neighbours
 
         chosen = random_neighbours(graph, np.random.default_rng([seed, len(columns)]))
         rows = np.arange(n)

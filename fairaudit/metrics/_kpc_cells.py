@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairaudit.cells import (
+from fairaudit.data.table import AuditTable
+from fairaudit.geometry.block_sums import (
     CellFeatures,
     CellKPC,
     CellQuestion,
@@ -12,8 +13,7 @@ from fairaudit.cells import (
     add_sums,
     worth_cells,
 )
-from fairaudit.kernels import POOR, feature_map, kernel_named
-from fairaudit.table import AuditTable
+from fairaudit.geometry.kernels import POOR, feature_map, kernel_named
 
 __all__ = ["kpc_by_cells"]
 

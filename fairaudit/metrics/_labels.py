@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.attributes import cells_of
-from fairaudit.columns import Column
-from fairaudit.errors import InputError, some_names
-from fairaudit.table import AuditTable, Prediction
+from fairaudit._words import some_names
+from fairaudit.data.columns import Column
+from fairaudit.data.table import AuditTable, Prediction
+from fairaudit.errors import InputError
+from fairaudit.geometry.tied_blocks import cells_of
 
 __all__ = [
     "Groups",

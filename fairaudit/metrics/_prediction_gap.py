@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.argument_order import swaps_refused
+from fairaudit._types import Array, Index
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 from fairaudit.metrics._errors import numeric_pair
 from fairaudit.metrics._labels import groups_of, row_weights, spread
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.argument_order import swaps_refused
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import (
     Tally,
     binary_labels,
@@ -21,7 +22,6 @@ from fairaudit.metrics._labels import (
 )
 from fairaudit.metrics._sizes import RateSums, rate_sums
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.argument_order import swaps_refused
-from fairaudit.attributes import encode
+from fairaudit._types import Array
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, kernel_named, low_rank_features
+from fairaudit.geometry.kernels import kernel_named, low_rank_features
 from fairaudit.metrics._kpc import check_backend
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 __all__ = ["KPCRKHS", "kpc_rkhs"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.kernels import Array
+from fairaudit._types import Array
+from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import Groups, Labels, Tally, ratio, row_weights
-from fairaudit.table import AuditTable
 
 __all__ = ["RateSums", "rate_sums"]
 

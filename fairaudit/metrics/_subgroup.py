@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.argument_order import swaps_refused
-from fairaudit.attributes import cells_of, encode
-from fairaudit.columns import Column
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.metrics._labels import binary_labels, row_weights
 from fairaudit.metrics.result import Measure
-from fairaudit.table import AuditTable
 
 __all__ = ["SubgroupViolation", "subgroup_violation"]
 

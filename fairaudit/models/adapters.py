@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
-from fairaudit.isolation import IsolatedModel
 from fairaudit.models.answers import (
     as_table,
     keeps_categories,
@@ -19,6 +18,7 @@ from fairaudit.models.answers import (
     with_categories,
 )
 from fairaudit.models.boosters import LightGBMBooster, XGBoostBooster
+from fairaudit.models.isolation import IsolatedModel
 from fairaudit.models.onnx import OnnxSession
 
 

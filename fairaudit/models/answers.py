@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.safe_pickle import first_line
+from fairaudit.models.safe_pickle import first_line
 
 
 def several_outcomes(n: int) -> InputError:

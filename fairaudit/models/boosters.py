@@ -18,7 +18,7 @@ from fairaudit.models.answers import (
     quietly,
     with_categories,
 )
-from fairaudit.safe_pickle import first_line
+from fairaudit.models.safe_pickle import first_line
 
 
 class XGBoostBooster:

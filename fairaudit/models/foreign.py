@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairaudit.errors import InputError
-from fairaudit.safe_pickle import OTHER_WAYS
+from fairaudit.models.safe_pickle import OTHER_WAYS
 
 __all__ = ["foreign_file"]
 

@@ -18,8 +18,8 @@ from fairaudit.models.boosters import open_lightgbm, open_xgboost
 from fairaudit.models.foreign import foreign_file
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
+from fairaudit.models.safe_pickle import add_working_directory, check_trust, first_line, load_pickle
 from fairaudit.models.skops_file import open_skops
-from fairaudit.safe_pickle import add_working_directory, check_trust, first_line, load_pickle
 
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
@@ -66,9 +66,10 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     Parameters
     ----------
     source : str
-        A file: pickle or joblib (``.pkl``, ``.pickle``, ``.joblib``; see `fairaudit.safe_pickle`
-        for what these may contain), ``.skops``, ``.onnx``, ``.json`` or ``.ubj`` (xgboost),
-        ``.txt`` (lightgbm). Or ``package.module:function``: a function that takes a table.
+        A file: pickle or joblib (``.pkl``, ``.pickle``, ``.joblib``; see
+        `fairaudit.models.safe_pickle` for what these may contain), ``.skops``, ``.onnx``,
+        ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm). Or
+        ``package.module:function``: a function that takes a table.
     trust : sequence of str
         Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
     """

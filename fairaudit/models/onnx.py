@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairaudit.errors import InputError
 from fairaudit.models.answers import as_table, library, probabilities
 from fairaudit.models.onnx_scan import external_files
-from fairaudit.safe_pickle import first_line
+from fairaudit.models.safe_pickle import first_line
 
 _ONNX_TYPES: dict[str, Any] = {
     "tensor(bool)": np.bool_, "tensor(double)": np.float64, "tensor(float)": np.float32,

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.errors import FairAuditError, InputError
-from fairaudit.guard import no_side_effects
 from fairaudit.models.adapters import Adapter, adapter_of
 from fairaudit.models.answers import several_outcomes
-from fairaudit.safe_pickle import first_line
+from fairaudit.models.guard import no_side_effects
+from fairaudit.models.safe_pickle import first_line
 
 if TYPE_CHECKING:
     import pandas as pd

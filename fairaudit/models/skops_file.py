@@ -13,10 +13,9 @@ from importlib import import_module
 from typing import Any
 
 from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
-from fairaudit.guard import no_side_effects
 from fairaudit.models.answers import library
-from fairaudit.models.skops_nodes import check_nodes
-from fairaudit.safe_pickle import (
+from fairaudit.models.guard import no_side_effects
+from fairaudit.models.safe_pickle import (
     OTHER_MODULES,
     Refused,
     add_working_directory,
@@ -27,6 +26,7 @@ from fairaudit.safe_pickle import (
     refusal,
     unreadable,
 )
+from fairaudit.models.skops_nodes import check_nodes
 
 __all__ = ["open_skops"]
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from fairaudit.safe_pickle import (
+from fairaudit.models.safe_pickle import (
     Refused,
     check_attributes,
     is_allowed,

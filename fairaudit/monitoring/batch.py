@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from fairaudit._types import Array
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array
 from fairaudit.monitoring.direction import Frame, all_alike, bets
 from fairaudit.monitoring.evidence import TILTS, log_e_values
 from fairaudit.permute.icp import ICP
-from fairaudit.table import AuditTable
 from fairaudit.testing.core import FEWEST_ROWS
 from fairaudit.testing.diagnostics import CopyCheck, see_enough
 from fairaudit.testing.permutations import Permutations

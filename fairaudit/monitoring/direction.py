@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import Column, level_text
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column, level_text
+from fairaudit.data.table import AuditTable
 from fairaudit.permute.base import gathered
-from fairaudit.table import AuditTable
 from fairaudit.testing.linear import residual_given
 
 __all__ = ["Frame", "all_alike", "bets"]

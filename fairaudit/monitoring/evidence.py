@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairaudit.kernels import Array
+from fairaudit._types import Array
 
 __all__ = ["TILTS", "Evidence", "log_e_values", "start_weight"]
 

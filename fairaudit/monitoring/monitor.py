@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import split_kinds
+from fairaudit.auditing.result import Verdict
+from fairaudit.data.columns import split_kinds
+from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.monitoring.batch import evidence_of
 from fairaudit.monitoring.direction import Frame
@@ -18,9 +21,6 @@ from fairaudit.monitoring.result import MonitoredBatch, MonitorResult, evidence_
 from fairaudit.monitoring.rows import reject_seen, reject_seen_people, row_facts
 from fairaudit.monitoring.state import StateFile
 from fairaudit.permute.base import stream
-from fairaudit.preparation import Roles, prepare
-from fairaudit.result import Verdict
-from fairaudit.table import AuditTable
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Monitor:
     predictions : str or sequence of str, optional
         Columns with labels, scores or probabilities, instead of a model.
     ids, where, missing, on, threshold, positive, classes
-        See `fairaudit.preparation.Roles`.
+        See `fairaudit.data.roles.Roles`.
     alpha : float
         The chance of a false alarm, over all batches together.
     statistic, density
@@ -151,8 +151,8 @@ class Monitor:
 
     def add(self, frame: Any, *, label: str = "") -> MonitorResult:
         """Add a batch of new rows; `label` is its name in reports."""
-        from fairaudit.capsule import now
-        from fairaudit.remedy.rows import as_pandas
+        from fairaudit.data.reading.frames import as_pandas
+        from fairaudit.results import now
 
         frame = as_pandas(frame)
         facts, hashes = row_facts(frame)

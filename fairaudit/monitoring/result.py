@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.result import Verdict
+from fairaudit.auditing.result import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,13 +114,13 @@ class MonitorResult:
 
     def render(self, form: str) -> str:
         """``"txt"``, ``"md"``, ``"json"`` or ``"html"``."""
-        from fairaudit.rendering import render
+        from fairaudit.results import render
 
         return render(self, REPORTS, form)
 
     def save(self, path: str | Path) -> Path:
         """Write a report; the extension of `path` names the format."""
-        from fairaudit.rendering import save
+        from fairaudit.results import save
 
         return save(self, REPORTS, path)
 

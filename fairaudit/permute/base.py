@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
-from fairaudit.columns import Column
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
 
 __all__ = ["Copies", "CopySampler", "FittedCopies", "LimitedSampler", "gathered", "stream"]
 

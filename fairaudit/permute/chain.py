@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairaudit._types import Array, Index
 from fairaudit.density.base import PairDensity
-from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import CopySampler, stream
 
 State = NDArray[Any]  # int32: outcome rows by attribute row, one column per copy

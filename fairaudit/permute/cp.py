@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import Column
+from fairaudit._types import Index
+from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
-from fairaudit.kernels import Index
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.folds import numbers_of, split_rows, units_by_size
@@ -41,7 +41,7 @@ class CP:
 
     Examples
     --------
-    >>> from fairaudit.columns import columns_from
+    >>> from fairaudit.data.columns import columns_from
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=60)
     >>> outcome, = columns_from(y, argument="y_true", outcome=True)

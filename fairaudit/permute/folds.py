@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairaudit.attributes import encode
-from fairaudit.columns import Column, column_of
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column, column_of
+from fairaudit.data.encode import encode
 from fairaudit.density.base import PairDensity
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import stream
 from fairaudit.permute.chain import Fold
 

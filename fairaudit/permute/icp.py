@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import Column
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto, Choice
 from fairaudit.density.oracle import Oracle
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.folds import joined_pit, numbers_of, split_rows, units_by_size

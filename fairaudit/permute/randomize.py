@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import Column
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.folds import numbers_of, split_rows
 from fairaudit.permute.within import WithinOutcome
@@ -50,7 +50,7 @@ class ConditionalRandomization:
 
     Examples
     --------
-    >>> from fairaudit.columns import columns_from
+    >>> from fairaudit.data.columns import columns_from
     >>> rng = np.random.default_rng(0)
     >>> y = rng.normal(size=60)
     >>> outcome, = columns_from(y, argument="y_true", outcome=True)

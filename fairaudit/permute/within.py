@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairaudit.kernels import Index
+from fairaudit._types import Index
 from fairaudit.permute.base import CopySampler, stream
 
 __all__ = ["WithinOutcome"]

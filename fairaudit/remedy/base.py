@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairaudit.attributes import encode
-from fairaudit.columns import Column, columns_from
+from fairaudit._types import Array
+from fairaudit.data.columns import Column, columns_from
+from fairaudit.data.encode import encode
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.kernels import Array
 
 __all__ = ["Classes", "Classifier", "Numbers", "Regressor", "Remedy", "sensitive_columns"]
 

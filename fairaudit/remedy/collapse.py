@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairaudit.classes import class_key
-from fairaudit.columns import Column, level_text
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
+from fairaudit.data.classes import class_key
+from fairaudit.data.columns import Column, level_text
+from fairaudit.data.table import AuditTable
 from fairaudit.remedy.rows import predicted_codes
-from fairaudit.table import AuditTable
 
 __all__ = ["FEWEST_OTHERS", "KEPT", "ODDS", "collapse"]
 

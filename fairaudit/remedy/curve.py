@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.kernels import Array, Index
-from fairaudit.table import AuditTable
+from fairaudit._types import Array, Index
+from fairaudit.data.table import AuditTable
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairaudit.auditing import Plan
-    from fairaudit.findings import Progress
+    from fairaudit._types import Progress
+    from fairaudit.auditing.plan import Plan
     from fairaudit.remedy.methods import Path as TrainedPath
     from fairaudit.remedy.rows import Rows
 

@@ -18,9 +18,11 @@ import torch
 from scipy.special import ndtri
 from torch import Tensor
 
-from fairaudit.attributes import cells_of, encode
-from fairaudit.columns import Column
-from fairaudit.kernels import Array, Index, median_distance
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode
+from fairaudit.geometry.kernels import median_distance
+from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.permute.base import stream
 
 __all__ = ["Dependence", "attribute_residuals"]

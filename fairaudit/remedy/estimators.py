@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairaudit.columns import Column
-from fairaudit.kernels import Array
+from fairaudit._types import Array
+from fairaudit.data.columns import Column
 from fairaudit.permute.cp import CP
 from fairaudit.permute.icp import ICP
 from fairaudit.permute.randomize import ConditionalRandomization

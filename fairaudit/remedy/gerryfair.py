@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairaudit.attributes import encode
+from fairaudit._types import Array
+from fairaudit.data.encode import encode
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array
 from fairaudit.remedy.base import sensitive_columns
 
 __all__ = ["GerryFairClassifier", "Mixture"]

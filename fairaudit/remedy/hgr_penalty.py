@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairaudit.columns import Column
+from fairaudit._types import Array
+from fairaudit.data.columns import Column
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.kernels import Array
 from fairaudit.remedy.base import Classes, Numbers, sensitive_columns
 
 __all__ = ["HGRClassifier", "HGRRegressor"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.power.carried import POWER, carried_power, power_of
-from fairaudit.power.result import CarriedPower
+from fairaudit.auditing.result import AuditResult, Verdict
+from fairaudit.evidence.power.carried import POWER, carried_power, power_of
+from fairaudit.evidence.power.result import CarriedPower
 from fairaudit.remedy.result import Outcome, RemedyResult
-from fairaudit.result import AuditResult, Verdict
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
-    from fairaudit.auditing import Plan
+    from fairaudit.auditing.plan import Plan
     from fairaudit.remedy.choice import Choice
     from fairaudit.remedy.rows import Audited
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fairaudit._types import Array
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array
 from fairaudit.remedy.tradeoff import MUS
 
 if TYPE_CHECKING:
-    from fairaudit.checkpoint import Checkpoint
+    from fairaudit.auditing.checkpoint import Checkpoint
 
 __all__ = ["METHODS", "Method", "Training", "method_named", "train_path"]
 
@@ -143,7 +143,7 @@ def _unpacked(text: str) -> list[Any]:
     """Models of a checkpoint, which anybody may have written: by the allow-list."""
     import base64
 
-    from fairaudit.safe_pickle import load_pickle
+    from fairaudit.models.safe_pickle import load_pickle
 
     found: list[Any] = load_pickle(base64.b64decode(text), name="checkpoint")
     return found

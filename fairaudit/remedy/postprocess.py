@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from fairaudit.classes import in_classes_of
-from fairaudit.columns import columns_from
+from fairaudit._types import Array
+from fairaudit.data.classes import in_classes_of
+from fairaudit.data.columns import columns_from
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array
 from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.estimators import FairICPClassifier, FairICPRegressor
 

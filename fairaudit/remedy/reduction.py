@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairaudit.attributes import cells_of
+from fairaudit._types import Array
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.kernels import Array
+from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.gerryfair import Mixture
 

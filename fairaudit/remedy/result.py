@@ -7,9 +7,11 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.auditing.result import AuditResult, Verdict
+from fairaudit.data.facts import Source
 from fairaudit.errors import InputError
-from fairaudit.power.result import CarriedPower
-from fairaudit.result import AuditResult, Source, Verdict, _plain
+from fairaudit.evidence.power.result import CarriedPower
+from fairaudit.results import _plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -166,7 +168,7 @@ class RemedyResult:
 
     def suppressed(self, fewest: int) -> RemedyResult:
         """The same with groups of fewer than `fewest` people masked, and all sizes rounded."""
-        from fairaudit.suppression import coarse, coarse_loss, step_of
+        from fairaudit.evidence.disclosure import coarse, coarse_loss, step_of
 
         before, after = self.before.suppressed(fewest), self.after.suppressed(fewest)
         shown = replace(self, before=before, after=after)
@@ -194,7 +196,7 @@ class RemedyResult:
 
     def save(self, path: str | Path, *, suppress: int = 10) -> Path:
         """Write a report: .html, .json or .txt. Cells of fewer than `suppress` are masked."""
-        from fairaudit.files import write_text
+        from fairaudit.data.reading.write import write_text
 
         target = Path(path)
         write_text(target, rendered(self.suppressed(suppress), report_format(target)))

@@ -8,36 +8,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.classes import class_key, in_classes_of, level_named, model_levels
-from fairaudit.columns import Column, columns_from
+from fairaudit._types import Array, Index
+from fairaudit.auditing.result import AuditResult, Verdict
+from fairaudit.data.classes import class_key, in_classes_of, level_named, model_levels
+from fairaudit.data.columns import Column, columns_from
+from fairaudit.data.facts import Excluded, Source
+from fairaudit.data.roles import Roles
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
-from fairaudit.preparation import Roles
-from fairaudit.result import AuditResult, Excluded, Source, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairaudit.auditing import Plan
-    from fairaudit.checkpoint import Checkpoint
-    from fairaudit.findings import Progress
+    from fairaudit._types import Progress
+    from fairaudit.auditing.checkpoint import Checkpoint
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.data.table import AuditTable
     from fairaudit.models import Predictor
-    from fairaudit.table import AuditTable
 
-__all__ = ["Audited", "Rows", "as_pandas", "predicted_codes", "table_loss"]
+__all__ = [
+    "Audited",
+    "Rows",
+    "predicted_codes",
+    "table_loss",
+]
 
 #: The parts, the fewest rows of each, and what to call them.
 FEWEST = {"train": 40, "choice": 20, "audit": 20}
 _NAMES = {"train": "rows for training", "choice": "rows for choosing", "audit": "audited rows"}
 _TASKS = {"train": "train", "choice": "choose", "audit": "audit"}
-
-
-def as_pandas(frame: Any) -> pd.DataFrame:
-    """A table of any kind with text as names of its columns and numbers as index."""
-    import narwhals as nw
-
-    table: pd.DataFrame = nw.from_native(frame, eager_only=True).to_pandas()
-    return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Rows:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> Rows:
-        from fairaudit.preparation import (
+        from fairaudit.data.roles import (
             outcome_name,
             picked,
             require_column,
@@ -179,8 +177,8 @@ class Rows:
         A model with one prediction for all rows cannot be tested: the result is then that of
         another audit, `like`, without the answers.
         """
-        from fairaudit.auditing import audit_table
-        from fairaudit.preparation import prepare
+        from fairaudit.auditing.run import audit_table
+        from fairaudit.data.roles import prepare
 
         rows = parts["audit"]
         prepared = prepare(self.frame.iloc[rows], self.roles, predictor)
@@ -241,7 +239,7 @@ def predicted_codes(table: AuditTable, threshold: float | None = None) -> Index 
 
     None for scores without a cut.
     """
-    from fairaudit.preparation import as_labels
+    from fairaudit.data.threshold import as_labels
 
     outcome = table.require_outcome()
     try:

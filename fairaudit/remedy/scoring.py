@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.columns import columns_from
+from fairaudit.data.columns import columns_from
 
 __all__ = ["equalized_odds_score"]
 

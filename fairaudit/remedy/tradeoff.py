@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.columns import Column, columns_from
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column, columns_from
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from fairaudit._types import Array
 from fairaudit.errors import FairAuditError
-from fairaudit.kernels import Array
 from fairaudit.remedy.dependence import Dependence, Residuals
 from fairaudit.remedy.networks import StackedMLP
 

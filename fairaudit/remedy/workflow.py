@@ -11,22 +11,23 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.checkpoint import Checkpoint, identity_of
+from fairaudit._types import Index
+from fairaudit.auditing.checkpoint import Checkpoint, identity_of
+from fairaudit.data.facts import Source
+from fairaudit.data.reading.frames import as_pandas
+from fairaudit.data.roles import Roles
 from fairaudit.errors import InputError
-from fairaudit.kernels import Index
-from fairaudit.preparation import Roles
 from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.curve import curve_of
 from fairaudit.remedy.judgement import advice_for, judged, notes_on, power_to_see
 from fairaudit.remedy.result import Outcome, RemedyResult
-from fairaudit.remedy.rows import Audited, Rows, as_pandas
-from fairaudit.result import Source
+from fairaudit.remedy.rows import Audited, Rows
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
-    from fairaudit.auditing import Plan
-    from fairaudit.findings import Progress
+    from fairaudit._types import Progress
+    from fairaudit.auditing.plan import Plan
     from fairaudit.models import Predictor
     from fairaudit.remedy.methods import Method
 
@@ -141,8 +142,8 @@ def repair(
     >>> bool(result.after.joint.kpc < result.before.joint.kpc)
     True
     """
-    from fairaudit.auditing import Plan
-    from fairaudit.files import check_writable, write_bytes
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.data.reading.write import check_writable, write_bytes
     from fairaudit.remedy.methods import Training, method_named, train_path
 
     if out is not None:
@@ -301,7 +302,7 @@ def _features(
     use_sensitive: bool,
 ) -> tuple[list[str], Any, tuple[str, ...]]:  # fmt: skip
     """The feature columns, their transformer (None: the old model's own), and notes."""
-    from fairaudit.preparation import require_column
+    from fairaudit.data.roles import require_column
     from fairaudit.remedy.encoding import feature_columns, transformer_for
 
     frame = table.frame

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairaudit.argument_order import swaps_refused
-from fairaudit.columns import columns_from
+from fairaudit._types import Array
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.columns import columns_from
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array
 from fairaudit.permute.base import Copies, FittedCopies
 from fairaudit.permute.icp import ICP
-from fairaudit.table import AuditTable
 from fairaudit.testing.evaluation import Evaluation, Question, evaluation_of
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.result import TestResult

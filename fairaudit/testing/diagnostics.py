@@ -10,9 +10,11 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import kstest, kurtosis, normaltest, rankdata, skew
 
-from fairaudit.attributes import cells_of, encode, second_order
-from fairaudit.columns import Column
-from fairaudit.kernels import Array, Index, median_distance
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode, second_order
+from fairaudit.geometry.kernels import median_distance
+from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.permute.base import CopySampler, FittedCopies, gathered, stream
 from fairaudit.testing.permutations import Permutations
 

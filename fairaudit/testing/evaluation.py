@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairaudit.cells import (
+from fairaudit._types import Array, Index
+from fairaudit.data.table import AuditTable
+from fairaudit.geometry.block_sums import (
     DRAWN_BYTES,
     CellFeatures,
     CellKPC,
@@ -19,17 +21,9 @@ from fairaudit.cells import (
     drawn_cells,
     worth_cells,
 )
-from fairaudit.kernels import (
-    Array,
-    FeatureMap,
-    GridFeatures,
-    Index,
-    feature_map,
-    kernel_named,
-)
+from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
 from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.table import AuditTable
 from fairaudit.testing.diagnostics import (
     CHECKED_COPIES,
     CopyCheck,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit.attributes import encode
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
 from fairaudit.permute.base import stream
-from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["HoldoutGain"]

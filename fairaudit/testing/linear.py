@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairaudit.attributes import encode
-from fairaudit.columns import Column
-from fairaudit.kernels import Array, Index, median_distance
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
+from fairaudit.geometry.kernels import median_distance
 from fairaudit.permute.base import gathered, stream
-from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["Correlation", "Features", "residual_given"]

@@ -13,12 +13,14 @@ from zlib import crc32
 import numpy as np
 from scipy.stats import rankdata
 
-from fairaudit.attributes import Cells, cells_of, encode
-from fairaudit.kernels import MOST_FEATURES, Array, Gram, Index, kernel_named
+from fairaudit._types import Array, Index
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
+from fairaudit.geometry.kernels import MOST_FEATURES, Gram, kernel_named
+from fairaudit.geometry.neighbors import NeighbourGraph, neighbour_graph
+from fairaudit.geometry.tied_blocks import Cells, cells_of
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
-from fairaudit.neighbours import NeighbourGraph, neighbour_graph
-from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
@@ -177,7 +179,7 @@ def _on_moved_cells(
 
 def _random_ties(table: AuditTable, gram: Gram, knn: int, how: str, seed: int) -> Bound:
     """KPC with ties drawn anew for every copy, in T(Y) too, as repeated calls of R would."""
-    from fairaudit.random_ties import random_neighbours
+    from fairaudit.geometry.random_ties import random_neighbours
 
     n = len(table)
     outcome = table.require_outcome()

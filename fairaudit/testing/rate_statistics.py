@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairaudit.kernels import Array, Index
+from fairaudit._types import Array, Index
+from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import binary_labels, groups_of, ratio, spread
-from fairaudit.table import AuditTable
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["DEOStatistic", "OddsDifferenceStatistic"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.kernels import Array
+from fairaudit._types import Array
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:

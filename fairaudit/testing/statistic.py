@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from fairaudit._types import Array, Index
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.kernels import Array, Index
-from fairaudit.table import AuditTable
 
 __all__ = ["Bound", "Statistic", "statistic_named"]
 

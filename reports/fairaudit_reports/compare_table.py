@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit_reports.terminal import clean, fixed, p_text
 
 if TYPE_CHECKING:
-    from fairaudit.result import AuditResult
+    from fairaudit.auditing.result import AuditResult
 
 __all__ = ["Compared", "rendered"]
 
@@ -27,7 +27,7 @@ class Compared:
 
     def suppressed(self, fewest: int) -> Compared:
         """The same with groups of fewer than `fewest` people masked, and the loss rounded."""
-        from fairaudit.suppression import coarse_loss, step_of
+        from fairaudit.evidence.disclosure import coarse_loss, step_of
 
         audit = self.audit.suppressed(fewest)
         loss = self.loss

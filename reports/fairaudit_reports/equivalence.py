@@ -12,8 +12,8 @@ from fairaudit_reports.svg import Dot, Scale, intervals
 from fairaudit_reports.terminal import clean, fixed
 
 if TYPE_CHECKING:
-    from fairaudit.equivalence.result import Gap, GapTable
-    from fairaudit.result import AuditResult
+    from fairaudit.auditing.result import AuditResult
+    from fairaudit.evidence.intervals.result import Gap, GapTable
 
 __all__ = ["certificate_rows", "gap_rows", "gaps"]
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 from fairaudit_reports import html_parts as h
 from fairaudit_reports.calibration import calibration_part
 from fairaudit_reports.equivalence import gaps
@@ -20,7 +20,8 @@ from fairaudit_reports.svg import icon, number
 from fairaudit_reports.terminal import count_text
 
 if TYPE_CHECKING:
-    from fairaudit.result import AuditResult, ColumnFacts, Source
+    from fairaudit.auditing.result import AuditResult
+    from fairaudit.data.facts import ColumnFacts, Source
 
 __all__ = ["render"]
 
@@ -280,7 +281,7 @@ def _repeat(result: AuditResult) -> Markup:
 
 
 def _command(result: AuditResult) -> Markup:
-    from fairaudit.files import STANDARD_INPUT
+    from fairaudit.data.reading.files import STANDARD_INPUT
 
     capsule = result.capsule
     told = "The command that was run, in the folder in which its paths begin:"

@@ -90,7 +90,7 @@ def several(count: int, one: str, many: str | None = None) -> str:
 
 
 def names(some: Sequence[str]) -> str:
-    from fairaudit.verdict import as_words
+    from fairaudit._words import as_words
 
     return as_words(some) if some else "–"
 

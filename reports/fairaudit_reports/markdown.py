@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape as html_escape
 from typing import TYPE_CHECKING
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 from fairaudit_reports.selection import shown_cells
 from fairaudit_reports.terminal import (
     about_cells,
@@ -22,7 +22,8 @@ from fairaudit_reports.terminal import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.result import AuditResult, CellTable
+    from fairaudit.auditing.result import AuditResult
+    from fairaudit.evidence.measured import CellTable
 
 __all__ = ["escape", "fenced", "render"]
 

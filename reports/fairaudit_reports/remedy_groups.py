@@ -11,8 +11,8 @@ from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.svg import Dot, Scale, changes, number
 
 if TYPE_CHECKING:
+    from fairaudit.evidence.measured import Cell, CellTable
     from fairaudit.remedy.result import RemedyResult
-    from fairaudit.result import Cell, CellTable
 
 __all__ = ["groups"]
 

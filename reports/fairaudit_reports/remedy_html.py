@@ -6,7 +6,7 @@ import math
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 from fairaudit_reports import html_parts as h
 from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.power import power_section
@@ -23,8 +23,8 @@ from fairaudit_reports.svg import (
 )
 
 if TYPE_CHECKING:
+    from fairaudit.auditing.result import AuditResult, Capsule
     from fairaudit.remedy.result import RemedyResult
-    from fairaudit.result import AuditResult, Capsule
 
 __all__ = ["TONES", "page", "render"]
 

@@ -9,8 +9,8 @@ from fairaudit_reports.terminal import COLOURS, WIDTH, clean, fixed, p_text
 from fairaudit_reports.text import table
 
 if TYPE_CHECKING:
+    from fairaudit.auditing.result import AuditResult
     from fairaudit.remedy.result import RemedyResult
-    from fairaudit.result import AuditResult
 
 __all__ = ["change_rows", "fate", "loss_text", "render", "seen_rows", "show"]
 

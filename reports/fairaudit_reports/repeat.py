@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 
 if TYPE_CHECKING:
-    from fairaudit.result import AuditResult
+    from fairaudit.auditing.result import AuditResult
 
 __all__ = ["command_lines", "python_call"]
 
@@ -46,7 +46,7 @@ def python_call(result: AuditResult) -> str:
 
 
 def _arguments(result: AuditResult) -> Iterator[str]:
-    from fairaudit.auditing import audit
+    from fairaudit.auditing.run import audit
 
     capsule, table = result.capsule, result.table
     options = dict(capsule.options)

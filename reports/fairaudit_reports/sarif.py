@@ -8,12 +8,13 @@ import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fairaudit.errors import quiet
-from fairaudit.result import Verdict
+from fairaudit._words import quiet
+from fairaudit.auditing.result import Verdict
 from fairaudit_reports.terminal import clean, question, sentence
 
 if TYPE_CHECKING:
-    from fairaudit.result import AuditResult, Finding, Source
+    from fairaudit.auditing.result import AuditResult, Finding
+    from fairaudit.data.facts import Source
 
 __all__ = ["render"]
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import quiet
+from fairaudit._words import quiet
 from fairaudit_reports.selection import shown_cells
 
 if TYPE_CHECKING:
-    from fairaudit.result import Cell, CellTable, Estimate, MeasuredValue
+    from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
 __all__ = [
     "cells_table",
@@ -67,7 +67,7 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
 
     Examples
     --------
-    >>> from fairaudit.result import MeasuredValue
+    >>> from fairaudit.auditing.result import MeasuredValue
     >>> some = [MeasuredValue("kpc", "KPC", 0.08576, ("race", "sex")),
     ...         MeasuredValue("codec", "CODEC", None, ("race",), "why")]
     >>> print(table(measures_rows(some)))

@@ -204,8 +204,8 @@ CALLS: list[tuple[str, str, Callable[[Path], tuple[Any, ...]]]] = [
     ("xgboost.core", "DMatrix", lambda c: (str(c),)),
     ("lightgbm.basic", "Dataset", lambda c: (str(c),)),
     ("fairaudit.models.loading", "load_model", lambda c: (str(c),)),
-    ("fairaudit.files", "write_text", lambda c: (str(c), "x")),
-    ("fairaudit.safe_pickle", "load_pickle", lambda c: (nested(c),)),
+    ("fairaudit.data.reading.files", "write_text", lambda c: (str(c), "x")),
+    ("fairaudit.models.safe_pickle", "load_pickle", lambda c: (nested(c),)),
 ]
 
 
@@ -251,7 +251,7 @@ NAMES = [
     ("lightgbm.basic", "_InnerPredictor"),
     ("fairaudit.models", "load_model"),
     ("fairaudit.models", "import_module"),
-    ("fairaudit.safe_pickle.machine", "Machine"),
+    ("fairaudit.models.safe_pickle.machine", "Machine"),
     ("code", "InteractiveInterpreter"),
     ("", "x"),
     ("os", ""),

@@ -76,8 +76,8 @@ def edited(data: bytes, edits: list[tuple[str, float, int, bytes]]) -> bytes:
 
 
 def load(loader: str, folder: Path, name: str, data: bytes) -> None:
+    from fairaudit.data.reading.files import read_tables
     from fairaudit.errors import FairAuditError
-    from fairaudit.files import read_tables
     from fairaudit.models import load_model
 
     path = folder / name

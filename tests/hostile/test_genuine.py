@@ -14,7 +14,7 @@ from attacks import archive
 from genuine import MODELS, fitted, saved
 
 from fairaudit.models import load_model
-from fairaudit.safe_pickle import is_allowed, load_pickle
+from fairaudit.models.safe_pickle import is_allowed, load_pickle
 
 
 def check_file(path, model, table):

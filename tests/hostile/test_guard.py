@@ -12,8 +12,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairaudit.errors import InputError
-from fairaudit.guard import no_side_effects
 from fairaudit.models import load_model
+from fairaudit.models.guard import no_side_effects
 from fairaudit.models.onnx_scan import external_files
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import fairaudit as fa
-from fairaudit.checkpoint import Checkpoint
+from fairaudit.auditing.checkpoint import Checkpoint
+from fairaudit.data.reading.write import remove_unfinished, write_text
 from fairaudit.datasets import DEMO_FEATURES, load_demo
-from fairaudit.files import remove_unfinished, write_text
 from fairaudit_cli import main as cli
 
 sys.path.insert(0, os.path.dirname(__file__))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tables import DEFECTS, FORMATS, HOSTILE, SCRIPT, composed, good_table, judged, run, unsafe
 
 import fairaudit as fa
-from fairaudit import files
+from fairaudit.data.reading import files
 
 ASK = ("--predictions", "p", "--outcome", "y", "--sensitive", "sex,age", "--permutations", "19")
 
@@ -416,8 +416,8 @@ def test_a_script_in_names_and_levels_does_not_run(tmp_path, frame):
 def test_damaged_notes_of_pandas_in_parquet(tmp_path, note):
     """Found by fuzzing: what pandas notes about the columns is JSON in the file."""
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    from fairaudit.data.reading.files import read_tables
     from fairaudit.errors import InputError
-    from fairaudit.files import read_tables
 
     table = pa.table({"x": [1, 2]}).replace_schema_metadata({b"pandas": note})
     parquet.write_table(table, tmp_path / "t.parquet")

@@ -23,7 +23,7 @@ import numpy as np  # noqa: E402
 
 from fairaudit.comparison.bands import deo_difference, gap_difference  # noqa: E402
 from fairaudit.comparison.cells import paired_cells  # noqa: E402
-from fairaudit.table import AuditTable  # noqa: E402
+from fairaudit.data.table import AuditTable  # noqa: E402
 
 ALPHA, MARGIN, SAME = 0.05, 0.05, 0.8
 

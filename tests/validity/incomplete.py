@@ -18,7 +18,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
-from fairaudit.incomplete.imputation import ImputedKPC, imputed_test  # noqa: E402
+from fairaudit.evidence.incompleteness.imputation import ImputedKPC, imputed_test  # noqa: E402
 from fairaudit.permute.icp import ICP  # noqa: E402
 from fairaudit.testing.core import run_test  # noqa: E402
 

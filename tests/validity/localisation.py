@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from types import SimpleNamespace
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -20,9 +19,8 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
-from fairaudit.auditing import Plan  # noqa: E402
-from fairaudit.localisation.locate import locate  # noqa: E402
-from fairaudit.table import AuditTable  # noqa: E402
+from fairaudit.data.table import AuditTable  # noqa: E402
+from fairaudit.evidence.localization.locate import locate  # noqa: E402
 
 COPIES = 199
 FAMILIES = ("attribute", "subgroup", "curve")
@@ -63,9 +61,15 @@ SETTINGS = (
 def replicate(setting: str, seed: int) -> dict[str, float]:
     """For each family whether a false claim was made, and which true ones were."""
     table = draw(setting, seed)
-    plan = Plan(permutations=fa.Permutations(n=COPIES, seed=seed), with_r=False)
-    gate = SimpleNamespace(significant=True, p_value=1 / (COPIES + 1))
-    found = locate(table, gate, plan, lambda *_: None)
+    found = locate(
+        table,
+        1 / (COPIES + 1),
+        alpha=0.05,
+        permutations=fa.Permutations(n=COPIES, seed=seed),
+        density="auto",
+        folds=5,
+        hear=lambda *_: None,
+    )
     continuous = setting.startswith("continuous")
     mean = 0.0 if continuous else _mean_effect(table)
     result = dict.fromkeys((*FAMILIES, "age found", "subgroup found", "curve found"), 0.0)

@@ -17,7 +17,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
-from fairaudit.power.planning import plan_rows  # noqa: E402
+from fairaudit.evidence.power.planning import plan_rows  # noqa: E402
 
 PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 #: effect, size, statistic

@@ -6,9 +6,9 @@ from scipy.special import expit
 from scipy.stats import binom
 
 import fairaudit as fa
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.power.carried import carried_power
 from fairaudit.permute.icp import ICP
-from fairaudit.power.carried import carried_power
-from fairaudit.table import AuditTable
 from fairaudit.testing.core import run_test
 from fairaudit.testing.statistic import statistic_named
 

@@ -1,0 +1,1 @@
+"""The one orchestrator of an audit, its plan, its result and its record."""

@@ -1,0 +1,89 @@
+"""The capsule: what is needed to repeat an audit, collected while it runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._descriptions import described
+from fairaudit.auditing.result import Capsule
+from fairaudit.data.columns import level_text
+from fairaudit.data.facts import Source
+from fairaudit.data.table import AuditTable
+from fairaudit.results import now
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.plan import Plan
+    from fairaudit.data.roles import Roles
+
+__all__ = ["capsule_from", "capsule_of"]
+
+
+def capsule_of(
+    table: AuditTable,
+    plan: Plan,
+    roles: Roles | None,
+    model: Source | None,
+    data: tuple[Source, ...],
+    command: str | None,
+) -> Capsule:
+    """Versions, settings and hashes."""
+    capsule = capsule_from(_fingerprint(table), plan, roles, model, data, command)
+    if roles is None and table.positive is not None:
+        capsule.options["positive"] = level_text(table.positive)
+    return capsule
+
+
+def capsule_from(
+    fingerprint: str,
+    plan: Plan,
+    roles: Roles | None,
+    model: Source | None,
+    data: tuple[Source, ...],
+    command: str | None,
+) -> Capsule:
+    """The capsule of a table with this hash."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    packages = {}
+    for name in ("numpy", "scipy", "scikit-learn", "pandas"):
+        try:
+            packages[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    drawn = plan.permutations
+    options: dict[str, Any] = {}
+    if roles is not None:
+        options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
+    options |= {
+        "locate": plan.locate, "alpha": plan.alpha, "statistic": described(plan.statistic),
+        "density": described(plan.density), "folds": plan.folds, "adjust": plan.adjust,
+        "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
+        "certify": dict(plan.certify), "threshold": plan.threshold, "power": plan.power,
+        "calibrate": plan.calibrate,
+    }  # fmt: skip
+    if drawn.stop_after is not None:
+        options["stop_after"] = drawn.stop_after
+    return Capsule(
+        now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
+        packages, drawn.seed, drawn.n, drawn.steps, model, data, fingerprint, options,
+        command,
+    )  # fmt: skip
+
+
+def _fingerprint(table: AuditTable) -> str:
+    """SHA-256 of the columns that enter the tests."""
+    digest = hashlib.sha256()
+    columns = [*table.prediction.columns, table.require_outcome(), *table.attributes]
+    for column in columns + ([table.ids] if table.ids is not None else []):
+        values = column.levels.astype(str) if column.numeric is None else column.numeric
+        digest.update(f"{column.name}:{column.kind}:{len(column)}".encode())
+        digest.update("\0".join(values).encode() if column.numeric is None else values.tobytes())
+        digest.update(column.codes.astype(np.int64).tobytes())
+    if table.weights is not None:
+        digest.update(table.weights.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,66 @@
+"""Labels and scores of the whole table, matched to the levels of its outcome by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairaudit.auditing.engines.schema import Facts, Schema, SchemaColumn
+from fairaudit.data.columns import MAX_OUTCOME_CLASSES, Column
+from fairaudit.data.prediction import (
+    Prediction,
+    larger_class,
+    named_prediction,
+    positive_level,
+    unnamed_scores,
+)
+from fairaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from fairaudit.data.roles import Roles
+
+__all__ = ["with_classes"]
+
+
+def with_classes(schema: Schema, parts: Sequence[Facts], roles: Roles) -> Schema:
+    """The schema with labels as levels of the outcome, and scores of levels that are known."""
+    full = next(part for part in parts if part.rows)
+    names, model = full.predictions, full.classes
+    target, predicted = schema.outcome, schema.predictions
+    if not target.kind.is_categorical or target.levels is None:
+        if predicted[0].text:
+            raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
+        return schema
+    outcome = _sketch(target, target.name)
+    columns = tuple(_sketch(one, name) for one, name in zip(predicted, names, strict=True))
+    positive = None
+    if roles.positive is not None:
+        positive = positive_level(roles.positive, outcome, columns)
+    before = Prediction(schema.form, columns)
+    found = named_prediction(before, outcome, positive, roles.classes, model)
+    column = found.columns[0]
+    same = [column] if found.form == "labels" and predicted[0].text == target.text else []
+    positive = larger_class(outcome, *same) if positive is None else positive
+    if found.form == "labels":
+        if predicted[0].text and not target.text and column is columns[0]:
+            raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
+        said = tuple(column.levels[column.codes].tolist())
+        return replace(schema, form="labels", said=said, positive=positive)
+    if len(target.levels) == 2 and not found.classes:
+        raise unnamed_scores(names[-1], target.name, target.levels.tolist())
+    turned = None
+    if column is not columns[0]:
+        turned = 1.0 if predicted[0].low >= 0 and predicted[0].high <= 1 else 0.0
+    return replace(schema, said=found.classes, turned=turned, positive=positive)
+
+
+def _sketch(column: SchemaColumn, name: str) -> Column:
+    """A column with one row for every level, or with some numbers where there are many."""
+    levels = column.levels
+    if levels is None:
+        levels = np.unique(np.linspace(column.low, column.high, 2 * MAX_OUTCOME_CLASSES))
+    numeric = None if column.text else levels.astype(np.float64)
+    return Column(name, column.kind, np.arange(len(levels)), levels, numeric)

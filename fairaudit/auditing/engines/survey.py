@@ -1,0 +1,122 @@
+"""One pass over the coded rows: cells with counts, a sample, and the rates of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit._types import Index
+from fairaudit.auditing.engines.hashing import in_sample
+from fairaudit.auditing.engines.schema import Schema, SchemaColumn
+from fairaudit.auditing.engines.sources import KEY, ROW
+from fairaudit.data.columns import Column
+from fairaudit.geometry.block_sums import CellSpace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Survey", "joined", "joint_shape", "space_of", "survey"]
+
+_MOST_COMBINATIONS = 2**40  # of levels; keys of cells stay whole numbers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """Of some rows: how many, cells of (outcome, attributes), of (groups, label), and a sample."""
+
+    rows: int
+    cells: dict[int, int]
+    rates: dict[int, int]
+    sample: pd.DataFrame
+
+
+def joint_shape(columns: Sequence[SchemaColumn]) -> tuple[int, ...] | None:
+    """Numbers of levels, where all are listed and their combinations can be numbered."""
+    sizes = [len(one.levels) for one in columns if one.levels is not None]
+    if len(sizes) < len(columns) or float(np.prod([float(s) for s in sizes])) > _MOST_COMBINATIONS:
+        return None
+    return tuple(sizes)
+
+
+def survey(frame: pd.DataFrame, schema: Schema, share: float, cut: float | None) -> Survey:
+    """Look at the coded rows of a partition."""
+    sample = frame[in_sample(frame[KEY].to_numpy(), share)]
+    columns = (schema.outcome, *schema.attributes)
+    cells = _counted(frame, columns, None)
+    rates: dict[int, int] = {}
+    groups = [one for one in schema.attributes if one.kind.is_categorical]
+    if groups and schema.outcome.kind.is_categorical:
+        label = labels_of(frame, schema, cut)
+        if label is not None:
+            rates = _counted(frame, (schema.outcome, *groups), label)
+    return Survey(len(frame), cells, rates, sample)
+
+
+def labels_of(frame: pd.DataFrame, schema: Schema, cut: float | None) -> NDArray[Any] | None:
+    """1 where the positive class is predicted; None where there are no such labels."""
+    positive, first = schema.positive, schema.predictions[0]
+    if positive is None:
+        return None
+    if schema.form == "labels":
+        chosen = np.array([level == positive for level in schema.said], dtype=np.int64)
+        return chosen[frame[first.name].to_numpy()]
+    if positive not in schema.said:
+        return None
+    place = schema.said.index(positive)
+    values = schema.prediction_matrix(frame)
+    if values.shape[1] > 2 and cut is None:
+        return (values.argmax(axis=1) == place).astype(np.int64)
+    if cut is None:
+        return None
+    score = values[:, place] if schema.turned is None else schema.turned - values[:, 0]
+    return (score >= cut).astype(np.int64)
+
+
+def _counted(
+    frame: pd.DataFrame, columns: Sequence[SchemaColumn], label: NDArray[Any] | None
+) -> dict[int, int]:
+    shape = joint_shape(columns)
+    if shape is None or len(frame) == 0:
+        return {}
+    key = np.ravel_multi_index([frame[one.name].to_numpy() for one in columns], shape)
+    if label is not None:
+        key = 2 * key + label
+    found, counts = np.unique(key, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+
+
+def joined(parts: Sequence[Survey]) -> Survey:
+    """The surveys of all partitions as one; the sample in the order of the rows."""
+    import pandas as pd
+
+    cells: dict[int, int] = {}
+    rates: dict[int, int] = {}
+    for part in parts:
+        for total, counts in ((cells, part.cells), (rates, part.rates)):
+            for key, count in counts.items():
+                total[key] = total.get(key, 0) + count
+    sample = pd.concat([part.sample for part in parts], ignore_index=True)
+    sample = sample.sort_values(ROW, kind="stable", ignore_index=True)
+    return Survey(sum(part.rows for part in parts), cells, rates, sample)
+
+
+def space_of(cells: dict[int, int], columns: Sequence[SchemaColumn]) -> tuple[CellSpace, Index]:
+    """The cells as a space, and their keys in the same (sorted) order."""
+    shape = joint_shape(columns)
+    assert shape is not None  # noqa: S101  for mypy: there are cells
+    keys = np.array(sorted(cells), dtype=np.int64)
+    codes = np.unravel_index(keys, shape)
+    made = [_column(one, code) for one, code in zip(columns, codes, strict=True)]
+    counts = np.array([cells[key] for key in keys.tolist()], dtype=np.intp)
+    return CellSpace(made[0], tuple(made[1:]), counts), keys
+
+
+def _column(column: SchemaColumn, codes: Any) -> Column:
+    levels = column.levels
+    assert levels is not None  # noqa: S101  for mypy: there are cells
+    numeric = None if column.text else levels[codes].astype(np.float64)
+    return Column(column.name, column.kind, codes.astype(np.intp), levels, numeric)

@@ -1,0 +1,93 @@
+"""What a reader must know about the findings of an audit."""
+
+from __future__ import annotations
+
+from fairaudit._words import as_words
+from fairaudit.auditing.plan import Plan
+from fairaudit.auditing.result import Finding, Verdict
+from fairaudit.data.columns import level_text
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.measurements import Measurements, caution_about
+
+__all__ = ["finding_notes"]
+
+
+def _unasked(table: AuditTable, findings: tuple[Finding, ...]) -> list[str]:
+    """Questions behind the gate that a reader may miss, and why they were not asked."""
+    outcome = table.require_outcome()
+    asked = {one.outcome for one in findings if one.family == "outcome"}
+    if not outcome.kind.is_categorical:
+        if asked:
+            return []
+        return ["ranges of the outcome, because people have rows in several of them"
+                if table.ids is not None else
+                "ranges of the outcome, because the prediction is constant in each"]  # fmt: skip
+    labels = [f"{outcome.name} = {level_text(level)}" for level in outcome.levels]
+    if not asked and len(labels) > 1 and findings[0].copies_by[:5] != "exact":
+        return ["outcome classes, because the density was fitted to all of them together"]
+    why = "attributes or prediction do not vary there"
+    return [f"{label} ({why})" for label in labels if label not in asked]
+
+
+def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
+    """How many copies each question took, and why no more."""
+    stopped = [f"{one.name} ({one.copies})" for one in findings if one.copies < planned]
+    full = [one.name for one in findings if one.copies >= planned]
+    told = []
+    if stopped:
+        told.append(
+            f"drawing stopped when {stop} copies had reached the data, since p cannot be small "
+            f"then: {', '.join(stopped)}"
+        )
+    if full:
+        told.append(f"all {planned:,} were drawn: {', '.join(full)}")
+    return f"Copies as needed: {'; '.join(told)}."
+
+
+def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
+    """What a reader must know about the p-values."""
+    gate, drawn = findings[0], plan.permutations
+    notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
+    single = [one for one in findings if one.family == "attribute"]
+    alone = [one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
+             for one in single]  # fmt: skip
+    if gate.significant and single and not any(alone):
+        notes.append(
+            f"No attribute shows this alone: the dependence is on {as_words(gate.attributes)} "
+            "in combination. Audits of one attribute at a time would miss it."
+        )
+    low, high = gate.p_interval
+    if gate.p_value is not None and verdict is not Verdict.INCONCLUSIVE and low < plan.alpha < high:
+        notes.append(
+            f"The p-value is uncertain by simulation ({low:.3g} to {high:.3g}) and alpha lies "
+            f"within: draw more than {gate.copies} copies (--permutations) to settle it."
+        )
+    asked = sum(one.p_value is not None for one in findings[1:])
+    if gate.significant and plan.adjust == "holm" and asked / (drawn.n + 1) > plan.alpha:
+        notes.append(
+            f"{drawn.n} copies are too few for a claim about any of the {asked} questions "
+            f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (--permutations)."
+        )
+    if any(one.inconclusive for one in findings[1:]):
+        names = "; ".join(f"{one.name}: {one.inconclusive}" for one in findings[1:]
+                          if one.inconclusive)  # fmt: skip
+        notes.append(f"Not settled behind the gate: {names}.")
+    return notes
+
+
+def _notes(
+    verdict: Verdict,
+    findings: tuple[Finding, ...],
+    sizes: Measurements,
+    table: AuditTable,
+    plan: Plan,
+) -> tuple[str, ...]:
+    notes = finding_notes(verdict, findings, plan)
+    if table.weights is not None:
+        notes.append("Weights enter rates, DEO and odds; the tests and KPC count every row once.")
+    if table.ids is not None and len(table.ids.levels) < len(table):
+        notes.append("People have several rows: whole people were permuted.")
+    unasked = _unasked(table, findings)
+    if unasked:
+        notes.append(f"Not asked: {'; '.join(unasked)}.")
+    return (*notes, *sizes.notes, caution_about(sizes.values))

@@ -1,0 +1,91 @@
+"""The settings of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairaudit.errors import InputError
+from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.statistic import statistic_named
+
+__all__ = ["ADJUSTMENTS", "Plan"]
+
+
+ADJUSTMENTS = ("holm", "fdr_bh")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Settings of an audit.
+
+    Parameters
+    ----------
+    alpha : float
+        Level of the verdict.
+    statistic : str, Statistic or list
+        See `fairaudit.equalized_odds_test`.
+    density : str
+        q(y|a) behind the copies; ``"auto"`` permutes within classes where the outcome has them.
+    permutations : Permutations
+    folds : int
+    locate : bool
+        After a rejection, say where: attributes, subgroups, curves.
+    adjust : {"holm", "fdr_bh"}
+        Among the questions behind the gate.
+    pairs : tuple of pairs of names
+        Pairs of attributes to test too.
+    tolerance : mapping
+        Measure → size up to which a significant effect is a note and not a violation.
+    certify : mapping
+        Measure → size that the upper bound must stay within; see `fairaudit.certify`.
+    threshold : float or None
+        Turns scores into labels for the rates.
+    power : bool
+        State the smallest violation that the audit could have found; not beyond 100,000 rows, and
+        not with early stopping.
+    calibrate : bool
+        Run the test on placebos and planted violations too; a failure is inconclusive.
+    with_r : bool
+        Show KPC by R where it can be had.
+    """
+
+    alpha: float = 0.05
+    statistic: Any = "kpc"
+    density: Any = "auto"
+    permutations: Permutations = field(default_factory=Permutations)
+    folds: int = 5
+    locate: bool = False
+    adjust: str = "holm"
+    pairs: tuple[tuple[str, str], ...] = ()
+    tolerance: Mapping[str, float] = field(default_factory=dict)
+    certify: Mapping[str, float] = field(default_factory=dict)
+    threshold: float | None = None
+    power: bool = True
+    calibrate: bool = False
+    with_r: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {self.alpha:g}.")
+        if self.adjust not in ADJUSTMENTS:
+            raise InputError(
+                f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
+            )
+        if any(hasattr(one, "tested_rows") for one in statistic_named(self.statistic)):
+            raise InputError(
+                "The statistic 'hrt' tests a part of the rows and cannot be shared by the "
+                "questions of an audit. Use fairaudit.equalized_odds_test for it."
+            )
+        for name, limit in self.tolerance.items():
+            if not limit >= 0:
+                raise InputError(f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.")
+        if self.calibrate and self.permutations.stop_after is not None:
+            raise InputError(
+                "Calibration needs all copies: say how many (--permutations N), and not 'auto'."
+            )
+        if self.certify:
+            from fairaudit.evidence.intervals.certify import check_limits
+
+            check_limits(self.certify)

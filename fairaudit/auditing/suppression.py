@@ -1,0 +1,179 @@
+"""Disclosure control: small cells are masked, and what would give them away is masked or rounded.
+
+The rule for all results: where anything is masked, a number that the groups shown alone give
+stays as it is, and any other that people of masked groups enter is rounded by `coarse` to a step at
+which so many people as the bound of the mask make no visible difference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fairaudit.auditing.result import AuditResult, Finding
+from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
+from fairaudit.errors import InputError
+from fairaudit.evidence.disclosure import (
+    _notes,
+    coarse,
+    of_open_cells,
+    step_of,
+    suppress,
+)
+from fairaudit.evidence.measured import Cell, MeasuredValue
+
+if TYPE_CHECKING:
+    from fairaudit.evidence.intervals.result import Certificate
+    from fairaudit.evidence.power.result import Power
+
+__all__ = ["suppressed_audit"]
+
+#: A bound of a gap follows the smallest group, whose rate one person moves a lot.
+_STEP_OF_BOUNDS = 0.05
+
+
+def suppressed_audit(result: AuditResult, fewest: int) -> AuditResult:
+    """See `AuditResult.suppressed`."""
+    fewest = max(fewest, int(result.capsule.options.get("suppress", 0)))  # the strictest so far
+    capsule = replace(result.capsule, options={**result.capsule.options, "suppress": fewest})
+    cells = None if result.cells is None else suppress(result.cells, fewest)
+    shown = replace(result, capsule=capsule, cells=cells)
+    hidden = () if cells is None else tuple(cell for cell in cells.cells if cell.masked)
+    shown = replace(
+        shown,
+        table=_counts_of_columns(result.table, hidden, fewest),
+        power=None if result.power is None else _power(result.power, shown, hidden, fewest),
+        localisation=(
+            None if result.localisation is None
+            else result.localisation.suppressed(fewest, rounded=shown.masked)
+        ),
+    )  # fmt: skip
+    return _rounded(result, shown, fewest) if shown.masked else shown
+
+
+def _rounded(result: AuditResult, shown: AuditResult, fewest: int) -> AuditResult:
+    """Everything that people of masked groups enter, rounded."""
+    from fairaudit.evidence.intervals.gaps import gaps_of_shown
+
+    step = step_of(fewest, result.table.people)
+    cells, gaps = shown.cells, result.gaps
+    certificates = tuple(
+        one.coarse(step if one.measure == "kpc" else max(step, _STEP_OF_BOUNDS))
+        for one in result.certificates
+    )
+    if gaps is not None and cells is not None:
+        gaps = gaps_of_shown(gaps, cells, result.capsule.seed)
+    quality = replace(
+        result.quality,
+        moved=coarse(result.quality.moved, step) or 0.0,
+        scores={name: round(score, 2) for name, score in result.quality.scores.items()},
+    )
+    value, null = result.joint.value, result.null
+    if not result.masked:  # else they are in deviations already
+        value, null = _in_deviations(value, null)
+    weighted = result.table.weights is not None
+    measures = tuple(of_open_cells(one, cells, step, weighted) for one in result.measures)
+    findings = [_finding(one, step) for one in result.findings]
+    return replace(
+        shown,
+        because=_because(result, measures, certificates),
+        measures=measures,
+        findings=(replace(findings[0], value=value), *findings[1:]),
+        gaps=gaps, certificates=certificates, quality=quality, null=null,
+        notes=_notes(result.notes, cells),
+    )  # fmt: skip
+
+
+def _finding(finding: Finding, step: float) -> Finding:
+    """The p-values with a rounded size; none of one outcome, where few people decide it."""
+    kpc = None if finding.outcome is not None else coarse(finding.kpc, step)
+    return replace(finding, value=None, kpc=kpc)
+
+
+def _because(
+    result: AuditResult, measures: Sequence[MeasuredValue], certificates: Sequence[Certificate]
+) -> str:
+    """The sentence of the verdict with rounded sizes; any other sentence as it is."""
+    from fairaudit.auditing.verdict import decide
+
+    def sentence(certificates: Sequence[Certificate], told: Sequence[MeasuredValue] | None) -> str:
+        return decide(
+            result.joint, result.measures, result.table.outcome, alpha=result.alpha,
+            tolerance=result.tolerance, certificates=certificates,
+            calibration=result.calibration, planned=result.capsule.copies, told=told,
+        )[1]  # fmt: skip
+
+    before = result.measures if result.masked else None
+    try:
+        if sentence(result.certificates, before) == result.because:
+            return sentence(certificates, measures)
+    except InputError:  # a tolerance of a measure that is masked
+        pass
+    return result.because
+
+
+def _in_deviations(
+    value: float | None, null: Sequence[float]
+) -> tuple[float | None, tuple[float, ...]]:
+    """The statistic of data and copies in standard deviations of the copies, from their mean.
+
+    Copies that reach the data still do, and no others.
+    """
+    known = [one for one in null if one is not None and math.isfinite(one)]
+    if len(known) < 2 or value is None:
+        return None, ()
+    mean = sum(known) / len(known)
+    spread = math.sqrt(sum((one - mean) ** 2 for one in known) / (len(known) - 1))
+    if spread == 0:
+        return None, ()
+    own = round((value - mean) / spread, 1) + 0.0
+    copies = [(round((one - mean) / spread, 2), one >= value - 1e-12) for one in known]
+    return own, tuple(
+        max(far, own) if reached else min(far, round(own - 0.01, 2)) for far, reached in copies
+    )
+
+
+def _counts_of_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -> TableFacts:
+    """Without counts of few missing values, or of those that make a masked group."""
+    from fairaudit.data.missing_values import MISSING_LEVEL
+
+    of_missing = any(MISSING_LEVEL in cell.levels for cell in hidden)
+
+    def column(one: ColumnFacts) -> ColumnFacts:
+        masked = of_missing and MISSING_LEVEL in one.levels
+        few = one.missing is not None and 0 < one.missing < fewest
+        return replace(one, missing=None) if one.missing and (few or masked) else one
+
+    def excluded(one: Excluded) -> Excluded:
+        return replace(one, rows=None) if one.rows is not None and 0 < one.rows < fewest else one
+
+    return replace(
+        table, outcome=column(table.outcome), attributes=tuple(map(column, table.attributes)),
+        excluded=tuple(map(excluded, table.excluded)),
+    )  # fmt: skip
+
+
+def _power(power: Power, shown: AuditResult, hidden: Sequence[Cell], fewest: int) -> Power:
+    """Without small groups; counts of groups that have masked ones inside are masked too."""
+    names = () if shown.cells is None else shown.cells.attributes
+    unsure = {
+        f"{name} = {level}" for cell in hidden
+        for name, level in zip(names, cell.levels, strict=True)
+    }  # fmt: skip
+    rows, step = shown.table.rows, step_of(fewest, shown.table.people)
+    found = []
+    for one in power.detectable:
+        if one.rows is not None and one.rows < fewest:
+            continue
+        if one.rows is not None and (one.group in unsure or 0 < rows - one.rows < fewest):
+            one = replace(one, rows=None)
+        if shown.masked:
+            one = replace(
+                one, shift=coarse(one.shift, 0.01, up=True),
+                tpr_gap=coarse(one.tpr_gap, step, up=True),
+                fpr_gap=coarse(one.fpr_gap, step, up=True), kpc=coarse(one.kpc, step, up=True),
+            )  # fmt: skip
+        found.append(one)
+    return replace(power, detectable=tuple(found))

@@ -1,0 +1,154 @@
+"""The one function that decides: for Python, the command line, pytest and every report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairaudit._words import as_words
+from fairaudit.auditing.result import Finding, Verdict
+from fairaudit.data.facts import ColumnFacts
+from fairaudit.errors import InputError
+from fairaudit.evidence.intervals.result import Certificate
+from fairaudit.evidence.measured import MeasuredValue
+from fairaudit.evidence.power.result import Calibration
+
+__all__ = ["check_tolerance", "decide"]
+
+_NO_SIZE = ("equalized_odds_ratio", "kpc_r")  # large is no violation; not on every machine
+
+
+def decide(
+    joint: Finding,
+    measures: Sequence[MeasuredValue],
+    outcome: ColumnFacts,
+    *,
+    alpha: float,
+    tolerance: Mapping[str, float],
+    certificates: Sequence[Certificate] = (),
+    calibration: Calibration | None = None,
+    planned: int | None = None,
+    told: Sequence[MeasuredValue] | None = None,
+) -> tuple[Verdict, str]:
+    """The verdict and the sentence that gives it to people.
+
+    A violation is p ≤ alpha of the joint test; where tolerances are given, at least one of the
+    measures they name must exceed its own, or the effect is called significant but tolerable. A
+    test that could not have rejected, or whose own checks failed, is inconclusive; so is one that
+    fails its calibration on this table.
+
+    Where certificates are asked for, all must hold: then the model is equivalent within tolerance,
+    whatever the p-value. If one fails and there is no violation, neither is shown: inconclusive.
+
+    `planned` are the copies that the test could have had, where drawing may stop early. `told`
+    are the measures as the sentence may give them; the verdict rests on `measures`.
+    """
+    names = as_words(joint.attributes)
+    sizes = {name: _measured(name, measures)[0] for name in tolerance}
+    reason = joint.inconclusive
+    copies = joint.copies if planned is None else planned
+    if reason is None and 1 / (copies + 1) > alpha:
+        reason = (
+            f"{copies} copies cannot give a p-value of {alpha:g} or less; "
+            f"draw at least {int(1 / alpha - 1e-9)}"
+        )
+    if reason is None and calibration is not None and not calibration.passed:
+        reason = calibration.because
+    if reason is not None or joint.p_value is None:
+        return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
+    about = f"about {names} that the outcome {outcome.name} does not explain"
+    p = f"p = {joint.p_value:.3g}"
+    if certificates and all(one.holds for one in certificates):
+        limits = as_words([f"{one.measure} is at most {one.limit:g}" for one in certificates])
+        exact = (
+            f"Exact equality is not refuted ({p})." if joint.p_value > alpha
+            else f"A dependence is there ({p}), but no larger than that."
+        )  # fmt: skip
+        return Verdict.EQUIVALENT, (
+            f"Equivalent within tolerance: with {100 * (1 - alpha):g} % confidence {limits}, for "
+            f"{names} in {joint.rows:,} rows. {exact}"
+        )
+    unshown = _unshown(certificates)
+    if unshown and joint.p_value > alpha:
+        return Verdict.INCONCLUSIVE, (
+            f"Inconclusive: neither a violation ({p}, level {alpha:g}) nor equivalence within "
+            f"tolerance is shown for {names} in {joint.rows:,} rows: {unshown}."
+        )
+    if joint.p_value > alpha:
+        return Verdict.NO_VIOLATION, (
+            f"No violation found: in {joint.rows:,} rows there is no evidence at level {alpha:g} "
+            f"that the prediction carries information {about} ({p}). "
+            "That is not evidence of its absence."
+        )
+    given = sizes if told is None else {one.key: one.value for one in reversed(told)}
+    small = [f"{name}{_size(given.get(name))} ≤ {limit:g}" for name, limit in tolerance.items()
+             if sizes[name] <= limit]  # fmt: skip
+    if unshown and tolerance and len(small) == len(tolerance):
+        return Verdict.INCONCLUSIVE, (
+            f"Inconclusive: the prediction carries information {about} ({p}), as small as was "
+            f"declared tolerable ({', '.join(small)}), but that it is so small is not shown: "
+            f"{unshown}."
+        )
+    if tolerance and len(small) == len(tolerance):
+        return Verdict.NO_VIOLATION, (
+            f"No violation beyond the tolerance: the prediction carries information {about} "
+            f"({p}), but within the size that was declared tolerable ({', '.join(small)})."
+        )
+    kpc = joint.kpc if told is None else given.get("kpc")
+    size = "" if kpc is None else f", KPC {kpc:.3f}"
+    return Verdict.VIOLATION, (
+        f"Violation of equalized odds: the prediction carries information {about} "
+        f"({p}, level {alpha:g}{size})."
+    )
+
+
+def _size(value: float | None) -> str:
+    return "" if value is None else f" {value:.3g}"
+
+
+def _unshown(certificates: Sequence[Certificate]) -> str:
+    """Why certificates do not hold; empty where none was asked for."""
+    reasons = [
+        f"{one.measure}: {one.note}" if one.upper is None
+        else f"the upper bound of {one.measure} is {one.upper:.3g}, above {one.limit:g}"
+        for one in certificates if not one.holds
+    ]  # fmt: skip
+    return "; ".join(reasons)
+
+
+def check_tolerance(
+    tolerance: Mapping[str, float],
+    measures: Sequence[MeasuredValue],
+    attributes: Sequence[str],
+) -> None:
+    """Refuse tolerances that cannot be judged, or that together miss an attribute.
+
+    Measures of groups do not see attributes without categories: however large their effect, it
+    would pass as tolerable. So would any violation that leaves the groups' mean errors equal.
+    """
+    if set(tolerance) == {"mean_error_difference"}:
+        raise InputError(
+            "The tolerance of mean_error_difference alone says nothing about equalized odds: mean "
+            "errors can be equal where it is violated. Name kpc too."
+        )
+    seen = {name for key in tolerance for name in _measured(key, measures)[1]}
+    missed = [name for name in attributes if name not in seen]
+    if tolerance and missed:
+        raise InputError(
+            f"The tolerance of {as_words(list(tolerance))} does not see {as_words(missed)}, which "
+            "has no categories. Name kpc too, which sees every attribute."
+        )
+
+
+def _measured(name: str, measures: Sequence[MeasuredValue]) -> tuple[float, tuple[str, ...]]:
+    """Size and attributes of a measure: the one over all attributes that it can use."""
+    usable = [one for one in measures if one.key not in _NO_SIZE]
+    found = [one for one in usable if one.key == name]
+    if not found:
+        known = ", ".join(sorted({one.key for one in usable}))
+        raise InputError(
+            f"The tolerance names {name!r}, which this audit does not measure. Use one of: {known}."
+        )
+    value = found[0].value
+    if value is None:
+        raise InputError(f"The tolerance names {name!r}, which is undefined: {found[0].note}")
+    return value, found[0].attributes

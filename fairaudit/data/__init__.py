@@ -1,0 +1,1 @@
+"""What is audited: columns, their kinds and roles, the checked table."""

@@ -1,0 +1,111 @@
+"""What a reader must be warned of before the numbers: a table that answers another question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairaudit.data.columns import Column, level_text
+from fairaudit.data.table import AuditTable
+
+if TYPE_CHECKING:
+    from fairaudit.models import Predictor
+
+__all__ = ["FEW", "cautions", "is_regressor", "warnings_about"]
+
+FEW = 10  # people of a group; no count is told, since groups of so few are masked
+_MOST_NAMED = 5
+
+
+def cautions(
+    table: AuditTable, features: Sequence[str] = (), predictor: Predictor | None = None
+) -> tuple[str, ...]:
+    """Warnings about an outcome that is an input, tiny groups, and a model of another kind."""
+    outcome = table.require_outcome()
+    twice = [
+        column.name
+        for column in table.attributes
+        if column.name == outcome.name or _same_values(column, outcome)
+    ]
+    form, name = table.prediction.form, table.prediction.columns[0].name
+    of_classes = outcome.kind.is_categorical and predictor is not None
+    regressor = predictor if of_classes and is_regressor(form, name, predictor) else None
+    return warnings_about(
+        outcome.name,
+        features,
+        twice=twice,
+        few=_few_people(table),
+        regressor=None if regressor is None else regressor.kind,
+    )
+
+
+def warnings_about(
+    outcome: str,
+    features: Sequence[str],
+    *,
+    twice: Sequence[str] = (),
+    few: Sequence[str] = (),
+    regressor: str | None = None,
+) -> tuple[str, ...]:
+    """The sentences; `twice` are attributes that are the outcome, `few` are tiny groups."""
+    found = []
+    if outcome in features:
+        found.append(
+            f"The outcome {outcome!r} is also a feature of the model, which is told what it is to "
+            "predict. Take it out of the model, or name another outcome."
+        )
+    found += [
+        f"The outcome {outcome!r} is also a sensitive attribute ({name}). Given the outcome it "
+        "does not vary, and nothing can be found out about it."
+        for name in twice
+    ]
+    if few:
+        more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
+        found.append(
+            f"Groups of very few people, down to one person: {', '.join(few[:_MOST_NAMED])}{more}. "
+            "What is said about them rests on these few; join them with others, or leave them out."
+        )
+    if regressor is not None:
+        found.append(
+            f"The model ({regressor}) is a regressor and the outcome {outcome!r} has classes: its "
+            "predictions are neither labels nor probabilities of them. They are tested as scores; "
+            "rates take them at a threshold."
+        )
+    return tuple(found)
+
+
+def _same_values(column: Column, outcome: Column) -> bool:
+    """Every value of the column goes with one value of the outcome, and the other way round."""
+    if len(column.levels) != len(outcome.levels) or len(column.levels) < 2:
+        return False
+    goes_with = np.zeros(len(column.levels), dtype=np.intp)
+    goes_with[column.codes] = outcome.codes
+    one = len(np.unique(goes_with)) == len(outcome.levels)
+    return one and bool((goes_with[column.codes] == outcome.codes).all())
+
+
+def _few_people(table: AuditTable) -> list[str]:
+    """Levels of attributes that very few people have."""
+    found = []
+    for column in table.attributes:
+        if not column.kind.is_categorical:
+            continue
+        codes = column.codes
+        if table.ids is not None:
+            people = len(table.ids.levels)
+            codes = np.unique(codes * people + table.ids.codes) // people
+        counts = np.bincount(codes, minlength=len(column.levels))
+        found += [
+            f"{column.name} = {level_text(level)}"
+            for level, count in zip(column.levels, counts, strict=True)
+            if count < min(FEW, len(table) / 4)
+        ]
+    return found
+
+
+def is_regressor(form: str, name: str, predictor: Predictor | None) -> bool:
+    """A model that predicts numbers, by the name of its column; a function may return scores."""
+    numbers = form == "scores" and name.partition("_")[0] == "prediction"
+    return numbers and predictor is not None and predictor.kind not in ("function", "onnx")

@@ -1,0 +1,1 @@
+"""What is said beside the p-value: one folder a claim."""

@@ -1,0 +1,173 @@
+"""From a table and tolerances to certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
+from fairaudit.errors import InputError
+from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
+from fairaudit.evidence.intervals.rates import RATES, RateCells, rate_cells
+from fairaudit.evidence.intervals.result import Certificate
+
+__all__ = ["MEASURES", "certificates", "certify", "check_limits"]
+
+#: Measures that can be certified, and the columns of rates that the gaps look at.
+MEASURES: dict[str, tuple[int, ...]] = {
+    "deo": (0, 1),
+    "tpr_gap": (1,),
+    "fpr_gap": (0,),
+    "equalized_odds_difference": (0, 1),
+    "kpc": (),
+}
+
+
+@swaps_refused
+def certify(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    limits: Mapping[str, float],
+    *,
+    alpha: float = 0.05,
+    threshold: float | None = None,
+    weights: Any = None,
+    ids: Any = None,
+    kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
+) -> tuple[Certificate, ...]:
+    """Upper bounds of measures, and whether they lie within tolerances.
+
+    Parameters
+    ----------
+    y_pred, sensitive, y_true, threshold, weights, kinds, positive
+        As for `fairaudit.metrics.deo`.
+    limits : mapping
+        Measure → tolerance. Measures: ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"`` (largest
+        difference between two groups), ``"equalized_odds_difference"`` (the larger of these two)
+        and ``"kpc"``.
+    alpha : float
+        Chance of a certificate for a model beyond the tolerance, at most.
+    ids : array-like, optional
+        People with several rows.
+
+    Returns
+    -------
+    tuple of Certificate
+
+    References
+    ----------
+    Berger (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics 24.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, (2, 8000))
+    >>> label = (rng.random(8000) < 0.2 + 0.6 * y).astype(int)
+    >>> (one,) = certify(label, sensitive={"sex": sex}, y_true=y, limits={"tpr_gap": 0.1})
+    >>> one.holds, one.upper < 0.06
+    (True, True)
+    """
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
+    )
+    cut = default_threshold(table) if threshold is None else threshold
+    return certificates(table, limits, alpha=alpha, threshold=cut)
+
+
+def check_limits(limits: Mapping[str, float]) -> None:
+    """Refuse what cannot be certified whatever the table."""
+    for name, limit in limits.items():
+        if name not in MEASURES:
+            raise InputError(
+                f"There is no certificate of {name!r}. Use one of: {', '.join(MEASURES)}."
+            )
+        if not limit > 0:
+            raise InputError(
+                f"The tolerance to certify for {name!r} must be above 0. Got {limit!r}: no "
+                "amount of data shows that a difference is exactly zero."
+            )
+
+
+def certificates(
+    table: AuditTable, limits: Mapping[str, float], *, alpha: float, threshold: float | None
+) -> tuple[Certificate, ...]:
+    """`certify` on a table that has been checked."""
+    check_limits(limits)
+    if not limits:
+        return ()
+    _require_groups(table)
+    rates = [name for name in limits if name != "kpc"]
+    cells = rate_cells(table, threshold) if rates else None
+    found = []
+    for name, limit in limits.items():
+        if cells is not None and name != "kpc":
+            value, upper, note = _of_rates(name, cells, alpha)
+            if threshold is not None:
+                note += f"; labels: scores at or above {threshold:g}"
+        else:
+            value, upper, note = _of_kpc(table, alpha)
+        found.append(Certificate(name, float(limit), value, upper, 1 - alpha, note))
+    return tuple(found)
+
+
+def _require_groups(table: AuditTable) -> None:
+    """No bound exists for an attribute or an outcome without categories."""
+    left = [column for column in table.attributes if not column.kind.is_categorical]
+    if left:
+        names = ", ".join(f"{column.name} ({column.kind})" for column in left)
+        raise InputError(
+            f"No certificate is possible with {names}: whatever the data, a prediction could "
+            "depend on differences between people that are finer than the sample. Put it into "
+            "bins or leave it out of --sensitive."
+        )
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical:
+        raise InputError(
+            f"No certificate is possible with the outcome {outcome.name!r}, which is "
+            f"{outcome.kind}: people with exactly the same outcome are too few. "
+            "Certify a model of classes."
+        )
+
+
+def _of_rates(name: str, cells: RateCells, alpha: float) -> tuple[float | None, float | None, str]:
+    asked = MEASURES[name]
+    for y in asked:
+        empty = [one for one, size in zip(cells.levels, cells.size[:, y], strict=True) if not size]
+        if empty:
+            return (
+                None,
+                None,
+                (f"no bound: {_named(empty)} no row that {RATES[y]} could be taken from"),
+            )
+    if name == "deo":
+        value, upper = deo_bound(cells, alpha)
+        return value, upper, "largest bound over all signs of the gaps"
+    pairs = [gap_bound(cells, y, alpha) for y in asked]
+    value, upper = (max(one) for one in zip(*pairs, strict=True))
+    return value, upper, f"largest bound over all pairs of {len(cells.levels)} groups"
+
+
+def _named(groups: list[tuple[str, ...]]) -> str:
+    shown = "; ".join(", ".join(one) for one in groups[:3])
+    more = f" and {len(groups) - 3} more groups" if len(groups) > 3 else ""
+    return f"{shown}{more} {'has' if len(groups) == 1 else 'have'}"
+
+
+def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:
+    from fairaudit.evidence.intervals.kpc_bound import kpc_bound
+    from fairaudit.metrics import kpc
+
+    if table.ids is not None and len(np.unique(table.ids.codes)) < len(table):
+        raise InputError(
+            "KPC cannot be certified where people have several rows (--id). Certify deo or "
+            "equalized_odds_difference instead."
+        )
+    upper = kpc_bound(table, alpha)
+    value = float(kpc(table.prediction.columns, sensitive=table.attributes, y_true=table.outcome))
+    return value, upper, "for a population with the shares of this table"

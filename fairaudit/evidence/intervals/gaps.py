@@ -1,0 +1,186 @@
+"""Intervals for the gaps of all groups that hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._types import Array
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.intervals.rates import RATES, RateCells, newcombe, rate_cells
+from fairaudit.evidence.intervals.result import Gap, GapTable
+from fairaudit.permute.base import stream
+
+if TYPE_CHECKING:
+    from fairaudit.evidence.measured import CellTable
+
+__all__ = ["gap_intervals", "gap_table", "gaps_of_shown"]
+
+DRAWS = 20_000
+_AT_ONCE = 2_000_000  # numbers
+
+
+@swaps_refused
+def gap_intervals(
+    y_pred: Any,
+    sensitive: Any,
+    y_true: Any,
+    *,
+    threshold: float | None = None,
+    confidence: float = 0.95,
+    weights: Any = None,
+    ids: Any = None,
+    kinds: Mapping[str, str] | None = None,
+    positive: Any = None,
+    seed: int = 0,
+) -> GapTable:
+    r"""The gaps in TPR and FPR between every group and all others, with simultaneous intervals.
+
+    Parameters
+    ----------
+    y_pred, sensitive, y_true, threshold, weights, kinds, positive
+        As for `fairaudit.metrics.group_rates`.
+    confidence : float
+        Of all intervals together.
+    ids : array-like, optional
+        People with several rows.
+    seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    GapTable
+
+    Notes
+    -----
+    The interval of one gap is Newcombe's, with the critical value c of the maximum in the place
+    of 1.96: the quantile of :math:`\max_j |\hat g^*_j| / s_j` over all groups j and both rates, in
+    20,000 draws of a multiplier bootstrap of the centred rates. A gap is a smooth function of the
+    rates, also where it is zero; the largest absolute gap is not, and its own bootstrap is not
+    valid there. Where people are in several groups, c is Bonferroni's.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, label = rng.integers(0, 2, (2, 900))
+    >>> race = {"race": rng.choice(["a", "b", "c"], 900)}
+    >>> table = gap_intervals(label, sensitive=race, y_true=y)
+    >>> all(gap.low < 0 < gap.high for gap in table.gaps)
+    True
+    """
+    table = AuditTable.of(
+        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
+    )
+    names = tuple(column.name for column in table.attributes)
+    return gap_table(rate_cells(table, threshold), names, confidence, seed)
+
+
+def gap_table(
+    cells: RateCells, attributes: tuple[str, ...], confidence: float, seed: int
+) -> GapTable:
+    """The intervals of these cells."""
+    parts = [_against_rest(cells, y) for y in (1, 0)]
+    compared = [part for part in parts if len(part[0]) > 1]
+    if not compared:
+        return GapTable(attributes, confidence, float("nan"), ())
+    count = sum(len(part[0]) for part in compared)
+    apart = cells.groups_apart and cells.outcomes_apart
+    if apart:
+        critical = _critical(compared, confidence, seed)
+    else:
+        from scipy.stats import norm
+
+        critical = float(norm.ppf(1 - (1 - confidence) / (2 * count)))
+    gaps = []
+    for y, (some, rate, size, rest, rest_size, _) in zip((1, 0), parts, strict=True):
+        if len(some) < 2:
+            continue
+        low, high = newcombe((rate, size), (rest, rest_size), critical)
+        gaps += [
+            Gap(
+                levels=cells.levels[k],
+                rate=RATES[y],
+                value=float(value),
+                low=float(a),
+                high=float(b),
+                size=float(cells.size[k, y]),
+                weight=float(cells.weight[k, y]),
+            )
+            for k, value, a, b in zip(some, rate - rest, low, high, strict=True)
+        ]
+    return GapTable(attributes, confidence, critical, tuple(gaps), apart)
+
+
+def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
+    """The gaps of the groups that are not masked among themselves; the others are masked.
+
+    A gap to all others would tell how many of the masked groups were predicted positive.
+    """
+    open_ = {cell.levels: cell for cell in cells.cells if not cell.masked}
+    known = {(one.levels, one.rate): one for one in table.gaps if one.levels in open_}
+    rate, size, weight = (np.zeros((len(open_), 2)) for _ in range(3))
+    for k, (levels, cell) in enumerate(open_.items()):
+        for y, name in enumerate(RATES):
+            gap, estimate = known.get((levels, name)), cell.estimates[cells.columns.index(name)]
+            if gap is not None and gap.size is not None and gap.weight is not None:
+                rate[k, y] = estimate.value or 0.0
+                size[k, y], weight[k, y] = gap.size, gap.weight
+    shown = RateCells(tuple(open_), rate, size, weight, table.apart, table.apart)
+    again = gap_table(shown, table.attributes, table.confidence, seed)
+    found = {(one.levels, one.rate): one for one in again.gaps}
+    # masked groups are listed with both rates: that one is absent would tell a count of 0
+    gaps = tuple(
+        Gap(cell.levels, rate, None, None, None) if cell.masked else found[cell.levels, rate]
+        for rate in reversed(RATES) for cell in cells.cells
+        if cell.masked or (cell.levels, rate) in found
+    )  # fmt: skip
+    return replace(again, gaps=gaps, apart=table.apart)
+
+
+def _against_rest(cells: RateCells, y: int) -> tuple[Any, Array, Array, Array, Array, Array]:
+    """Groups with rows of outcome y: their numbers, rates and sizes; those of the rest; shares."""
+    some = np.flatnonzero(cells.size[:, y] > 0)
+    rate, size, weight = (x[some, y] for x in (cells.rate, cells.size, cells.weight))
+    share = weight / weight.sum()
+    if len(some) < 2:
+        return some, rate, size, rate, size, share
+    rest = np.clip((share @ rate - share * rate) / (1 - share), 0, 1)
+    return some, rate, size, rest, _rest_size(rate, size, share, rest), share
+
+
+def _rest_size(rate: Array, size: Array, share: Array, rest: Array) -> Array:
+    """Rows that the rate of all other groups is worth, by the variance of all their rows.
+
+    A group adds share² / size times r (1 − r) + (r − rest)². Without weights this is the number of
+    rows; with them, a group may have more of the variance than of the weight.
+    """
+    noise = share**2 / size
+    along = noise @ rate - noise * rate
+    noise = noise.sum() - noise
+    worth = (1 - share) ** 2 / noise
+    variance = along * (1 - 2 * rest) + rest**2 * noise
+    own = np.full(len(rate), np.inf)
+    np.divide(rest * (1 - rest) * (1 - share) ** 2, variance, out=own, where=variance > 0)
+    return np.where(own > 0, np.minimum(own, worth), worth)  # a rate of 0 or 1 shows no variance
+
+
+def _critical(parts: list[Any], confidence: float, seed: int) -> float:
+    """The quantile of the largest studentized gap."""
+    rng = stream(seed, 7)
+    largest = np.zeros(DRAWS)
+    for _, rate, size, _, _, share in parts:
+        near = (rate * size + 1) / (size + 2)  # a rate of 0 or 1 has some spread too
+        spread = np.sqrt(near * (1 - near) / size)
+        others = 1 - share
+        variance = spread**2 + ((share**2 * spread**2).sum() - share**2 * spread**2) / others**2
+        step = max(1, _AT_ONCE // len(rate))
+        for start in range(0, DRAWS, step):
+            e = rng.standard_normal((min(step, DRAWS - start), len(rate))) * spread
+            gap = e - ((e @ share)[:, None] - share * e) / others
+            part = largest[start : start + step]
+            np.maximum(part, np.abs(gap / np.sqrt(variance)).max(axis=1), out=part)
+    return float(np.quantile(largest, confidence))

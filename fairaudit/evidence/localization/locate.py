@@ -1,0 +1,160 @@
+"""From a joint test that rejected to sentences that say where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairaudit._words import as_words
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.localization.beyond import BLOCK, MOST_FOR_CLOSURE, Beyond, beyond_others
+from fairaudit.evidence.localization.curves import FittedCurves, beyond_zero, curves_of
+from fairaudit.evidence.localization.result import Claim, Localisation
+from fairaudit.evidence.localization.scores import Score, score_of
+from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
+from fairaudit.testing.multiplicity import adjusted
+
+if TYPE_CHECKING:
+    from fairaudit._types import Progress
+    from fairaudit.testing.permutations import Permutations
+
+__all__ = ["locate"]
+
+
+def locate(
+    table: AuditTable,
+    p_value: float | None,
+    *,
+    alpha: float,
+    permutations: Permutations,
+    density: Any,
+    folds: int,
+    hear: Progress,
+) -> Localisation:
+    """Say where, if the joint test with this p-value rejected at `alpha`.
+
+    The families of claims (attributes, subgroups, curves) share alpha equally; within each, all
+    claims hold together. So does everything that is said.
+    """
+    if p_value is None or p_value > alpha:
+        why = "Nothing to locate: the joint test found no dependence."
+        return Localisation(alpha, (), (), (why,))
+    several = len(table.attributes) > 1
+    numbers = any(not column.kind.is_categorical for column in table.attributes)
+    families = several + 1 + numbers
+    confidence = 1 - alpha / families
+    claims: list[Claim] = []
+    notes: list[str] = []
+    hear("attributes beyond the others", 0, 3)
+    if several:
+        people = len(table) if table.ids is None else len(table.ids.levels)
+        for one in beyond_others(table, p_value, permutations):
+            claims.append(_of_attribute(one, table, people, families, alpha))
+    hear("subgroups", 1, 3)
+    groups = find_subgroups(
+        table, confidence=confidence, permutations=permutations, density=density,
+        folds=folds,
+    )  # fmt: skip
+    raised = adjusted([one.p_value for one in groups], "holm")
+    claims += [
+        _of_subgroup(one, min(1.0, p * families), alpha)
+        for one, p in zip(groups, raised, strict=True)
+    ]
+    if not groups:
+        notes.append(
+            f"No subgroup was tested: none of at least {FEWEST} rows in both halves was found."
+        )
+    hear("curves", 2, 3)
+    curves = curves_of(table, confidence=confidence, seed=permutations.seed) if numbers else []
+    score = score_of(table)
+    for fitted in curves:
+        p = min(1.0, fitted.p_value * len(curves) * families)
+        claims += _of_curves(fitted, score, p, alpha)
+    if numbers and not curves:
+        notes.append("No curve was drawn: too few rows or values in every outcome class.")
+    hear("curves", 3, 3)
+    needed = int(families * max(len(groups), 1) / alpha - 1e-9)
+    if permutations.n < needed:
+        notes.append(
+            f"{permutations.n} copies are too few for a claim about every attribute and "
+            f"subgroup: draw at least {needed} (--permutations)."
+        )
+    notes.append(_how(several, numbers, len(table.attributes), alpha))
+    return Localisation(
+        alpha,
+        tuple(claims),
+        tuple(curve for one in curves for curve in one.curves),
+        tuple(notes),
+    )
+
+
+def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
+    parts = []
+    if several:
+        closed = attributes <= MOST_FOR_CLOSURE
+        parts.append(f"attributes by {'closed testing' if closed else 'Holm'}")
+    parts.append("subgroups by a search on one half of the people and a test on the other")
+    if numbers:
+        parts.append("curves by splines with a simultaneous band")
+    nearly = "at most, nearly where numbers are compared" if numbers else "at most"
+    return f"Any of these claims is false with probability {alpha:g} {nearly}: {'; '.join(parts)}."
+
+
+def _of_attribute(
+    one: Beyond, table: AuditTable, people: int, families: int, alpha: float
+) -> Claim:
+    others = as_words([c.name for c in table.attributes if c.name != one.name])
+    p = None if one.p_adjusted is None else min(1.0, one.p_adjusted * families)
+    found = p is not None and p <= alpha
+    if p is None:
+        text = (f"Whether {one.name} adds anything beyond {others} cannot be told: it does not "
+                "vary among rows that agree in the outcome and these.")  # fmt: skip
+    elif found:
+        text = (f"{one.name} adds beyond {others}: among those who agree in the outcome and in "
+                f"{others}, the prediction depends on it (adjusted p = {p:.2g}).")  # fmt: skip
+    else:
+        text = f"No evidence that {one.name} adds anything beyond {others} (adjusted p = {p:.2g})."
+    method = (
+        "exact permutation within cells" if one.exact
+        else f"local permutation, {BLOCK} to {2 * BLOCK} rows with close numbers"
+    )  # fmt: skip
+    method += f"; {one.movable:.0%} of the rows have another value to exchange"
+    return Claim(
+        "attribute", one.name, text, (one.name,), None, len(table), people, None, None, None,
+        one.p_value, p, found, method,
+    )  # fmt: skip
+
+
+def _of_subgroup(one: Subgroup, p: float, alpha: float) -> Claim:
+    found = p <= alpha
+    said = one.score.say(one.effect, one.low, one.high)
+    text = f"{one.part.among()}people with {one.name} {said} than the others"
+    end = f" (adjusted p = {p:.2g})." if found else f"; not confirmed (adjusted p = {p:.2g})."
+    return Claim(
+        "subgroup", one.name, text + end, one.attributes, one.part.label, one.rows, one.people,
+        one.effect, one.low, one.high, one.p_value, p, found, one.copies_by,
+    )  # fmt: skip
+
+
+def _of_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) -> list[Claim]:
+    among, whose = fitted.part.among(), "" if fitted.by is None else f" by {fitted.by}"
+    attributes = (fitted.attribute,) if fitted.by is None else (fitted.attribute, fitted.by)
+    facts = (attributes, fitted.part.label, fitted.rows, fitted.people)
+    method = "spline with simultaneous band"
+    claims = []
+    for curve in fitted.curves if p <= alpha else ():
+        also = "" if curve.group is None else f"{curve.group} and "
+        for first, last, far in beyond_zero(curve):
+            name = f"{also}{curve.attribute} from {curve.x[first]:.4g} to {curve.x[last]:.4g}"
+            said = score.say(curve.value[far], curve.low[far], curve.high[far])
+            text = (f"{among}people with {name} {said} than the average"
+                    f" (at {curve.x[far]:.4g}, where it is most).")  # fmt: skip
+            claims.append(
+                Claim("curve", name, text, *facts, curve.value[far], curve.low[far],
+                      curve.high[far], fitted.p_value, p, True, method)
+            )  # fmt: skip
+    if not claims:
+        name = f"{fitted.attribute}{whose}"
+        text = f"{among}the mean over {name} stays within its band of a flat line."
+        claims.append(Claim("curve", name, text, *facts, None, None, None, fitted.p_value, p,
+                            False, method))  # fmt: skip
+    return claims

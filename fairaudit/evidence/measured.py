@@ -1,0 +1,90 @@
+"""Measured numbers, and the groups behind them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Cell", "CellTable", "Estimate", "MeasuredValue"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredValue:
+    """One measured number.
+
+    Attributes
+    ----------
+    key : str
+        For programs and for tolerances: ``"kpc"``, ``"deo"``, …
+    name : str
+        For people.
+    value : float or None
+        None when the measure does not fit the table; `note` then says why.
+    attributes : tuple of str
+    note : str
+    """
+
+    key: str
+    name: str
+    value: float | None
+    attributes: tuple[str, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number with its 95 % interval, and the rows and people behind it; None: undefined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    rows: int | None
+    people: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One group of people: a combination of levels.
+
+    Attributes
+    ----------
+    levels : tuple of str
+    rows, people : int or None
+        People differ from rows where ids are given. None if masked.
+    estimates : tuple of Estimate
+        In the order of `CellTable.columns`.
+    masked : bool
+        Too few people to be shown, or hidden to protect another cell that has.
+    """
+
+    levels: tuple[str, ...]
+    rows: int | None
+    people: int | None
+    estimates: tuple[Estimate, ...]
+    masked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CellTable:
+    """Rates (classification) or errors (regression) of every group.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    columns : tuple of str
+        ``("selected", "TPR", "FPR")`` or ``("mean error",)``.
+    cells : tuple of Cell
+    unlisted : int
+        Further combinations without rows.
+    note : str
+        How the numbers were made (the threshold, say).
+    """
+
+    attributes: tuple[str, ...]
+    columns: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    unlisted: int
+    note: str = ""
+
+    @property
+    def masked(self) -> int:
+        return sum(cell.masked for cell in self.cells)

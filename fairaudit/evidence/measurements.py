@@ -1,0 +1,305 @@
+"""How large the violation is: every measure that fits a table, and the cells behind the rates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit.data.columns import Column, level_text
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
+from fairaudit.errors import InputError
+from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
+
+if TYPE_CHECKING:
+    from fairaudit.metrics._errors import GroupErrors
+    from fairaudit.metrics._rates import GroupRates
+    from fairaudit.metrics.result import Measure
+
+__all__ = [
+    "CAUTION",
+    "Measurements",
+    "caution_about",
+    "measure",
+]
+
+MOST_ROWS_FOR_R = 5_000
+CAUTION = (
+    "The measures are sizes, not a verdict: sampling alone moves each of them away from its "
+    "value under equalized odds (0, and 1 for the ratio)."
+)
+#: The same where mean errors are among the numbers.
+CAUTION_WITH_ERRORS = (
+    "KPC and CODEC are sizes, not a verdict: sampling alone moves each of them away from its value "
+    "under equalized odds (0). Mean errors say how well the prediction is calibrated in each "
+    "group; they are no measure of equalized odds and need not be equal where it holds."
+)
+
+UNDEFINED = (
+    "Some groups have no rows of one outcome class or of both; a rate without rows is undefined "
+    "and no part of the measures."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """The numbers, the cells behind the rates, and what a reader must know about them."""
+
+    values: tuple[MeasuredValue, ...]
+    cells: CellTable | None
+    notes: tuple[str, ...]
+
+
+def measure(
+    table: AuditTable, *, threshold: float | None = None, with_r: bool = False
+) -> Measurements:
+    """Every measure on a table; those that do not fit it say why.
+
+    Parameters
+    ----------
+    table : AuditTable
+        With an outcome.
+    threshold : float, optional
+        Turns scores into labels. Default: 0.5 if all scores lie in [0, 1].
+    with_r : bool
+        Also KPC by R's own package, where R, rpy2 and KPC are installed and rows are few enough.
+    """
+    import fairaudit as fa
+
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    table.require_varying_prediction()
+    asked = [table.attributes]
+    if len(table.attributes) > 1:
+        asked += [(column,) for column in table.attributes]
+    values = _kpc(table, asked)
+    values.append(_value("codec", "CODEC", fa.metrics.codec, columns, table.attributes, outcome))
+    if with_r:
+        values += _by_r(table, values[0])
+    groups = [column for column in table.attributes if column.kind.is_categorical]
+    notes = _about_groups(table, groups)
+    if not groups:
+        return Measurements(tuple(values), None, notes)
+    if not outcome.kind.is_categorical and threshold is None:
+        return _with_errors(table, groups, values, notes)
+    return _with_rates(table, groups, threshold, values, notes)
+
+
+def caution_about(values: Sequence[MeasuredValue]) -> str:
+    """What a reader must know about these numbers."""
+    of_errors = any(one.key == "mean_error_difference" for one in values)
+    return CAUTION_WITH_ERRORS if of_errors else CAUTION
+
+
+def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
+    """KPC of each set of attributes."""
+    import fairaudit as fa
+    from fairaudit.metrics._kpc_cells import kpc_by_cells
+
+    names = [tuple(column.name for column in some) for some in asked]
+    sizes = None if table.weights is not None else kpc_by_cells(table, names)
+    if sizes is not None and np.isfinite(sizes).all():
+        return [
+            MeasuredValue("kpc", "KPC", float(size), name)
+            for size, name in zip(sizes, names, strict=True)
+        ]
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    return [_value("kpc", "KPC", fa.metrics.kpc, columns, some, outcome) for some in asked]
+
+
+def _value(
+    key: str,
+    name: str,
+    function: Callable[..., Measure],
+    columns: Sequence[Column],
+    attributes: Sequence[Column],
+    outcome: Column,
+    **options: Any,
+) -> MeasuredValue:
+    """A measure, or why it does not fit."""
+    names = tuple(column.name for column in attributes)
+    try:
+        value = float(function(columns, sensitive=attributes, y_true=outcome, **options))
+        return MeasuredValue(key, name, value, names)
+    except InputError as reason:
+        return MeasuredValue(key, name, None, names, str(reason))
+
+
+def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
+    """KPC by R beside the native value; nothing where R cannot be used."""
+    from importlib.util import find_spec
+
+    import fairaudit as fa
+    from fairaudit.errors import MissingDependencyError
+
+    if len(table) > MOST_ROWS_FOR_R or native.value is None or find_spec("rpy2") is None:
+        return []
+    columns, outcome = table.prediction.columns, table.require_outcome()
+    try:
+        value = float(
+            fa.metrics.kpc(columns, sensitive=table.attributes, y_true=outcome, backend="r")
+        )
+    except (InputError, MissingDependencyError):
+        return []
+    note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
+    return [MeasuredValue("kpc_r", "KPC by R", value, native.attributes, note)]
+
+
+def _about_groups(table: AuditTable, groups: Sequence[Column]) -> tuple[str, ...]:
+    left = [column for column in table.attributes if column not in groups]
+    if not left:
+        return ()
+    kinds = ", ".join(f"{column.name} ({column.kind})" for column in left)
+    if not groups:
+        return (f"No attribute is categorical, so there are no groups to compare: {kinds}.",)
+    names = ", ".join(column.name for column in groups)
+    return (f"Measures of groups need categories and use {names} only, without {kinds}.",)
+
+
+def _with_errors(
+    table: AuditTable,
+    groups: list[Column],
+    values: list[MeasuredValue],
+    notes: tuple[str, ...],
+) -> Measurements:
+    """Add what is measured on the errors of a regression."""
+    import fairaudit as fa
+
+    try:
+        errors = fa.metrics.group_errors(
+            table.prediction.columns, sensitive=groups, y_true=table.outcome, weights=table.weights
+        )
+    except InputError as reason:
+        return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
+    names = tuple(column.name for column in groups)
+    name = "largest difference of mean errors"
+    about = "calibration, not 0 under equalized odds"
+    values.append(MeasuredValue("mean_error_difference", name, errors.value, names, about))
+    return Measurements(tuple(values), _error_cells(errors, table, groups), notes)
+
+
+def _with_rates(
+    table: AuditTable,
+    groups: list[Column],
+    threshold: float | None,
+    values: list[MeasuredValue],
+    notes: tuple[str, ...],
+) -> Measurements:
+    """Add what is measured on labels: DEO, equalized odds, and the rates of the cells."""
+    from fairaudit.metrics._deo import _deo
+    from fairaudit.metrics._odds import _difference, _ratio
+    from fairaudit.metrics._rates import _group_rates
+
+    some = replace(table, attributes=tuple(groups))
+    cut = default_threshold(table) if threshold is None else threshold
+    names = tuple(column.name for column in groups)
+    label_note = f"labels: scores at or above {cut:g}" if cut is not None else ""
+    try:
+        rates = _group_rates(some, threshold=cut)
+    except InputError as reason:
+        if threshold is not None:  # the caller asked for it
+            raise
+        why = (
+            "the scores do not lie in [0, 1]. Pass --threshold to turn them into labels."
+            if cut is None and table.prediction.form == "scores" and table.positive is not None
+            else reason
+        )
+        note = f"No DEO, equalized odds or rates by group: {why}"
+        return Measurements(tuple(values), None, (*notes, note))
+    of_table: tuple[tuple[str, str, Callable[..., Measure]], ...] = (
+        ("deo", "DEO", _deo),
+        ("equalized_odds_difference", "equalized-odds difference", _difference),
+        ("equalized_odds_ratio", "equalized-odds ratio", _ratio),
+    )
+    for key, name, function in of_table:
+        value = float(function(some, threshold=cut))
+        values.append(MeasuredValue(key, name, value, names, label_note))
+    cells = _rate_cells(rates, table, groups, label_note)
+    notes = (*notes, *_about_classes(table), *_about_rates(rates))
+    return Measurements(tuple(values), cells, notes)
+
+
+def _about_classes(table: AuditTable) -> tuple[str, ...]:
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical or len(outcome.levels) <= 2:
+        return ()
+    return (
+        f"Rates, gaps, DEO and equalized odds compare {level_text(table.positive)} with the other "
+        f"{len(outcome.levels) - 1} classes of {outcome.name!r}; the tests and KPC use all "
+        "classes.",
+    )
+
+
+def _about_rates(rates: GroupRates) -> tuple[str, ...]:
+    if all(cell.tpr.defined and cell.fpr.defined for cell in rates.cells):
+        return ()
+    return (UNDEFINED,)
+
+
+def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:
+    outcome = table.require_outcome()
+    named = [_is_named(level, str(rates.positive), outcome) for level in outcome.levels]
+    of_class = np.array(named)[outcome.codes]  # nobody, where all rows are of the other class
+    counts = [_people(table, groups, rows) for rows in (None, of_class, ~of_class)]
+    cells = []
+    for cell in rates.cells:
+        name = tuple(level_text(level) for level in cell.levels)
+        estimates = tuple(
+            Estimate(_or_none(r.value), _or_none(r.low), _or_none(r.high), r.n,
+                     r.n if people is None else people.get(name, 0))
+            for r, people in zip((cell.selection, cell.tpr, cell.fpr), counts, strict=True)
+        )  # fmt: skip
+        cells.append(Cell(name, cell.n, estimates[0].people, estimates))
+    predicted = next(
+        (level_text(level) for level, yes in zip(outcome.levels, named, strict=True) if yes),
+        str(rates.positive),
+    )
+    about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
+    return CellTable(
+        rates.attributes, ("selected", "TPR", "FPR"), tuple(cells), rates.unlisted,
+        "; ".join(filter(None, [note, about])),
+    )  # fmt: skip
+
+
+def _is_named(level: Any, name: str, outcome: Column) -> bool:
+    """1, 1.0 and True are one class, however a reader of tables typed them."""
+    names = {str(level), level_text(level)}
+    return name in (names if outcome.numeric is None else names | {level_text(float(level))})
+
+
+def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -> CellTable:
+    counts = _people(table, groups, None)
+    cells = []
+    for cell in errors.cells:
+        name = tuple(level_text(level) for level in cell.levels)
+        people = cell.n if counts is None else counts.get(name, 0)
+        mean = Estimate(
+            _or_none(cell.mean), _or_none(cell.low), _or_none(cell.high), cell.n, people
+        )
+        middle = Estimate(_or_none(cell.quantiles[2]), None, None, cell.n, people)
+        cells.append(Cell(name, cell.n, people, (mean, middle)))
+    note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
+    columns = ("mean error", "median error")
+    return CellTable(errors.attributes, columns, tuple(cells), errors.unlisted, note)
+
+
+def _people(
+    table: AuditTable, groups: list[Column], rows: NDArray[np.bool_] | None
+) -> dict[tuple[str, ...], int] | None:
+    """Different ids in every cell, among some rows; None where each row is a person."""
+    if table.ids is None:
+        return None
+    codes = np.column_stack([table.ids.codes, *(column.codes for column in groups)])
+    codes = codes if rows is None else codes[rows]
+    cells, counts = np.unique(np.unique(codes, axis=0)[:, 1:], axis=0, return_counts=True)
+    return {
+        tuple(level_text(c.levels[code]) for c, code in zip(groups, cell, strict=True)): int(count)
+        for cell, count in zip(cells, counts, strict=True)
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

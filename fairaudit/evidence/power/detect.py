@@ -1,0 +1,139 @@
+"""The smallest violation that an audit could have found."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, shifted
+from fairaudit.evidence.power.result import Detectable, Power
+from fairaudit.permute.base import FittedCopies, stream
+from fairaudit.testing.neighbour_statistics import KPCStatistic
+from fairaudit.testing.statistic import Bound, Statistic
+
+__all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]
+
+POWER = 0.8
+FEWEST_COPIES = 99  # with fewer, power is lost to the copies themselves
+MOST_GROUPS = 8
+MOST_CELLS = 30_000_000  # rows of all planted tables together; one group is always looked at
+_AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
+_FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
+
+
+class Trial:
+    """Would the test reject this copy? With the null distribution that is already there."""
+
+    def __init__(
+        self, table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], null: Array,
+        alpha: float, seed: int,
+    ) -> None:  # fmt: skip
+        within = fitted.sampler.within_outcome
+        self.bound: list[Bound] = [
+            one.bind(table, within_outcome=within, seed=seed) for one in statistics
+        ]
+        self.sampler = fitted.sampler
+        if len(statistics) > 1:  # their smallest p-value: the record holds only the combination
+            null = self.raw(self.sampler.block(range(min(len(null), 199))))
+        self.null = np.sort(null.reshape(len(null), -1), axis=0)
+        self.alpha = alpha
+        # combined statistics: the law of the smallest p-value, from the copies
+        self.smallest = np.sort(self._p(self.null).min(axis=1)) if len(statistics) > 1 else None
+
+    def raw(self, copies: Index) -> Array:
+        return np.column_stack([one(copies) for one in self.bound])
+
+    def _p(self, values: Array) -> Array:
+        drawn = len(self.null)
+        below = [
+            np.searchsorted(self.null[:, k], values[:, k] - 1e-12) for k in range(values.shape[1])
+        ]
+        return (1 + drawn - np.column_stack(below)) / (drawn + 1)
+
+    def rejects(self, copies: Index) -> Array:
+        """For every copy, whether its p-value is at most alpha."""
+        p = self._p(self.raw(copies)).min(axis=1)
+        if self.smallest is not None:
+            reached = np.searchsorted(self.smallest, p, side="right")
+            p = (1 + reached) / (len(self.smallest) + 1)
+        return np.asarray(p <= self.alpha, dtype=np.float64)
+
+
+def smallest_detectable(
+    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], null: Array, *,
+    alpha: float, seed: int, threshold: float | None, first: int,
+) -> Power | None:  # fmt: skip
+    """What the joint test would have found in 80 % of tables like this one.
+
+    `null` are the statistics of the audit's copies, `first` the number of one that it has not
+    used. At most two planted tables per copy are tested, half a table where copies are dear (a
+    fitted density); None where copies or people (several rows each) do not allow it.
+    """
+    if len(null) < FEWEST_COPIES or table.ids is not None or not np.isfinite(null).all():
+        return None
+    within = fitted.sampler.within_outcome
+    budget = min(2 * len(null) if within else len(null) // 2, MOST_CELLS // len(table))
+    trial = Trial(table, fitted, statistics, null, alpha, seed)
+    field = field_of(table, threshold)
+    size = KPCStatistic(knn=1).bind(table, within_outcome=within, seed=seed)
+    cost = 5 * _FIRST + 2 * _SECOND
+    groups = groups_in(table, min(MOST_GROUPS, max(1, budget // cost)))
+    search = _Search(trial, field, size, seed, first)
+    found = tuple(search.smallest(group, number) for number, group in enumerate(groups))
+    return Power(POWER, search.planted, found)
+
+
+class _Search:
+    def __init__(self, trial: Trial, field: Field, size: Bound, seed: int, first: int) -> None:
+        self.trial, self.field, self.size, self.seed = trial, field, size, seed
+        self.first, self.planted = first, 0
+
+    def smallest(self, group: Group, number: int) -> Detectable:
+        """Bracket the power among amounts, look closer at both ends, interpolate."""
+        rng = stream(self.seed, 8, number)
+        low, high = 0, len(_AMOUNTS) - 1
+        while high - low > 1:  # amounts are few: halve them
+            middle = (low + high) // 2
+            if self._power(group, _AMOUNTS[middle], _FIRST, rng)[0] < POWER:
+                low = middle
+            else:
+                high = middle
+        ends = [self._power(group, _AMOUNTS[k], _SECOND, rng) for k in (low, high)]
+        if ends[1][0] < POWER and high + 1 < len(_AMOUNTS):
+            ends = [ends[1], self._power(group, _AMOUNTS[high + 1], _SECOND, rng)]
+        elif ends[0][0] >= POWER and low > 0:
+            ends = [self._power(group, _AMOUNTS[low - 1], _SECOND, rng), ends[0]]
+        rows = int(group.member.sum())
+        if ends[1][0] < POWER:
+            return Detectable(group.name, rows, None, None, None, None)
+        sizes = _between(*ends)
+        return Detectable(group.name, rows, *(None if np.isnan(x) else float(x) for x in sizes))
+
+    def _power(
+        self, group: Group, amount: float, count: int, rng: np.random.Generator
+    ) -> tuple[float, Array]:
+        """Share found, and the mean shift, TPR gap, FPR gap and KPC that were planted."""
+        copies = self.trial.sampler.block(range(self.first, self.first + count))
+        self.first += count
+        self.planted += count
+        planted = np.array([shifted(one, group, self.field, amount, rng) for one in copies])
+        sizes = [
+            (self.field.shift(one, group), self.field.gap(one, group, True),
+             self.field.gap(one, group, False))
+            for one in planted
+        ]  # fmt: skip
+        kpc = self.size(planted[:12]).mean()
+        found = float(self.trial.rejects(planted).mean())
+        return found, np.append(np.mean(sizes, axis=0), kpc)
+
+
+def _between(low: tuple[float, Array], high: tuple[float, Array]) -> Array:
+    """Sizes at the wanted power, on the line between two probits of power."""
+    from scipy.stats import norm
+
+    ends = [float(norm.ppf(np.clip(one[0], 0.02, 0.98))) for one in (low, high)]
+    wanted = float(norm.ppf(POWER))
+    share = 1.0 if ends[1] <= ends[0] else (wanted - ends[0]) / (ends[1] - ends[0])
+    share = float(np.clip(share, 0.0, 1.0))
+    return np.asarray((1 - share) * low[1] + share * high[1])

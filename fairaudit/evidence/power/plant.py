@@ -1,0 +1,205 @@
+"""Violations of graded size, planted into copies that have none.
+
+A copy already makes the prediction null: outcome row k has the attributes of row `copy[k]`, drawn
+without a look at the prediction. Further exchanges of attributes between rows of the same outcome
+then tie them to the prediction. Predictions and outcomes stay as they are, so a planted table has
+the very null distribution that the audit has drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import level_text
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
+from fairaudit.errors import InputError
+from fairaudit.metrics._labels import binary_labels
+from fairaudit.permute.base import stream
+
+__all__ = [
+    "MOST_SHIFT", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",
+    "shifted", "with_gap",
+]  # fmt: skip
+
+Mask = NDArray[np.bool_]
+MOST_SHIFT = 16.0  # a complete separation
+NEIGHBOURS = 20  # rows with nearly the same continuous outcome
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Rows whose attributes lie in a group, and its name."""
+
+    name: str
+    member: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Field:
+    """What violations are planted in.
+
+    Attributes
+    ----------
+    score : array
+    label, actual : bool arrays or None
+        Prediction and outcome as classes, where there are two.
+    strata : int array
+        Rows with (nearly) the same outcome.
+    """
+
+    score: Array
+    label: Mask | None
+    actual: Mask | None
+    strata: Index
+
+    def shift(self, copy: Index, group: Group) -> float:
+        """Difference of mean scores given the outcome, in standard deviations."""
+        inside = group.member[copy]
+        size = np.bincount(self.strata)
+        residual = self.score - (np.bincount(self.strata, self.score) / size)[self.strata]
+        # slope of the score on membership within strata
+        share = (np.bincount(self.strata, inside) / size)[self.strata]
+        centred = inside - share
+        slope = float(centred @ residual) / max(float(centred @ centred), 1e-12)
+        return slope / max(float(residual.std()), 1e-12)
+
+    def gap(self, copy: Index, group: Group, outcome: bool) -> float:
+        """Difference in the share of positive labels among rows with this outcome."""
+        if self.label is None or self.actual is None:
+            return float("nan")
+        inside, rows = group.member[copy], self.actual == outcome
+        parts = [self.label[rows & inside], self.label[rows & ~inside]]
+        return float(parts[0].mean() - parts[1].mean()) if all(map(len, parts)) else float("nan")
+
+
+def field_of(table: AuditTable, threshold: float | None) -> Field:
+    """Scores, labels and strata of a table."""
+    outcome, columns = table.require_outcome(), table.prediction.columns
+    label = actual = None
+    cut = default_threshold(table) if threshold is None else threshold
+    try:
+        found = binary_labels(table, threshold=cut)
+        label, actual = found.predicted, found.actual
+    except InputError:
+        pass  # no labels of two classes: no gaps
+    column = columns[1] if len(columns) == 2 else columns[0]
+    if table.prediction.form == "labels" and label is not None:
+        score = label.astype(np.float64)
+    else:
+        score = np.asarray(column.codes if column.numeric is None else column.numeric, float)
+    if outcome.kind.is_categorical:
+        strata = np.asarray(outcome.codes, dtype=np.intp)
+    else:
+        order = np.argsort(np.asarray(outcome.numeric), kind="stable")
+        strata = np.empty(len(order), dtype=np.intp)
+        strata[order] = np.arange(len(order)) // NEIGHBOURS
+    return Field(score, label, actual, strata)
+
+
+def groups_in(table: AuditTable, most: int) -> list[Group]:
+    """Each level of a categorical attribute, the upper half of a numeric one; largest first."""
+    found: list[Group] = []
+    for column in table.attributes:
+        if column.kind.is_categorical:
+            counts = np.bincount(column.codes, minlength=len(column.levels))
+            order = np.argsort(-counts, kind="stable")
+            chosen = order[-1:] if len(order) == 2 else order  # of two, one says it all
+            found += [
+                Group(f"{column.name} = {level_text(column.levels[k])}", column.codes == k)
+                for k in chosen
+            ]
+        else:
+            values = np.asarray(column.numeric)
+            cut = float(np.median(values))
+            if not (values > cut).any():
+                cut = float(np.unique(values)[-2])
+            found.append(Group(f"{column.name} > {cut:g}", values > cut))
+    return found if len(found) <= most else sorted(found, key=lambda g: -g.member.sum())[:most]
+
+
+def shifted(
+    copy: Index, group: Group, field: Field, amount: float, rng: np.random.Generator
+) -> Index:
+    """The copy with attributes exchanged as if the group's scores had been raised.
+
+    Given the outcome, scores are put on the normal scale by their ranks (ties in random order),
+    those of members are raised by `amount`, and the attributes are brought in the order of the
+    result. Labels are thus shifted as in a probit model.
+    """
+    from scipy.special import ndtri
+
+    size = np.bincount(field.strata)
+    by_score = np.lexsort((rng.random(len(copy)), field.score, field.strata))
+    of = field.strata[by_score]
+    place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
+    raised = np.empty(len(copy))
+    raised[by_score] = ndtri((place + 0.5) / size[of])
+    raised += amount * group.member[copy]
+    planted = np.empty_like(copy)
+    planted[by_score] = copy[np.lexsort((raised, field.strata))]
+    return planted
+
+
+def amount_for(
+    measured: Callable[[Index], float], copies: Index, group: Group, field: Field, size: float,
+    seed: int,
+) -> float:  # fmt: skip
+    """Of `shifted`, for a mean increase of a measure by `size`; at most `MOST_SHIFT`."""
+    before = np.mean([measured(one) for one in copies])
+
+    def reached(amount: float) -> float:
+        rng = stream(seed, 11)
+        planted = (shifted(one, group, field, amount, rng) for one in copies)
+        return float(np.mean([measured(one) for one in planted]) - before)
+
+    low, high = 0.0, 0.25
+    while reached(high) < size:
+        low, high = high, 2 * high
+        if high >= MOST_SHIFT:
+            return MOST_SHIFT
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) < size else (low, middle)
+    return high
+
+
+def largest_gap(group: Group, field: Field, outcome: bool) -> float:
+    """The largest gap that exchanges can make where the group's labels are like all others'."""
+    if field.label is None or field.actual is None:
+        return float("nan")
+    rows = field.actual == outcome
+    rate, share = float(field.label[rows].mean()), float(group.member[rows].mean())
+    up = min(share * (1 - rate), (1 - share) * rate)
+    down = min(share * rate, (1 - share) * (1 - rate))
+    return max(up, down) / max(share * (1 - share), 1e-12)
+
+
+def with_gap(
+    copy: Index, group: Group, field: Field, outcome: bool, size: float, rng: np.random.Generator
+) -> Index:
+    """The copy with a gap of expected size `size` between the group's rate and all others'.
+
+    Members whose label is 0 change places with others whose label is 1, given the outcome; the
+    other way round where that leaves more room.
+    """
+    if field.label is None or field.actual is None:
+        raise InputError("A gap in rates needs labels: pass --threshold, or use score_shift.")
+    rows = np.flatnonzero(field.actual == outcome)
+    inside, label = group.member[copy[rows]], field.label[rows]
+    up = (rows[inside & ~label], rows[~inside & label])
+    down = (rows[inside & label], rows[~inside & ~label])
+    one, other = max(up, down, key=lambda pair: min(map(len, pair)))
+    members, rest = int(inside.sum()), int((~inside).sum())
+    wanted = size * members * rest / max(members + rest, 1)
+    count = int(wanted) + int(rng.random() < wanted % 1)
+    count = min(count, len(one), len(other))
+    one, other = rng.permutation(one)[:count], rng.permutation(other)[:count]
+    planted = copy.copy()
+    planted[one], planted[other] = copy[other], copy[one]
+    return planted

@@ -1,0 +1,221 @@
+"""What is said about power."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+__all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "SamplePlan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Detectable:
+    """The smallest violation against or for one group that the audit would have found.
+
+    Attributes
+    ----------
+    group : str
+        ``"sex = f"``, ``"age > 43"``; compared with all others.
+    rows : int or None
+        In the group. None if masked.
+    shift : float or None
+        Difference of mean scores among rows with the same outcome, in their standard deviation.
+        None: not even the largest violation that was planted.
+    tpr_gap, fpr_gap : float or None
+        What that means for labels, where there are any.
+    kpc : float or None
+        What it means for KPC.
+    """
+
+    group: str
+    rows: int | None
+    shift: float | None
+    tpr_gap: float | None
+    fpr_gap: float | None
+    kpc: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What the audit could have found.
+
+    Attributes
+    ----------
+    power : float
+        Share of such tables in which the joint test would have rejected.
+    planted : int
+        Tables with a planted violation that were tested.
+    detectable : tuple of Detectable
+    """
+
+    power: float
+    planted: int
+    detectable: tuple[Detectable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the test says about predictions whose truth is known.
+
+    Attributes
+    ----------
+    p_values : tuple of float
+        Of the placebos: uniform on 1/40, …, 1 if the copies are right.
+    uniform : float
+        p-value of the one-sided Kolmogorov–Smirnov test that they are not too small.
+    alarms : float
+        Share of placebos with p ≤ alpha.
+    group : str
+        In which the violation was planted.
+    shift : float
+        Its size: mean scores given the outcome, in standard deviations.
+    found : float
+        Share of planted violations that the joint test finds.
+    because : str
+        Why the audit cannot be believed; empty if it can.
+    """
+
+    p_values: tuple[float, ...]
+    uniform: float
+    alarms: float
+    group: str
+    shift: float
+    found: float
+    because: str
+
+    @property
+    def passed(self) -> bool:
+        return not self.because
+
+
+@dataclass(frozen=True, slots=True)
+class PowerPoint:
+    """Power at one number of rows: the share found among `tables`, and the fitted curve."""
+
+    rows: int
+    found: float
+    tables: int
+    fitted: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Rows that it takes to see the effect in one group.
+
+    Attributes
+    ----------
+    group : str
+    share : float or None
+        Of the pilot's rows. None if masked.
+    rows : int or None
+        In total; None: more than were tried.
+    rows_of_group, rows_by_outcome : int, tuple of (outcome, int)
+        What this means for the group.
+    curve : tuple of PowerPoint
+    """
+
+    group: str
+    share: float | None
+    rows: int | None
+    rows_of_group: int | None
+    rows_by_outcome: tuple[tuple[str, int], ...]
+    curve: tuple[PowerPoint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePlan:
+    """How many rows an audit needs.
+
+    Attributes
+    ----------
+    effect : str
+        ``"tpr_gap"``, ``"fpr_gap"``, ``"score_shift"``, ``"kpc"``; or ``"certify …"``.
+    size, power, alpha : float
+    goal : str
+        In words.
+    groups : tuple of GroupPlan
+    pilot_rows, most_rows : int
+    statistic : str
+    seconds : float
+        CPU.
+    """
+
+    effect: str
+    size: float
+    power: float
+    alpha: float
+    goal: str
+    groups: tuple[GroupPlan, ...]
+    pilot_rows: int
+    most_rows: int
+    statistic: str
+    seconds: float
+
+    @property
+    def rows(self) -> int | None:
+        """For the group that needs most; None: more than were tried."""
+        needed = [one.rows for one in self.groups]
+        return None if None in needed else max(n for n in needed if n is not None)
+
+    def suppressed(self, fewest: int) -> SamplePlan:
+        """The same with shares of the pilot's groups rounded, and those of small groups masked."""
+        from fairaudit.evidence.disclosure import coarse, step_of
+
+        if fewest < 2:
+            return self
+        step = step_of(fewest, self.pilot_rows)
+
+        def hidden(one: GroupPlan) -> GroupPlan:
+            people = (one.share or 0.0) * self.pilot_rows
+            if people < fewest or 0 < round(self.pilot_rows - people) < fewest:
+                return replace(one, share=None, rows_of_group=None, rows_by_outcome=())
+            share = coarse(one.share, step) or 0.0
+            if one.rows is None:
+                return replace(one, share=share)
+            return replace(
+                one, share=share, rows_of_group=round(one.rows * share),
+                rows_by_outcome=tuple(
+                    (name, round(one.rows * (coarse(count / one.rows, step) or 0.0)))
+                    for name, count in one.rows_by_outcome
+                ),
+            )  # fmt: skip
+
+        return replace(self, groups=tuple(map(hidden, self.groups)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {"schema": "fairaudit/plan/1", "rows": self.rows, **asdict(self)}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Power against rows, one line per group; returns the Axes."""
+        import matplotlib.pyplot as plt
+
+        ax = ax or plt.subplots()[1]
+        for one in self.groups:
+            n = [point.rows for point in one.curve]
+            (line,) = ax.plot(n, [point.fitted for point in one.curve], label=one.group)
+            ax.plot(n, [point.found for point in one.curve], "o", color=line.get_color())
+        ax.axhline(self.power, color="0.6", linestyle=":")
+        ax.set(xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02), title=self.goal)
+        ax.legend()
+        return ax
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedPower:
+    """What the test of one model makes of the violation that another has on the same rows.
+
+    Attributes
+    ----------
+    power : float
+        Chance that the test rejects where the new model has the old one's violation.
+    share : float or None
+        The smallest share of the rows in which that violation would have to be left, so that
+        the test sees it with 80 % power; None: not even if it is left in all.
+    kpc : float or None
+        What this share means for KPC.
+    """
+
+    power: float
+    share: float | None
+    kpc: float | None

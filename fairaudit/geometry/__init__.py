@@ -1,0 +1,1 @@
+"""Kernels, neighbors and blocks of equal rows."""
