@@ -33,7 +33,7 @@ test: $(STAMP)
 
 # Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
 docs-test: $(STAMP)
-	$(BIN)/python tests/documents.py
+	$(BIN)/python tests/docs/documents.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -35,7 +35,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.datasets import fetch_adult, fetch_compas  # noqa: E402
-from fairaudit.testing.neighbour_statistics import KPCStatistic  # noqa: E402
+from fairaudit.testing.neighbor_statistics import KPCStatistic  # noqa: E402
 from fairaudit.testing.statistic import statistic_named  # noqa: E402
 
 COPIES, LEVEL = 99, 0.05

@@ -13,7 +13,7 @@ import json
 import shutil
 from pathlib import Path
 
-from fairaudit.auditing.result import AuditResult
+from fairaudit.auditing.audit_result import AuditResult
 from fairaudit_reports.html import render
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

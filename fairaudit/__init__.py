@@ -8,14 +8,14 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from fairaudit._lazy import lazy_names
+from fairaudit._registry import lazy_names
 
 _HOME = {
-    "AuditResult": "fairaudit.auditing.result",
+    "AuditResult": "fairaudit.auditing.audit_result",
     "AuditTable": "fairaudit.data.table",
     "audit": "fairaudit.auditing.run",
-    "audit_incomplete": "fairaudit.evidence.incompleteness.audit",
-    "compare": "fairaudit.comparison.compare",
+    "audit_incomplete": "fairaudit.evidence.incompleteness.incomplete_audit",
+    "compare": "fairaudit.comparison.compare_models",
     "certify": "fairaudit.evidence.intervals.certify",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",
@@ -26,8 +26,8 @@ _HOME = {
     "gap_intervals": "fairaudit.evidence.intervals.gaps",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
-    "Monitor": "fairaudit.monitoring.monitor",
-    "Verdict": "fairaudit.auditing.result",
+    "Monitor": "fairaudit.monitoring.fairness_monitor",
+    "Verdict": "fairaudit.auditing.audit_result",
 }
 _HOME |= dict.fromkeys(
     ("FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegressor",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.result import SUPPRESS
+from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
@@ -17,7 +17,7 @@ from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
     from fairaudit_reports.compare_table import Compared
 
 __all__ = ["add_arguments", "run"]
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable, write_text
     from fairaudit.models import load_model
@@ -120,7 +120,7 @@ def _margin(text: str) -> float | dict[str, float]:
 
 
 def _beside_production(args: argparse.Namespace) -> int:
-    from fairaudit.comparison.compare import compare_frame
+    from fairaudit.comparison.compare_models import compare_frame
     from fairaudit.data.reading.files import read_tables
     from fairaudit.models import load_model
     from fairaudit_cli.test import tell_github

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairaudit_cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
-    from fairaudit.integrations.doctor import Component, Diagnosis
+    from fairaudit.integrations.environment import Component, Diagnosis
 
 __all__ = ["add_arguments", "run"]
 
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.integrations.doctor import examine
+    from fairaudit.integrations.environment import examine
 
     diagnosis = examine()
     print(_as_json(diagnosis) if args.json else _as_text(diagnosis))

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import Verdict
+    from fairaudit.auditing.audit_result import Verdict
 
 __all__ = ["ExitCode"]
 

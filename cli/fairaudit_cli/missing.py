@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from fairaudit._words import quiet
-from fairaudit.auditing.result import SUPPRESS
+from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable, write_text
-    from fairaudit.evidence.incompleteness.audit import incomplete_frame
+    from fairaudit.evidence.incompleteness.incomplete_audit import incomplete_frame
     from fairaudit.results import format_of
     from fairaudit.testing.permutations import Permutations
     from fairaudit_reports.incomplete import FORMATS

@@ -14,7 +14,7 @@ from fairaudit_cli.options import add_model_arguments, predictor_from, print_jso
 from fairaudit_cli.remedy import add_level, add_some, filled
 
 if TYPE_CHECKING:
-    from fairaudit.monitoring.result import MonitorResult
+    from fairaudit.monitoring.monitoring_result import MonitorResult
 
 __all__ = ["add_arguments", "run"]
 
@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.write import check_writable
-    from fairaudit.monitoring.result import REPORTS
+    from fairaudit.monitoring.monitoring_result import REPORTS
     from fairaudit.results import format_of, known_form
 
     for path in args.report or ():
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(args: argparse.Namespace) -> MonitorResult:
-    from fairaudit.monitoring.monitor import result_of
+    from fairaudit.monitoring.fairness_monitor import result_of
     from fairaudit.monitoring.state import StateFile
 
     file = StateFile(args.state)
@@ -84,7 +84,7 @@ def _shown(args: argparse.Namespace) -> MonitorResult:
 def _added(args: argparse.Namespace) -> MonitorResult:
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable
-    from fairaudit.monitoring.monitor import Monitor
+    from fairaudit.monitoring.fairness_monitor import Monitor
     from fairaudit.testing.permutations import Permutations
 
     filled(with_config(args, _SETTINGS), needs_all="fairaudit monitor", statistic="kpc",

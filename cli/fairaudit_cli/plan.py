@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.result import SUPPRESS
+from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
@@ -26,7 +26,7 @@ from fairaudit_cli.options import (
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
-    from fairaudit.evidence.power.result import SamplePlan
+    from fairaudit.evidence.power.power_result import SamplePlan
     from fairaudit_cli.progress import ProgressBar
 
 __all__ = ["add_arguments", "run"]

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from fairaudit._words import quiet
-from fairaudit.auditing.result import SUPPRESS
+from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
@@ -106,7 +106,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable
-    from fairaudit.remedy.result import rendered, report_format
+    from fairaudit.remedy.remedy_result import rendered, report_format
     from fairaudit.remedy.workflow import RepairInterrupted, repair
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar

@@ -59,7 +59,7 @@ def read_record(path: str):  # type: ignore[no-untyped-def]
     """A saved audit."""
     import json
 
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
 
     try:
         text = Path(path).read_text(encoding="utf-8")

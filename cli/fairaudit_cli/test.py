@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
-from fairaudit.auditing.result import SUPPRESS
+from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
@@ -31,9 +31,9 @@ from fairaudit_cli.options import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.plan import Plan
-    from fairaudit.auditing.result import AuditResult
-    from fairaudit.comparison.result import Comparison
+    from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.comparison.comparison_result import Comparison
     from fairaudit.data.roles import Roles
     from fairaudit.models import Predictor
 
@@ -266,7 +266,7 @@ def tell_github(result: AuditResult | Comparison) -> None:
 
 
 def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]) -> Plan:
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.columns import split_kinds
     from fairaudit.testing.permutations import Permutations
 

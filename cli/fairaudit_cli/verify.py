@@ -14,8 +14,8 @@ from fairaudit_cli.options import add_isolation, add_model_arguments, predictor_
 from fairaudit_cli.report import read_record
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.plan import Plan
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.data.facts import Source
     from fairaudit.data.roles import Roles
 
@@ -88,7 +88,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     """What was asked then."""
     from dataclasses import fields
 
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.roles import Roles
     from fairaudit.testing.permutations import Permutations
 

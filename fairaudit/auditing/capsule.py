@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit._descriptions import described
-from fairaudit.auditing.result import Capsule
+from fairaudit.auditing.audit_result import Capsule
+from fairaudit.auditing.descriptions import described
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
 from fairaudit.data.table import AuditTable
 from fairaudit.results import now
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.roles import Roles
 
 __all__ = ["capsule_from", "capsule_of"]

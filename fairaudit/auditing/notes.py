@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fairaudit._words import as_words
-from fairaudit.auditing.plan import Plan
-from fairaudit.auditing.result import Finding, Verdict
+from fairaudit.auditing.audit_plan import Plan
+from fairaudit.auditing.audit_result import Finding, Verdict
 from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.measurements import Measurements, caution_about

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index, Progress
-from fairaudit.auditing.result import Finding
+from fairaudit.auditing.audit_result import Finding
 from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable, unknown_column
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.permute.base import FittedCopies
+from fairaudit.permute.copies import FittedCopies
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import Question, run_tests
 from fairaudit.testing.multiplicity import adjusted
-from fairaudit.testing.result import TestResult
+from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.statistic import Statistic, statistic_named
 
 if TYPE_CHECKING:
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.checkpoint import Checkpoint
-    from fairaudit.auditing.plan import Plan
-    from fairaudit.evidence.power.result import Calibration, Power
+    from fairaudit.evidence.power.power_result import Calibration, Power
 
 __all__ = [
     "differs",
@@ -148,7 +148,7 @@ def _checks(
         power = smallest_detectable(table, fitted, statistics, gate.null, **given, first=drawn.n)
         hear("planted violations", 1, 1)
     if plan.calibrate:
-        from fairaudit.evidence.calibration import calibrate
+        from fairaudit.evidence.placebo import calibrate
 
         calibration = calibrate(
             table, fitted, statistics, gate, **given, first=drawn.n + 1_000_000, hear=hear

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit._descriptions import fully_described
 from fairaudit._types import Index, Progress
+from fairaudit.auditing.audit_plan import Plan
+from fairaudit.auditing.audit_result import AuditResult, Capsule, CopyQuality
 from fairaudit.auditing.capsule import capsule_of
 from fairaudit.auditing.checkpoint import Checkpoint, identity_of
+from fairaudit.auditing.descriptions import fully_described
 from fairaudit.auditing.notes import _notes
-from fairaudit.auditing.plan import Plan
 from fairaudit.auditing.questions import find
-from fairaudit.auditing.result import AuditResult, Capsule, CopyQuality
 from fairaudit.auditing.verdict import check_tolerance, decide
 from fairaudit.data.columns import column_facts
 from fairaudit.data.facts import Source, TableFacts
@@ -28,12 +28,12 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.measurements import Measurements, measure
+from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.permutations import Permutations
-from fairaudit.testing.result import TestResult
 from fairaudit.testing.statistic import Statistic
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.intervals.result import Certificate, GapTable
+    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
     from fairaudit.models import Predictor
 
 __all__ = ["audit", "audit_frame", "audit_table"]
@@ -371,7 +371,7 @@ def _equivalence(
         return None, ()
     from fairaudit.evidence.intervals.certify import certificates
     from fairaudit.evidence.intervals.gaps import gap_table
-    from fairaudit.evidence.intervals.rates import rate_cells
+    from fairaudit.evidence.intervals.rate_intervals import rate_cells
 
     cut = default_threshold(table) if plan.threshold is None else plan.threshold
     shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fairaudit.auditing.result import AuditResult, Finding
+from fairaudit.auditing.audit_result import AuditResult, Finding
 from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.disclosure import (
@@ -25,8 +25,8 @@ from fairaudit.evidence.disclosure import (
 from fairaudit.evidence.measured import Cell, MeasuredValue
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.intervals.result import Certificate
-    from fairaudit.evidence.power.result import Power
+    from fairaudit.evidence.intervals.certificates import Certificate
+    from fairaudit.evidence.power.power_result import Power
 
 __all__ = ["suppressed_audit"]
 

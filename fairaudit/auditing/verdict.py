@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairaudit._words import as_words
-from fairaudit.auditing.result import Finding, Verdict
+from fairaudit.auditing.audit_result import Finding, Verdict
 from fairaudit.data.facts import ColumnFacts
 from fairaudit.errors import InputError
-from fairaudit.evidence.intervals.result import Certificate
+from fairaudit.evidence.intervals.certificates import Certificate
 from fairaudit.evidence.measured import MeasuredValue
-from fairaudit.evidence.power.result import Calibration
+from fairaudit.evidence.power.power_result import Calibration
 
 __all__ = ["check_tolerance", "decide"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairaudit._lazy import lazy_names
+from fairaudit._registry import lazy_names
 
 _HOME = {
     "DEMO_FEATURES": "fairaudit.datasets._demo",

@@ -23,9 +23,9 @@ CONTINUOUS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 #: the same for a categorical outcome; "exact" fits nothing and needs no density
 CATEGORICAL: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "logistic": ("classes", "Logistic", {}),
-    "mlp": ("classes", "NeuralClassifier", {}),
-    "frequencies": ("classes", "Frequencies", {}),
+    "logistic": ("class_density", "Logistic", {}),
+    "mlp": ("class_density", "NeuralClassifier", {}),
+    "frequencies": ("class_density", "Frequencies", {}),
 }
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.density.base import Density, Fitted
 from fairaudit.density.boosting import Boosting
+from fairaudit.density.conditional_density import Density, Fitted
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.mixture import Mixture
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.density.base import LocationScale
+from fairaudit.density.conditional_density import LocationScale
 from fairaudit.density.residuals import KernelShape
 
 __all__ = ["Boosting"]

@@ -9,8 +9,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from fairaudit._types import Array, Index
-from fairaudit.density.base import LocationScale, PairDensity
-from fairaudit.density.training import Standard, Training, fit_flow, on_one_thread, require_flows
+from fairaudit.density.conditional_density import LocationScale, PairDensity
+from fairaudit.density.network_training import (
+    Standard,
+    Training,
+    fit_flow,
+    on_one_thread,
+    require_flows,
+)
 from fairaudit.errors import InputError
 
 __all__ = ["MAF", "Spline", "masked_autoregressive"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.data.encode import second_order
-from fairaudit.density.base import LocationScale, Normal, Shape, quietly_fitted
+from fairaudit.density.conditional_density import LocationScale, Normal, Shape, quietly_fitted
 from fairaudit.density.residuals import KernelShape
 from fairaudit.errors import InputError
 

@@ -14,9 +14,15 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.density.base import PairDensity
+from fairaudit.density.conditional_density import PairDensity
 from fairaudit.density.flows import masked_autoregressive
-from fairaudit.density.training import Standard, Training, fit_flow, on_one_thread, require_flows
+from fairaudit.density.network_training import (
+    Standard,
+    Training,
+    fit_flow,
+    on_one_thread,
+    require_flows,
+)
 from fairaudit.errors import InputError
 
 __all__ = ["INVERSE", "FrequenciesGivenOutcome", "GraphicalLassoGaussian", "MAFInverse",

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import logsumexp, ndtr
 
 from fairaudit._types import Array, Index
-from fairaudit.density.base import PairDensity
+from fairaudit.density.conditional_density import PairDensity
 from fairaudit.errors import InputError
 
 __all__ = ["Mixture"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.density.base import PairDensity
+from fairaudit.density.conditional_density import PairDensity
 from fairaudit.errors import InputError
 
 __all__ = ["Oracle"]

@@ -18,7 +18,7 @@ from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 if TYPE_CHECKING:
     from fairaudit.metrics._errors import GroupErrors
     from fairaudit.metrics._rates import GroupRates
-    from fairaudit.metrics.result import Measure
+    from fairaudit.metrics.measure import Measure
 
 __all__ = [
     "CAUTION",

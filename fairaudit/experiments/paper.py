@@ -9,7 +9,7 @@ __all__ = ["RUNTIME", "TABLE1", "flow_settings"]
 
 def flow_settings() -> dict[str, Any]:
     """Of the flows in the paper's simulations."""
-    from fairaudit.density.training import Training
+    from fairaudit.density.network_training import Training
 
     training = Training(learning_rate=0.1, l1=0.01)
     return {"components": 1, "hidden_layers": 1, "hidden": None, "training": training}

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.datasets import simulate_quality
-from fairaudit.density.base import LocationScale, PairDensity
+from fairaudit.density.conditional_density import LocationScale, PairDensity
 from fairaudit.density.flows import MAF
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.inverse import GraphicalLassoGaussian, MAFInverse

@@ -22,7 +22,7 @@ from fairaudit.datasets import (
     fetch_compas,
 )
 from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
-from fairaudit.testing.neighbour_statistics import KPCStatistic
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 
 __all__ = [
     "METHODS", "TASKS", "UNTUNED", "Method", "Task", "halves", "methods",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["assert_equalized_odds"]
 
@@ -45,7 +45,7 @@ def assert_equalized_odds(
     """
     __tracebackhide__ = True
     from fairaudit._words import quiet
-    from fairaudit.auditing.result import SUPPRESS, Verdict
+    from fairaudit.auditing.audit_result import SUPPRESS, Verdict
     from fairaudit.auditing.run import audit
     from fairaudit.errors import InputError
 

@@ -17,7 +17,7 @@ from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram
 from fairaudit.geometry.tied_blocks import Cells
 from fairaudit.metrics._kpc import check_backend, graph_of
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 __all__ = ["CODEC", "codec", "codec_of_table", "minimum_kernel", "minimum_sums", "one_score"]
 

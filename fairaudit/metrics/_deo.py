@@ -11,7 +11,7 @@ import numpy as np
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import binary_labels, groups_of, ratio, tally
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from fairaudit.metrics._labels import (
     score_column,
     spread,
 )
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd

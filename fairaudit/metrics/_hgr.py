@@ -16,7 +16,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.metrics._labels import ratio, row_weights, score_column
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,7 +17,7 @@ from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram, Kernel, kernel_named
 from fairaudit.geometry.neighbors import NeighbourGraph, cell_graph
 from fairaudit.geometry.tied_blocks import cells_of
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 __all__ = ["KPC", "check_backend", "check_knn", "graph_of", "kpc", "kpc_of_table"]
 

@@ -14,7 +14,7 @@ from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import binary_labels, groups_of, spread, tally
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd

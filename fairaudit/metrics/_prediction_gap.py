@@ -14,7 +14,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics._errors import numeric_pair
 from fairaudit.metrics._labels import groups_of, row_weights, spread
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd

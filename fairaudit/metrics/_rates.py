@@ -21,7 +21,7 @@ from fairaudit.metrics._labels import (
     tally,
 )
 from fairaudit.metrics._sizes import RateSums, rate_sums
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd

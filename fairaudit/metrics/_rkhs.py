@@ -15,7 +15,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import kernel_named, low_rank_features
 from fairaudit.metrics._kpc import check_backend
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 __all__ = ["KPCRKHS", "kpc_rkhs"]
 

@@ -16,7 +16,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.metrics._labels import binary_labels, row_weights
-from fairaudit.metrics.result import Measure
+from fairaudit.metrics.measure import Measure
 
 __all__ = ["SubgroupViolation", "subgroup_violation"]
 

@@ -11,7 +11,7 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, level_text
 from fairaudit.data.table import AuditTable
-from fairaudit.permute.base import gathered
+from fairaudit.permute.copies import gathered
 from fairaudit.testing.linear import residual_given
 
 __all__ = ["Frame", "all_alike", "bets"]

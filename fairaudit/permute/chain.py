@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
-from fairaudit.density.base import PairDensity
-from fairaudit.permute.base import CopySampler, stream
+from fairaudit.density.conditional_density import PairDensity
+from fairaudit.permute.copies import CopySampler, stream
 
 State = NDArray[Any]  # int32: outcome rows by attribute row, one column per copy
 

@@ -11,8 +11,8 @@ import numpy as np
 from fairaudit._types import Index
 from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
-from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
+from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.folds import numbers_of, split_rows, units_by_size
 
 __all__ = ["CP"]

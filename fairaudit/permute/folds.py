@@ -9,10 +9,10 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, column_of
 from fairaudit.data.encode import encode
-from fairaudit.density.base import PairDensity
+from fairaudit.density.conditional_density import PairDensity
 from fairaudit.errors import InputError
-from fairaudit.permute.base import stream
 from fairaudit.permute.chain import Fold
+from fairaudit.permute.copies import stream
 
 __all__ = ["joined_pit", "numbers_of", "split_rows", "units_by_size"]
 

@@ -14,8 +14,8 @@ from fairaudit.density import density_named
 from fairaudit.density.auto import Auto, Choice
 from fairaudit.density.oracle import Oracle
 from fairaudit.errors import InputError
-from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
+from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.folds import joined_pit, numbers_of, split_rows, units_by_size
 from fairaudit.permute.within import WithinOutcome
 

@@ -12,7 +12,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.errors import InputError
-from fairaudit.permute.base import FittedCopies, stream
+from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.folds import numbers_of, split_rows
 from fairaudit.permute.within import WithinOutcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairaudit._types import Index
-from fairaudit.permute.base import CopySampler, stream
+from fairaudit.permute.copies import CopySampler, stream
 
 __all__ = ["WithinOutcome"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit._types import Progress
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.remedy.methods import Path as TrainedPath
     from fairaudit.remedy.rows import Rows
 

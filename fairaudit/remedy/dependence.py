@@ -23,7 +23,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.geometry.kernels import median_distance
 from fairaudit.geometry.tied_blocks import cells_of
-from fairaudit.permute.base import stream
+from fairaudit.permute.copies import stream
 
 __all__ = ["Dependence", "attribute_residuals"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.result import AuditResult, Verdict
+from fairaudit.auditing.audit_result import AuditResult, Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
-from fairaudit.evidence.power.result import CarriedPower
-from fairaudit.remedy.result import Outcome, RemedyResult
+from fairaudit.evidence.power.power_result import CarriedPower
+from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.remedy.choice import Choice
     from fairaudit.remedy.rows import Audited
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.auditing.result import AuditResult, Verdict
+from fairaudit.auditing.audit_result import AuditResult, Verdict
 from fairaudit.data.classes import class_key, in_classes_of, level_named, model_levels
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.data.facts import Excluded, Source
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit._types import Progress
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.checkpoint import Checkpoint
-    from fairaudit.auditing.plan import Plan
     from fairaudit.data.table import AuditTable
     from fairaudit.models import Predictor
 

@@ -21,13 +21,13 @@ from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.curve import curve_of
 from fairaudit.remedy.judgement import advice_for, judged, notes_on, power_to_see
-from fairaudit.remedy.result import Outcome, RemedyResult
+from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.rows import Audited, Rows
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.models import Predictor
     from fairaudit.remedy.methods import Method
 
@@ -142,7 +142,7 @@ def repair(
     >>> bool(result.after.joint.kpc < result.before.joint.kpc)
     True
     """
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.reading.write import check_writable, write_bytes
     from fairaudit.remedy.methods import Training, method_named, train_path
 

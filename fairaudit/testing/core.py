@@ -13,11 +13,11 @@ from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.permute.base import Copies, FittedCopies
+from fairaudit.permute.copies import Copies, FittedCopies
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.evaluation import Evaluation, Question, evaluation_of
+from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.permutations import Permutations
-from fairaudit.testing.result import TestResult
 from fairaudit.testing.statistic import Statistic, statistic_named
 
 __all__ = [

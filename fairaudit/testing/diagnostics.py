@@ -15,7 +15,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.geometry.kernels import median_distance
 from fairaudit.geometry.tied_blocks import cells_of
-from fairaudit.permute.base import CopySampler, FittedCopies, gathered, stream
+from fairaudit.permute.copies import CopySampler, FittedCopies, gathered, stream
 from fairaudit.testing.permutations import Permutations
 
 __all__ = [

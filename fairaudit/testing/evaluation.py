@@ -22,7 +22,7 @@ from fairaudit.geometry.block_sums import (
     worth_cells,
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
-from fairaudit.permute.base import FittedCopies, stream
+from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.diagnostics import (
     CHECKED_COPIES,
@@ -31,7 +31,7 @@ from fairaudit.testing.diagnostics import (
     exact_diagnostics,
     see_enough,
 )
-from fairaudit.testing.neighbour_statistics import KPCStatistic, default_knn
+from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic
 

@@ -10,7 +10,7 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
-from fairaudit.permute.base import stream
+from fairaudit.permute.copies import stream
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["HoldoutGain"]

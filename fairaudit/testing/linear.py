@@ -15,7 +15,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.kernels import median_distance
-from fairaudit.permute.base import gathered, stream
+from fairaudit.permute.copies import gathered, stream
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["Correlation", "Features", "residual_given"]

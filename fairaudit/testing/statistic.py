@@ -35,7 +35,7 @@ class Statistic(Protocol):
 def statistic_named(statistic: str | Statistic | Sequence[str | Statistic]) -> list[Statistic]:
     """The statistics for a name, an instance, or a list of either (``"max"`` is a list)."""
     from fairaudit.testing.linear import Correlation, Features
-    from fairaudit.testing.neighbour_statistics import CODECStatistic, KPCStatistic
+    from fairaudit.testing.neighbor_statistics import CODECStatistic, KPCStatistic
     from fairaudit.testing.rate_statistics import DEOStatistic, OddsDifferenceStatistic
 
     known: dict[str, Callable[[], Statistic]] = {

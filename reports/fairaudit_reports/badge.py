@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairaudit.auditing.result import Verdict
+from fairaudit.auditing.audit_result import Verdict
 from fairaudit_reports.markup import Markup, tag
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["render", "words"]
 

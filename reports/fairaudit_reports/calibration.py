@@ -11,7 +11,7 @@ from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.terminal import clean, p_text
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.power.result import Calibration
+    from fairaudit.evidence.power.power_result import Calibration
 
 __all__ = ["calibration_facts", "calibration_part"]
 

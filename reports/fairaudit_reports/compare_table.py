@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit_reports.terminal import clean, fixed, p_text
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["Compared", "rendered"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairaudit._words import quiet
-from fairaudit.comparison.result import Comparison
+from fairaudit.comparison.comparison_result import Comparison
 from fairaudit_reports import html_parts as h
 from fairaudit_reports import verdict_page as v
 from fairaudit_reports.comparison_text import about, cell_rows, difference_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from fairaudit.comparison.result import Comparison, ComparisonVerdict, Difference
+from fairaudit.comparison.comparison_result import Comparison, ComparisonVerdict, Difference
 from fairaudit_reports.github import workflow_line
 from fairaudit_reports.markdown import escape, fenced
 from fairaudit_reports.selection import some_of_each

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.markup import Markup, join, tag
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.power.result import GroupPlan, SamplePlan
+    from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
 
 __all__ = ["power_curves"]
 

@@ -12,8 +12,8 @@ from fairaudit_reports.svg import Dot, Scale, intervals
 from fairaudit_reports.terminal import clean, fixed
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
-    from fairaudit.evidence.intervals.result import Gap, GapTable
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.evidence.intervals.certificates import Gap, GapTable
 
 __all__ = ["certificate_rows", "gap_rows", "gaps"]
 

@@ -20,7 +20,7 @@ from fairaudit_reports.svg import icon, number
 from fairaudit_reports.terminal import count_text
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.data.facts import ColumnFacts, Source
 
 __all__ = ["render"]

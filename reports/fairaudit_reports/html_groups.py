@@ -12,7 +12,7 @@ from fairaudit_reports.selection import shown_cells
 from fairaudit_reports.svg import Dot, Scale, intervals, number
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.evidence.measured import Cell, CellTable, Estimate
 
 __all__ = ["MOST_CELLS", "MOST_DRAWN", "digits_of", "groups"]

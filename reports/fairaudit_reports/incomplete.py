@@ -13,7 +13,7 @@ from fairaudit_reports.terminal import clean
 from fairaudit_reports.text import json_text
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.incompleteness.result import IncompleteResult
+    from fairaudit.evidence.incompleteness.incompleteness_result import IncompleteResult
 
 __all__ = ["FORMATS"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.text import json_text
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["render"]
 

@@ -10,7 +10,7 @@ from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.svg import Scale, number
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.localization.result import Claim, Curve, Localisation
+    from fairaudit.evidence.localization.claims import Claim, Curve, Localisation
 
 __all__ = ["place_lines", "place_part", "shown_curves"]
 

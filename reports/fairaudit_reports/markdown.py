@@ -22,7 +22,7 @@ from fairaudit_reports.terminal import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.evidence.measured import CellTable
 
 __all__ = ["escape", "fenced", "render"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from fairaudit.monitoring.result import MonitorResult, evidence_text
+from fairaudit.monitoring.monitoring_result import MonitorResult, evidence_text
 from fairaudit_reports import html_parts as h
 from fairaudit_reports import verdict_page as v
 from fairaudit_reports.markup import Markup, join, tag

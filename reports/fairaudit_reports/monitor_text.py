@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 
-from fairaudit.monitoring.result import MonitoredBatch, MonitorResult, evidence_text
+from fairaudit.monitoring.monitoring_result import MonitoredBatch, MonitorResult, evidence_text
 from fairaudit_reports.markdown import escape
 from fairaudit_reports.terminal import WIDTH, clean, p_text
 from fairaudit_reports.text import markdown_table, table

@@ -8,7 +8,7 @@ from fairaudit_reports.terminal import clean
 from fairaudit_reports.text import json_text, markdown_table, table
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.power.result import GroupPlan, SamplePlan
+    from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
 
 __all__ = ["picture", "rendered"]
 

@@ -9,8 +9,8 @@ from fairaudit_reports.markup import Markup
 from fairaudit_reports.terminal import clean, fixed
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
-    from fairaudit.evidence.power.result import Power
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.evidence.power.power_result import Power
 
 __all__ = ["about_power", "power_rows", "power_section"]
 

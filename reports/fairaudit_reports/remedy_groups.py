@@ -12,7 +12,7 @@ from fairaudit_reports.svg import Dot, Scale, changes, number
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell, CellTable
-    from fairaudit.remedy.result import RemedyResult
+    from fairaudit.remedy.remedy_result import RemedyResult
 
 __all__ = ["groups"]
 

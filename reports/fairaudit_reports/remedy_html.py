@@ -23,8 +23,8 @@ from fairaudit_reports.svg import (
 )
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult, Capsule
-    from fairaudit.remedy.result import RemedyResult
+    from fairaudit.auditing.audit_result import AuditResult, Capsule
+    from fairaudit.remedy.remedy_result import RemedyResult
 
 __all__ = ["TONES", "page", "render"]
 

@@ -9,8 +9,8 @@ from fairaudit_reports.terminal import COLOURS, WIDTH, clean, fixed, p_text
 from fairaudit_reports.text import table
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
-    from fairaudit.remedy.result import RemedyResult
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.remedy.remedy_result import RemedyResult
 
 __all__ = ["change_rows", "fate", "loss_text", "render", "seen_rows", "show"]
 
@@ -42,7 +42,7 @@ def show(result: RemedyResult) -> None:
 
 def change_rows(result: RemedyResult) -> list[tuple[str, str, str]]:
     """Measure, before and after."""
-    from fairaudit.remedy.result import measured
+    from fairaudit.remedy.remedy_result import measured
 
     before, after = result.before, result.after
     rows = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._words import quiet
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["command_lines", "python_call"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.intervals.result import Gap, GapTable
+    from fairaudit.evidence.intervals.certificates import Gap, GapTable
     from fairaudit.evidence.measured import Cell, CellTable
 
 __all__ = ["shown_cells", "shown_gaps", "some_of_each"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from fairaudit.monitoring.result import MonitorResult
+from fairaudit.monitoring.monitoring_result import MonitorResult
 from fairaudit_reports.markup import Markup, tag
 from fairaudit_reports.svg import Scale
 

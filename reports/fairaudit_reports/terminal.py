@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from fairaudit._words import as_words, quiet
-from fairaudit.auditing.result import Verdict
+from fairaudit.auditing.audit_result import Verdict
 from fairaudit_reports.repeat import command_lines
 from fairaudit_reports.selection import shown_cells
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from fairaudit.auditing.result import AuditResult, Finding
-    from fairaudit.evidence.localization.result import Localisation
+    from fairaudit.auditing.audit_result import AuditResult, Finding
+    from fairaudit.evidence.localization.claims import Localisation
     from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
 __all__ = [
@@ -305,7 +305,7 @@ def estimate_text(estimate: Estimate, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> from fairaudit.auditing.result import Estimate
+    >>> from fairaudit.auditing.audit_result import Estimate
     >>> estimate_text(Estimate(0.8888, 0.8381, 0.9255, 180, 180), 2)
     '0.89 [0.84, 0.93]'
     >>> estimate_text(Estimate(-2.4e-14, -7.1389, 7.1389, 235, 235))

@@ -67,7 +67,7 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
 
     Examples
     --------
-    >>> from fairaudit.auditing.result import MeasuredValue
+    >>> from fairaudit.auditing.audit_result import MeasuredValue
     >>> some = [MeasuredValue("kpc", "KPC", 0.08576, ("race", "sex")),
     ...         MeasuredValue("codec", "CODEC", None, ("race",), "why")]
     >>> print(table(measures_rows(some)))

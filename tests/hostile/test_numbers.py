@@ -9,7 +9,7 @@ import pytest
 from tables import run
 
 import fairaudit as fa
-from fairaudit.density.base import LocationScale
+from fairaudit.density.conditional_density import LocationScale
 
 N = 200
 COPIES = fa.Permutations(n=39)

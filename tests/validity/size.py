@@ -21,7 +21,7 @@ import numpy as np  # noqa: E402
 from settings import SETTINGS, Setting  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
-from fairaudit.testing.result import TestResult  # noqa: E402
+from fairaudit.testing.permutation_result import TestResult  # noqa: E402
 
 COPIES = 19
 CHECKED = 100  # replications in which the diagnostics, dearer than the test, are run

@@ -12,7 +12,7 @@ from settings import SETTINGS
 from size import densities, replicate
 
 import fairaudit as fa
-from fairaudit.density.base import LocationScale
+from fairaudit.density.conditional_density import LocationScale
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.testing.linear import Correlation
 

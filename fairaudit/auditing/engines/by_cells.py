@@ -15,7 +15,7 @@ from fairaudit.auditing.engines.sources import PERSON, ROW, named
 from fairaudit.auditing.engines.survey import joint_shape
 from fairaudit.geometry.block_sums import CellFeatures, CellKPC, CellQuestion, CellSpace, add_sums
 from fairaudit.geometry.kernels import FeatureMap, drawn_features, kernel_named, landmark_candidates
-from fairaudit.permute.base import stream
+from fairaudit.permute.copies import stream
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,10 +18,10 @@ from fairaudit.auditing.questions import differs, range_cuts, rounds_of, size_of
 from fairaudit.data.table import AuditTable
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto
-from fairaudit.density.base import Fitted
+from fairaudit.density.conditional_density import Fitted
 from fairaudit.errors import InputError
-from fairaudit.permute.base import FittedCopies, stream
 from fairaudit.permute.chain import ConditionalPermutation, Fold
+from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.folds import joined_pit, split_rows
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.evaluation import evaluation_of
@@ -30,7 +30,7 @@ from fairaudit.testing.statistic import statistic_named
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairaudit.auditing.plan import Plan
+    from fairaudit.auditing.audit_plan import Plan
 
 __all__ = ["Prefit", "RowJob", "ShardAnswer", "prefit", "shard_answers"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from fairaudit.auditing.engines.hashing import in_sample, shard_of
+from fairaudit.auditing.engines.row_hashes import in_sample, shard_of
 from fairaudit.auditing.engines.sources import KEY
 from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
 

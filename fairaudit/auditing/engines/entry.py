@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.auditing.engines.audit import audit_shards
 from fairaudit.auditing.engines.engines import DaskEngine, Engine, LocalEngine, dask_engine
+from fairaudit.auditing.engines.sharded import audit_shards
 from fairaudit.auditing.engines.sources import FramePartition, ModelFile, partitions_of
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.files import file_names
@@ -17,8 +17,8 @@ from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
-    from fairaudit.auditing.plan import Plan
-    from fairaudit.auditing.result import AuditResult
+    from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.data.roles import Roles
     from fairaudit.models import Predictor
 

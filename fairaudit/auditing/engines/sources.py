@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.engines.hashing import keys_of
+from fairaudit.auditing.engines.row_hashes import keys_of
 from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet
 from fairaudit.data.reading.parquet import arrow, read_parquet, unreadable

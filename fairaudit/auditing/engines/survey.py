@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Index
-from fairaudit.auditing.engines.hashing import in_sample
+from fairaudit.auditing.engines.row_hashes import in_sample
 from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sources import KEY, ROW
 from fairaudit.data.columns import Column

@@ -10,11 +10,11 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, Kind, columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.evidence.incompleteness.result import ImputedTest
-from fairaudit.permute.base import stream
+from fairaudit.evidence.incompleteness.incompleteness_result import ImputedTest
+from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
-from fairaudit.testing.neighbour_statistics import KPCStatistic
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Bound
 

@@ -17,11 +17,11 @@ from itertools import product
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.evidence.intervals.rates import RateCells
+from fairaudit.evidence.intervals.rate_intervals import RateCells
 
 __all__ = ["deo_bound", "gap_bound"]
 
-#: Exact enumeration (`tests/test_equivalence.py`) finds up to 1.07 alpha for one pair without it.
+#: Exact enumeration (`tests/evidence/test_equivalence.py`) finds up to 1.07 alpha for one pair without it.
 CAUTION = 0.9
 MOST_SIGNS = 12  # groups whose choices of signs are all looked at
 

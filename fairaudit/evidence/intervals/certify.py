@@ -12,8 +12,8 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
-from fairaudit.evidence.intervals.rates import RATES, RateCells, rate_cells
-from fairaudit.evidence.intervals.result import Certificate
+from fairaudit.evidence.intervals.certificates import Certificate
+from fairaudit.evidence.intervals.rate_intervals import RATES, RateCells, rate_cells
 
 __all__ = ["MEASURES", "certificates", "certify", "check_limits"]
 

@@ -11,9 +11,9 @@ import numpy as np
 from fairaudit._types import Array
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.table import AuditTable
-from fairaudit.evidence.intervals.rates import RATES, RateCells, newcombe, rate_cells
-from fairaudit.evidence.intervals.result import Gap, GapTable
-from fairaudit.permute.base import stream
+from fairaudit.evidence.intervals.certificates import Gap, GapTable
+from fairaudit.evidence.intervals.rate_intervals import RATES, RateCells, newcombe, rate_cells
+from fairaudit.permute.copies import stream
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import CellTable

@@ -13,7 +13,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.tied_blocks import cells_of
-from fairaudit.permute.base import CopySampler, stream
+from fairaudit.permute.copies import CopySampler, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.multiplicity import adjusted
 from fairaudit.testing.permutations import Permutations

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._words import as_words
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.beyond import BLOCK, MOST_FOR_CLOSURE, Beyond, beyond_others
-from fairaudit.evidence.localization.curves import FittedCurves, beyond_zero, curves_of
-from fairaudit.evidence.localization.result import Claim, Localisation
+from fairaudit.evidence.localization.claims import Claim, Localisation
+from fairaudit.evidence.localization.effect_curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import Score, score_of
 from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
 from fairaudit.testing.multiplicity import adjusted

@@ -14,7 +14,7 @@ from fairaudit.data.columns import Column, Kind, level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.differences import mean_difference, people_of, unexplained
 from fairaudit.evidence.localization.scores import Part, Score, parts_of, score_of
-from fairaudit.permute.base import stream
+from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.permutations import Permutations
 

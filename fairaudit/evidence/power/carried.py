@@ -10,9 +10,9 @@ from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.detect import POWER
 from fairaudit.evidence.power.plant import field_of
-from fairaudit.evidence.power.result import CarriedPower
-from fairaudit.permute.base import stream
-from fairaudit.testing.neighbour_statistics import KPCStatistic
+from fairaudit.evidence.power.power_result import CarriedPower
+from fairaudit.permute.copies import stream
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import Statistic
 
 __all__ = ["POWER", "carried_power", "power_of"]

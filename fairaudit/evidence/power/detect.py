@@ -7,9 +7,9 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, shifted
-from fairaudit.evidence.power.result import Detectable, Power
-from fairaudit.permute.base import FittedCopies, stream
-from fairaudit.testing.neighbour_statistics import KPCStatistic
+from fairaudit.evidence.power.power_result import Detectable, Power
+from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import Bound, Statistic
 
 __all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]

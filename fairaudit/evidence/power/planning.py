@@ -25,10 +25,10 @@ from fairaudit.evidence.power.plant import (
     shifted,
     with_gap,
 )
-from fairaudit.evidence.power.result import GroupPlan, PowerPoint, SamplePlan
-from fairaudit.permute.base import FittedCopies, stream
+from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint, SamplePlan
+from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.neighbour_statistics import KPCStatistic
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import Statistic, statistic_named
 
 __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]

@@ -20,7 +20,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import binary_labels
-from fairaudit.permute.base import stream
+from fairaudit.permute.copies import stream
 
 __all__ = [
     "MOST_SHIFT", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",

@@ -1,0 +1,389 @@
+"""What an audit can say where attributes are missing or uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.columns import Column, Kind, columns_from, level_text
+from fairaudit.data.missing_values import MISSING_LEVEL
+from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import as_labels, default_threshold
+from fairaudit.errors import InputError
+from fairaudit.evidence.disclosure import coarse, masked_groups, step_of
+from fairaudit.evidence.incompleteness.imputation import imputed_test
+from fairaudit.evidence.incompleteness.incompleteness_result import (
+    Bounds,
+    Fillings,
+    ImputedTest,
+    IncompleteResult,
+    MissingnessTest,
+)
+from fairaudit.evidence.incompleteness.worst_case import best_gap, gap, worst_gap
+from fairaudit.metrics._labels import Labels, binary_labels
+from fairaudit.permute.copies import stream
+from fairaudit.permute.icp import ICP
+from fairaudit.testing.core import run_test
+from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.permutations import Permutations
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairaudit.models import Predictor
+
+__all__ = ["audit_incomplete", "incomplete_frame"]
+
+RANDOM_FILLINGS = 5
+
+
+@swaps_refused
+def audit_incomplete(
+    y_pred: Any,
+    y_true: Any,
+    sensitive: Any = None,
+    *,
+    probabilities: Mapping[str, Any] | None = None,
+    threshold: float | None = None,
+    positive: Any = None,
+    classes: Mapping[str, Any] | None = None,
+    alpha: float = 0.05,
+    imputations: int = 20,
+    permutations: Permutations | None = None,
+    suppress: int = 0,
+) -> IncompleteResult:
+    """Test missingness, bound gaps over fillings, and test attributes known as probabilities.
+
+    Parameters
+    ----------
+    y_pred, y_true : array or series
+        Prediction (one column of labels or scores) and outcome.
+    sensitive : frame or mapping of columns, optional
+        Missing values are NaN or None.
+    probabilities : mapping of name to frame, optional
+        One column per level, which sum to 1.
+    threshold : float, optional
+        Turns scores into labels for the gaps.
+    positive, classes
+        See `fairaudit.data.roles.Roles`.
+    alpha : float
+    imputations : int
+    permutations : Permutations, optional
+    suppress : int
+        Groups of fewer people, or with fewer of one outcome, are left out of the gaps with those
+        that an audit masks for their sake; what would tell their counts is masked or rounded.
+
+    Returns
+    -------
+    IncompleteResult
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = rng.integers(0, 2, (2, 400))
+    >>> score = y + rng.normal(size=400)
+    >>> sex = np.where(rng.random(400) < 0.2, None, np.array(["f", "m"])[group])
+    >>> result = audit_incomplete(score, y_true=y, sensitive={"sex": sex},
+    ...                           permutations=Permutations(n=99))
+    >>> result.missingness[0].missing, result.missingness[0].significant
+    (79, False)
+    """
+    import pandas as pd
+
+    parts = {"y_pred": np.asarray(y_pred), "y_true": np.asarray(y_true)}
+    if any(values.ndim != 1 for values in parts.values()):
+        raise InputError(
+            "Prediction and outcome must be one column each. Pass one-dimensional ones."
+        )
+    given = {} if sensitive is None else dict(sensitive)
+    attributes = {str(name): np.asarray(column) for name, column in given.items()}
+    groups = {
+        name: {str(level): np.asarray(column) for level, column in dict(columns).items()}
+        for name, columns in (probabilities or {}).items()
+    }
+    everything = parts | attributes
+    for columns in groups.values():
+        everything |= columns
+    if len(everything) < 2 + len(attributes) + sum(map(len, groups.values())):
+        raise InputError("Two columns have the same name. Rename one.")
+    if len({len(values) for values in everything.values()}) > 1:
+        sizes = ", ".join(f"{name}: {len(values)}" for name, values in everything.items())
+        raise InputError(f"Columns differ in length ({sizes}). Pass columns of the same rows.")
+    frame = pd.DataFrame(everything)
+    roles = Roles(
+        tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold,
+        positive=positive, classes=dict(classes or {}),
+    )  # fmt: skip
+    columns_of = {name: tuple(columns) for name, columns in groups.items()}
+    return incomplete_frame(frame, roles, columns_of, alpha=alpha, imputations=imputations,
+                            permutations=permutations, suppress=suppress)  # fmt: skip
+
+
+def incomplete_frame(
+    frame: pd.DataFrame,
+    roles: Roles,
+    probabilities: Mapping[str, Sequence[str]],
+    *,
+    predictor: Predictor | None = None,
+    alpha: float = 0.05,
+    imputations: int = 20,
+    permutations: Permutations | None = None,
+    suppress: int = 0,
+) -> IncompleteResult:
+    """The same for one table with named columns; `probabilities` name columns per attribute."""
+    from fairaudit.data.columns import split_kinds
+
+    if suppress < 0:
+        raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
+    if roles.weights is not None:
+        raise InputError(
+            "Gaps over fillings of missing values count rows and take no weights. Leave out the "
+            f"column of weights ({roles.weights})."
+        )
+    drawn = permutations or Permutations()
+    tests: list[MissingnessTest] = []
+    bounds: list[Bounds] = []
+    fillings: list[Fillings] = []
+    notes: list[str] = []
+    prepared = {}
+    for spec in roles.sensitive:
+        name, kind = (spec, None) if spec in frame.columns else split_kinds(spec)
+        if _is_number(frame, name, kind) and not frame[name].isna().any():
+            notes.append(f"{name} is known in every row.")  # numbers make no groups to be masked
+            continue
+        prepared[name] = _with_missing_level(frame, roles, spec, name, kind, predictor)
+    masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
+    for name, (table, number) in prepared.items():
+        if not _is_missing(table.attributes[0]).any():
+            notes.append(f"{name} is known in every row.")
+            continue
+        tests.append(masked.count(_missingness(table, name, drawn)))
+        if number:
+            notes.append(f"{name} is a number: gaps and fillings are for categories only.")
+            continue
+        labels = _labels(table, roles.threshold)
+        if labels is None:
+            notes.append(
+                f"No gaps of {name}: they need labels and an outcome of two classes, or 'positive'."
+            )
+            continue
+        cells = _Cells(table, labels)
+        found, left_out = cells.bounds(name, masked)
+        bounds += found
+        if left_out:
+            notes.append(
+                f"Groups of {name} that have fewer than {suppress} people, or of one outcome, are "
+                f"left out of its gaps, with others that protect them: {left_out}."
+            )
+        if found and masked.any:
+            notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
+        fillings.append(_fillings(table, cells, name, drawn))
+    imputed = [
+        _imputed(frame, roles, name, columns, predictor, alpha, imputations, drawn)
+        for name, columns in probabilities.items()
+    ]
+    if not tests and not imputed and not notes:
+        raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
+    return IncompleteResult(
+        alpha, _judged(tests, alpha), tuple(bounds), tuple(fillings), tuple(imputed), tuple(notes)
+    )
+
+
+def _with_missing_level(
+    frame: pd.DataFrame, roles: Roles, spec: str, name: str, kind: Kind | None,
+    predictor: Predictor | None,
+) -> tuple[AuditTable, bool]:  # fmt: skip
+    """The table with missing values as a level; of a number only whether it is missing."""
+    number = _is_number(frame, name, kind)
+    if number:
+        known = np.where(frame[name].isna(), MISSING_LEVEL, "known")
+        frame, spec = frame.assign(**{name: known}), f"{name}:{Kind.CATEGORICAL.value}"
+    one = replace(roles, sensitive=(spec,), missing="category", on="scores")
+    return prepare(frame, one, predictor).table, number
+
+
+def _is_number(frame: pd.DataFrame, name: str, kind: Kind | None) -> bool:
+    import pandas as pd
+
+    number = name in frame.columns and pd.api.types.is_numeric_dtype(frame[name])
+    return number and (kind is None or not kind.is_categorical) and frame[name].nunique() > 2
+
+
+def _missingness(table: AuditTable, name: str, drawn: Permutations) -> MissingnessTest:
+    missing = _is_missing(table.attributes[0])
+    (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
+    result = run_test(
+        replace(table, attributes=(column,)), statistic="kpc", copies=ICP(), permutations=drawn
+    )
+    p = result.p_value if np.isfinite(result.p_value) and result.inconclusive is None else None
+    return MissingnessTest(
+        name, int(missing.sum()), len(table), p, None, False, result.inconclusive
+    )
+
+
+def _is_missing(column: Column) -> Any:
+    own = np.array([level_text(level) == MISSING_LEVEL for level in column.levels])
+    return own[column.codes]
+
+
+def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
+    raised = adjusted([1.0 if one.p_value is None else one.p_value for one in tests], "holm")
+    return tuple(
+        one if one.p_value is None else replace(one, p_adjusted=p, significant=p <= alpha)
+        for one, p in zip(tests, raised, strict=True)
+    )
+
+
+def _labels(table: AuditTable, threshold: float | None) -> Labels | None:
+    """Prediction and outcome as positive or not, where there are such labels."""
+    cut = default_threshold(table) if threshold is None else threshold
+    try:
+        return binary_labels(table, threshold=cut)
+    except InputError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """What an audit with this bound masks.
+
+    Attributes
+    ----------
+    fewest : int
+    groups : mapping
+        Attribute → its levels in masked groups of all attributes.
+    levels : mapping
+        Attribute → its levels that are masked where it stands alone.
+    """
+
+    fewest: int
+    groups: Mapping[str, set[str]]
+    levels: Mapping[str, set[str]]
+
+    @property
+    def any(self) -> bool:
+        return any(map(len, self.groups.values()))
+
+    def inside(self, name: str, levels: Iterable[str]) -> bool:
+        """Whether masked groups have one of these levels of an attribute."""
+        return not self.groups[name].isdisjoint(levels)
+
+    @classmethod
+    def of(cls, tables: Sequence[AuditTable], fewest: int) -> _Masked:
+        """Tables of one attribute each, of the same rows, missing values being a level."""
+        columns = tuple(table.attributes[0] for table in tables)
+        names = [column.name for column in columns]
+        together = masked_groups(replace(tables[0], attributes=columns), fewest) if tables else ()
+        groups = {name: {levels[k] for levels in together} for k, name in enumerate(names)}
+        alone = {
+            name: {levels[0] for levels in masked_groups(table, fewest)}
+            for name, table in zip(names, tables, strict=True)
+        }
+        return cls(fewest, groups, alone)
+
+    def count(self, test: MissingnessTest) -> MissingnessTest:
+        """Without a count of missing values that is small or belongs to masked groups."""
+        few = test.missing is not None and test.missing < self.fewest
+        masked = test.attribute in self.groups and self.inside(test.attribute, [MISSING_LEVEL])
+        return replace(test, missing=None) if few or masked else test
+
+
+class _Cells:
+    """Counts per outcome class and known group, and the missing rows of each class."""
+
+    def __init__(self, table: AuditTable, labels: Labels) -> None:
+        self.column, self.labels = table.attributes[0], labels.predicted.astype(np.intp)
+        self.outcome = labels.actual.astype(np.intp)
+        self.missing = _is_missing(self.column)
+        self.names = [level_text(level) for level in self.column.levels]
+        self.known = [k for k, name in enumerate(self.names) if name != MISSING_LEVEL]
+
+    def counts(self, y: int) -> tuple[Array, Array, int, int]:
+        """Positive and all rows of the known groups; missing rows with 1 and with 0."""
+        rows = self.outcome == y
+        all_rows = np.bincount(self.column.codes[rows], minlength=len(self.names))
+        positive = np.bincount(
+            self.column.codes[rows], self.labels[rows].astype(float), len(self.names)
+        )
+        ones = int(self.labels[rows & self.missing].sum())
+        zeros = int((rows & self.missing).sum()) - ones
+        known = np.array(self.known, dtype=np.intp)
+        return np.asarray(positive[known], float), all_rows[known].astype(float), ones, zeros
+
+    def bounds(self, name: str, masked: _Masked) -> tuple[list[Bounds], int]:
+        """Bounds between groups that are not masked, and how many are."""
+        found = []
+        names = np.array([self.names[k] for k in self.known], dtype=object)
+        shown = np.array([one not in masked.levels.get(name, ()) for one in names])
+        for rate, y in (("TPR", 1), ("FPR", 0)):
+            positive, count, ones, zeros = self.counts(y)
+            if shown.sum() < 2:
+                continue
+            cell = positive[shown], count[shown]
+            worst, pair = worst_gap(*cell, ones, zeros)
+            favoured, other = (str(names[shown][k]) for k in pair)
+            best, known = best_gap(*cell, ones, zeros)[0], gap(*cell)
+            if masked.any:
+                step = step_of(masked.fewest, 2 * min(count[shown & (count > 0)], default=1))
+                best, worst = (
+                    min(1.0, coarse(size, step, up=True) or 0.0) for size in (best, worst)
+                )
+                if masked.inside(name, names[shown]):
+                    known = coarse(known, step)
+            found.append(Bounds(name, rate, known, best, worst, (favoured, other)))
+        return found, int((~shown).sum())
+
+    def filled(self, how: str, rng: np.random.Generator) -> Index:
+        """Codes without missing ones: the worst case, the best case, or at random."""
+        codes = self.column.codes.copy()
+        for y in (0, 1):
+            positive, count, ones, zeros = self.counts(y)
+            if how == "at random":
+                rows = np.flatnonzero((self.outcome == y) & self.missing)
+                codes[rows] = rng.choice(self.known, len(rows), p=count / count.sum())
+                continue
+            if how == "worst case":
+                _, (g, h) = worst_gap(positive, count, ones, zeros)
+                shares = tuple(
+                    total * (np.arange(len(count)) == group)
+                    for group, total in ((g, ones), (h, zeros))
+                )
+            else:
+                _, shares = best_gap(positive, count, ones, zeros)
+            for label, share in zip((1, 0), shares, strict=True):
+                rows = np.flatnonzero((self.outcome == y) & self.missing & (self.labels == label))
+                codes[rng.permutation(rows)] = np.repeat(self.known, share)
+        return codes
+
+
+def _fillings(table: AuditTable, cells: _Cells, name: str, drawn: Permutations) -> Fillings:
+    names = np.array(cells.names, dtype=object)
+    ways = ["worst case", "best case", *(f"at random {k}" for k in range(1, RANDOM_FILLINGS + 1))]
+    tried = {}
+    for number, way in enumerate(ways):
+        how = "at random" if way.startswith("at random") else way
+        codes = cells.filled(how, stream(drawn.seed, 13, number))
+        (column,) = columns_from({name: names[codes]}, argument="sensitive",
+                                 kinds={name: Kind.CATEGORICAL.value})  # fmt: skip
+        result = run_test(replace(table, attributes=(column,)), statistic="kpc", copies=ICP(),
+                          permutations=drawn)  # fmt: skip
+        if np.isfinite(result.p_value):
+            tried[way] = result.p_value
+    return Fillings(name, tried, min(tried.values(), default=1.0), max(tried.values(), default=1.0))
+
+
+def _imputed(
+    frame: pd.DataFrame, roles: Roles, name: str, columns: Sequence[str],
+    predictor: Predictor | None, alpha: float, imputations: int, drawn: Permutations,
+) -> ImputedTest:  # fmt: skip
+    specs = tuple(f"{column}:{Kind.CONTINUOUS.value}" for column in columns)
+    table = prepare(frame, replace(roles, sensitive=specs, on="scores"), predictor).table
+    if roles.on == "labels":
+        table = as_labels(table, roles.threshold)
+    return imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)

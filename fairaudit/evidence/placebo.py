@@ -1,0 +1,109 @@
+"""Self-calibration: on the user's own table, a placebo must not be found and a violation must."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairaudit.data.table import AuditTable
+from fairaudit.errors import InputError
+from fairaudit.evidence.power.power_result import Calibration
+from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.statistic import Statistic
+
+if TYPE_CHECKING:
+    from fairaudit._types import Index, Progress
+    from fairaudit.testing.permutation_result import TestResult
+
+__all__ = ["calibrate"]
+
+PLACEBOS, COPIES = 99, 39
+PLANTED = 40
+SHIFT = 0.8  # standard deviations: large by Cohen's convention
+LEVEL = 0.01  # of the check of the placebos
+FOUND = 0.8  # share of planted violations that must be found
+
+
+def calibrate(
+    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], gate: TestResult, *,
+    alpha: float, seed: int, threshold: float | None, first: int, hear: Progress,
+) -> Calibration:  # fmt: skip
+    """Run the joint test on placebos and on planted violations.
+
+    A placebo keeps attributes and outcomes and permutes the predictions among rows with the
+    same outcome (a continuous one: among 20 neighbours), so that they are independent of the
+    attributes given the outcome, exactly. `first` is the number of a copy that is not in use.
+    """
+    from scipy.stats import kstest
+
+    from fairaudit.evidence.power.plant import field_of
+
+    if table.ids is not None:
+        raise InputError(
+            "--calibrate does not work where people have several rows (--id). Leave out one of "
+            "the two."
+        )
+    field = field_of(table, threshold)
+    moves = WithinOutcome(field.strata, seed + 1).block(range(PLACEBOS))
+    p_values = np.empty(PLACEBOS)
+    for number, move in enumerate(moves):
+        placebo = replace(table, prediction=table.take(move).prediction)
+        copies = fitted.sampler.block(range(first, first + COPIES))
+        p_values[number] = _p_value(placebo, fitted, statistics, copies, seed)
+        first += COPIES
+        hear("placebos", number + 1, PLACEBOS)
+    jitter = stream(seed, 12).random(PLACEBOS) / (COPIES + 1)
+    uniform = float(kstest(p_values - jitter, "uniform", alternative="greater").pvalue)
+    group, shift, found = _planted(table, fitted, statistics, gate, alpha, seed, threshold, first)
+    alarms = float((p_values <= alpha).mean())
+    because = ""
+    if uniform <= LEVEL:
+        because = (
+            f"the placebo failed: predictions that are independent of the attributes given the "
+            f"outcome get p-values that are too small (p = {uniform:.2g}; {alarms:.0%} at or "
+            f"below {alpha:g})"
+        )
+    elif found < FOUND:
+        because = (
+            f"the test found a planted violation of {shift:.2f} standard deviations for {group} "
+            f"in only {found:.0%} of {PLANTED} tables"
+        )
+    return Calibration(tuple(map(float, p_values)), uniform, alarms, group, shift, found, because)
+
+
+def _p_value(
+    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], copies: Index, seed: int
+) -> float:
+    within = fitted.sampler.within_outcome
+    together = np.vstack([np.arange(len(table)), copies])
+    values = np.column_stack([
+        one.bind(table, within_outcome=within, seed=seed)(together) for one in statistics
+    ])  # fmt: skip
+    if values.shape[1] > 1:
+        from scipy.stats import rankdata
+
+        values = -rankdata(-values, method="max", axis=0).min(axis=1)[:, None]
+    reached = (values[1:, 0] >= values[0, 0] - 1e-12).sum()
+    return float((1 + reached) / len(together))
+
+
+def _planted(
+    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], gate: TestResult,
+    alpha: float, seed: int, threshold: float | None, first: int,
+) -> tuple[str, float, float]:  # fmt: skip
+    """The group, the mean size and the share found of a large violation."""
+    from fairaudit.evidence.power.detect import Trial
+    from fairaudit.evidence.power.plant import amount_for, field_of, groups_in, shifted
+
+    field = field_of(table, threshold)
+    group = min(groups_in(table, 10_000), key=lambda one: abs(one.member.mean() - 0.5))
+    copies = fitted.sampler.block(range(first, first + PLANTED))
+    amount = amount_for(lambda one: field.shift(one, group), copies[:16], group, field, SHIFT, seed)
+    rng = stream(seed, 13)
+    planted = np.array([shifted(one, group, field, amount, rng) for one in copies])
+    trial = Trial(table, fitted, statistics, gate.null, alpha, seed)
+    shift = float(np.mean([field.shift(one, group) for one in planted]))
+    return group.name, shift, float(trial.rejects(planted).mean())

@@ -1,0 +1,150 @@
+"""What a monitor says: the evidence after every batch, and whether it is enough."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.auditing.audit_result import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["REPORTS", "MonitorResult", "MonitoredBatch", "evidence_text"]
+
+REPORTS = "fairaudit.monitor_reports"
+SCHEMA = "fairaudit/monitoring/1"
+
+
+@dataclass(frozen=True, slots=True)
+class MonitoredBatch:
+    """One batch.
+
+    Attributes
+    ----------
+    number : int
+        1, 2, …
+    when : str
+        When it was added; UTC, ISO 8601.
+    label : str
+        What the caller calls it; the name of the file unless given.
+    rows : int
+    e_value : float
+        By how much this batch multiplied the evidence.
+    log10_evidence : float
+        Of the evidence after this batch.
+    p_value : float or None
+        Of the ordinary test on this batch alone; not to be compared with alpha again and again.
+    unusable : str or None
+        Why the batch added no evidence.
+    """
+
+    number: int
+    when: str
+    label: str
+    rows: int
+    e_value: float
+    log10_evidence: float
+    p_value: float | None
+    unusable: str | None
+
+    @property
+    def name(self) -> str:
+        """Its label, or when it was added."""
+        return self.label or self.when
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorResult:
+    """The state of a monitor.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        ``violation`` from the first alarm on; ``inconclusive`` where the last batch could not be
+        used; otherwise ``no violation found``.
+    because : str
+    alpha : float
+        The alarm sounds at evidence of 1/alpha.
+    alarm : int or None
+        The batch after which the evidence first reached 1/alpha.
+    since : int or None
+        After an alarm: the batch with which the violation most likely began (an estimate).
+    batches : tuple of MonitoredBatch
+    settings : dict
+        With which the state was begun.
+    notes : tuple of str
+    head : str
+        Hash of the last line of the state, which stands for all of it.
+    version : str
+        Of fairaudit.
+    """
+
+    verdict: Verdict
+    because: str
+    alpha: float
+    alarm: int | None
+    since: int | None
+    batches: tuple[MonitoredBatch, ...]
+    settings: dict[str, Any] = field(repr=False)
+    notes: tuple[str, ...]
+    head: str
+    version: str
+
+    @property
+    def evidence(self) -> float:
+        """After the last batch; 1 is none, 1/alpha sounds the alarm."""
+        return float(10 ** min(self.batches[-1].log10_evidence, 300.0))
+
+    def summary(self) -> str:
+        """As plain text."""
+        return self.render("txt")
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per batch."""
+        import pandas as pd
+
+        return pd.DataFrame([asdict(batch) for batch in self.batches])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        return {"schema": SCHEMA, "evidence": self.evidence, **asdict(self),
+                "verdict": self.verdict.value}  # fmt: skip
+
+    def render(self, form: str) -> str:
+        """``"txt"``, ``"md"``, ``"json"`` or ``"html"``."""
+        from fairaudit.results import render
+
+        return render(self, REPORTS, form)
+
+    def save(self, path: str | Path) -> Path:
+        """Write a report; the extension of `path` names the format."""
+        from fairaudit.results import save
+
+        return save(self, REPORTS, path)
+
+    def plot(self, ax: Any = None) -> Any:
+        """The evidence after every batch, with the alarm line; returns the Axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.gca()
+        numbers = [0, *(batch.number for batch in self.batches)]
+        ax.plot(numbers, [1.0, *(10**batch.log10_evidence for batch in self.batches)], marker="o")
+        ax.axhline(1 / self.alpha, linestyle="--", color="0.4")
+        ax.set(yscale="log", xlabel="batch", ylabel="evidence (e-value)")
+        return ax
+
+
+def evidence_text(log10: float) -> str:
+    """An e-value for people.
+
+    Examples
+    --------
+    >>> evidence_text(-0.1), evidence_text(1.5), evidence_text(3.3), evidence_text(12.3)
+    ('0.794', '31.6', '1,995', '10^12.3')
+    """
+    if log10 >= 4:
+        return f"10^{log10:.1f}"
+    return f"{10**log10:,.0f}" if log10 >= 2 else f"{10**log10:.3g}"

@@ -1,0 +1,250 @@
+"""Where a violation sits: claims, curves, their words and their place in reports."""
+
+import json
+from dataclasses import asdict
+from itertools import permutations as orders
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+import fairaudit as fa
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.data.columns import columns_from
+from fairaudit.data.table import AuditTable
+from fairaudit.evidence.localization.beyond import _strata, beyond_others, conditional_p
+from fairaudit.evidence.localization.claims import localisation_from
+from fairaudit.evidence.localization.differences import mean_difference
+from fairaudit.evidence.localization.effect_curves import beyond_zero, curves_of
+from fairaudit.evidence.localization.scores import score_of
+from fairaudit.evidence.localization.subgroups import find_subgroups
+
+QUICK = fa.Permutations(n=199)
+
+
+def people(n=1600, seed=0):
+    """Women over 55 who repaid get lower scores; race follows sex and adds nothing."""
+    rng = np.random.default_rng(seed)
+    female = rng.random(n) < 0.5
+    race = np.where(rng.random(n) < np.where(female, 0.7, 0.3), "a", "b")
+    age = rng.integers(18, 80, n)
+    y = rng.integers(0, 2, n)
+    score = 0.4 + 0.2 * y - 0.3 * (female & (age > 55) & (y == 1)) + 0.1 * rng.normal(size=n)
+    frame = pd.DataFrame({"race": race, "sex": np.where(female, "f", "m"), "age": age})
+    return score, pd.Series(y, name="repaid"), frame
+
+
+@pytest.fixture(scope="module")
+def located():
+    score, y, frame = people()
+    return fa.audit(predictions=score, outcome=y, sensitive=frame, locate=True,
+                    permutations=QUICK)  # fmt: skip
+
+
+def test_the_planted_subgroup_is_found_and_said(located):
+    found = [one for one in located.localisation.found if one.family == "subgroup"]
+    (claim,) = found
+    assert claim.outcome == "repaid = 1"
+    assert claim.name.startswith("sex = f and age > ")
+    assert 50 <= int(claim.name.split()[-1]) <= 62
+    assert claim.low < -0.25 < claim.high < 0
+    start = f"Among those with repaid = 1, people with {claim.name} get scores"
+    assert claim.text.startswith(start)
+    assert " lower [0." in claim.text
+
+
+def test_attributes_that_add_are_told_from_those_that_do_not(located):
+    answers = {one.name: one for one in located.localisation.claims if one.family == "attribute"}
+    assert {name for name, one in answers.items() if one.significant} == {"sex", "age"}
+    assert "cells" in answers["age"].method  # race and sex are categories
+    assert "local" in answers["sex"].method  # age is a number
+
+
+def test_curves_fall_where_the_effect_is(located):
+    (curve,) = [one for one in located.localisation.curves
+                if (one.group, one.outcome) == ("sex = f", "repaid = 1")]  # fmt: skip
+    x, value = np.array(curve.x), np.array(curve.value)
+    assert value[x > 62].max() < 0 < value[x < 45].min()
+    assert all(a <= b <= c for a, b, c in zip(curve.low, curve.value, curve.high, strict=True))
+    assert not any(beyond_zero(one) for one in located.localisation.curves
+                   if one.outcome == "repaid = 0")  # fmt: skip
+
+
+def test_records_come_back(located):
+    again = AuditResult.from_dict(json.loads(located.render("json")))
+    assert again.localisation == located.localisation
+    assert localisation_from(asdict(located.localisation)) == located.localisation
+    assert localisation_from(None) is None
+
+
+def test_reports_show_it(located):
+    sentence = located.localisation.found[0].text
+    text = " ".join(located.render("txt").split())
+    assert "Where it sits" in text and sentence in text
+    assert "### Where it sits" in located.render("md")
+    page = located.render("html")
+    assert "Where it sits" in page and "<polygon" in page
+
+
+def test_few_people_are_not_spoken_of(located):
+    smallest = min(one.people for one in located.localisation.claims)
+    hidden = located.suppressed(smallest + 1).localisation
+    assert len(hidden.claims) < len(located.localisation.claims)
+
+
+def test_nothing_is_located_behind_a_closed_gate():
+    score, y, frame = people(400)
+    noise = np.random.default_rng(5).normal(size=len(y))
+    result = fa.audit(predictions=noise, outcome=y, sensitive=frame, locate=True,
+                      permutations=fa.Permutations(n=99))  # fmt: skip
+    assert result.p_value > 0.05
+    assert result.localisation.claims == () and "Nothing to locate" in result.localisation.notes[0]
+    quick = fa.audit(predictions=score, outcome=y, sensitive=frame,
+                     permutations=fa.Permutations(n=19))  # fmt: skip
+    assert quick.localisation is None
+
+
+def test_conditional_p_is_that_of_all_permutations():
+    """Six rows in two cells: 3! · 3! copies, by hand."""
+    a = np.array([0, 0, 1, 0, 1, 1])
+    b = np.array([0, 0, 0, 1, 1, 1])
+    u = np.array([0.1, 0.4, 2.0, -1.0, 0.8, 0.5])
+    table = AuditTable.of(u, {"a": a, "b": b}, np.array(["y", "y", "y", "y", "y", "y"]))
+    p, exact, _ = conditional_p(table, (0,), fa.Permutations(n=3999))
+
+    from fairaudit.evidence.localization import beyond
+
+    strata, _ = _strata([table.outcome, table.attributes[1]])
+    features = beyond._features([table.attributes[0]])
+    features = features - beyond._means(features, strata)[strata]
+    score = beyond._centred_products(table, [table.outcome, table.attributes[1]], strata, True)
+    scale = beyond._spread(features, score, strata)
+    observed = beyond._largest(features, score, scale)
+    every = [[*x, *z] for x in orders(range(3)) for z in orders(range(3, 6))]
+    values = [beyond._largest(features[list(copy)], score, scale) for copy in every]
+    true = np.mean(np.array(values) >= observed - 1e-12)
+    sums = [features[list(copy)].T @ score for copy in every]
+    np.testing.assert_allclose(np.std(sums, axis=0), scale)  # the exact spread
+    assert exact and abs(p - true) < 5 * np.sqrt(true * (1 - true) / 3999) + 1e-3
+
+
+def test_copies_of_the_whole_set_need_every_cell():
+    """An attribute that the others determine is not judged."""
+    score, y, frame = people(400)
+    frame["old"] = np.where(frame.age > 50, "yes", "no")
+    frame["again"] = frame["old"]
+    table = AuditTable.of(score, frame[["old", "again"]], y)
+    found = beyond_others(table, 0.001, fa.Permutations(n=19))
+    assert [one.p_adjusted for one in found] == [None, None]
+
+
+def test_blocks_of_numbers_are_small_and_close():
+    rng = np.random.default_rng(0)
+    columns = columns_from({"sex": rng.choice(["f", "m"], 500), "age": rng.normal(size=500)},
+                           argument="sensitive")  # fmt: skip
+    strata, exact = _strata(columns)
+    sizes = np.bincount(strata)
+    assert not exact and sizes.max() < 24 and sizes.min() >= 6
+    for stratum in range(len(sizes)):
+        rows = strata == stratum
+        assert len(np.unique(columns[0].codes[rows])) == 1
+
+
+def test_the_tested_half_is_not_the_searched_one():
+    """Changing the scores of the tested half leaves the rule as it was."""
+    from fairaudit.evidence.localization.scores import parts_of
+    from fairaudit.evidence.localization.subgroups import _halves, _search
+
+    score, y, frame = people(800)
+    table = AuditTable.of(score, frame, y)
+    searched, tested = _halves(table, 0)
+    assert np.array_equal(np.sort(np.r_[searched, tested]), np.arange(800))
+    changed = score.copy()
+    changed[tested] = 0.5
+    rules = [
+        _search(one.take(searched), parts_of(one.take(searched), 20)[1])
+        for one in (table, AuditTable.of(changed, frame, y))
+    ]
+    assert rules[0] == rules[1] is not None
+
+
+def test_people_stay_in_one_half():
+    from fairaudit.evidence.localization.subgroups import _halves
+
+    score, y, frame = people(600)
+    ids = np.repeat(np.arange(200), 3)
+    table = AuditTable.of(score, frame, y, ids=ids)
+    a, b = _halves(table, 3)
+    assert not set(ids[a]) & set(ids[b])
+
+
+def test_differences_of_means():
+    inside = np.array([True] * 40 + [False] * 60)
+    rates = np.r_[np.repeat([1.0, 0.0], [30, 10]), np.repeat([1.0, 0.0], [15, 45])]
+    value, low, high = mean_difference(rates, inside, np.arange(100), 0.95)
+    # Newcombe from scipy's Wilson intervals
+    p, q = (binomtest(k, n).proportion_ci(method="wilson") for k, n in ((30, 40), (15, 60)))
+    assert low == pytest.approx(0.5 - np.hypot(0.75 - p.low, q.high - 0.25))
+    assert high == pytest.approx(0.5 + np.hypot(p.high - 0.75, 0.25 - q.low))
+    assert value == pytest.approx(0.5)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=100)
+    value, low, high = mean_difference(x, inside, np.arange(100), 0.95)
+    assert low < value < high
+    twice = mean_difference(np.tile(x, 2), np.tile(inside, 2), np.tile(np.arange(100), 2), 0.95)
+    assert twice == pytest.approx((value, low, high))  # rows of one person count once
+
+
+@pytest.mark.parametrize(
+    ("prediction", "outcome", "words"),
+    [
+        (["n", "y"] * 50, [0, 1] * 50, "get the prediction y less often, by 0.20"),
+        (np.linspace(0, 1, 100), [0, 1] * 50, "get scores 0.20 lower"),
+        (np.linspace(0, 1, 100), np.linspace(0, 3, 100), "get predictions 0.20 lower"),
+        (["a", "b", "c", "a"] * 25, ["a", "b", "c", "c"] * 25, "are predicted right 0.20 less"),
+    ],
+)
+def test_the_words_fit_the_prediction(prediction, outcome, words):
+    table = AuditTable.of(prediction, {"sex": ["f", "m"] * 50}, outcome)
+    assert score_of(table).say(-0.2, -0.3, -0.1).startswith(words)
+
+
+def test_a_continuous_outcome():
+    rng = np.random.default_rng(1)
+    n = 600
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], n), "age": rng.uniform(20, 70, n)})
+    y = rng.normal(size=n)
+    u = y - 1.0 * ((frame.sex == "f") & (frame.age > 50)) + 0.5 * rng.normal(size=n)
+    table = AuditTable.of(u, frame, y)
+    (group,) = find_subgroups(table, confidence=0.95, permutations=fa.Permutations(n=99),
+                              density="ols", folds=2)  # fmt: skip
+    assert "sex = f" in group.name and group.effect < -0.5 and group.p_value == 0.01
+    assert {one.part.label for one in curves_of(table, confidence=0.95, seed=0)} == {None}
+
+
+def test_hostile_names_stay_text():
+    score, y, frame = people(800)
+    frame = frame.rename(columns={"sex": "<b>se|x</b> {0} \x1b[31m"})
+    frame["race"] = frame["race"].map({"a": "{}<i>", "b": "b"})
+    label = np.where(score > 0.5, "{0}<script>", "no")
+    result = fa.audit(predictions=label, outcome=y, sensitive=frame, locate=True,
+                      permutations=QUICK)  # fmt: skip
+    assert result.localisation.found
+    page = result.render("html")
+    assert "<script>" not in page and "<b>se" not in page and "\x1b" not in page
+    assert "\x1b" not in result.render("txt") and "<script>" not in result.render("md")
+
+
+def test_the_command_and_its_record(tmp_path, capsys):
+    from fairaudit_cli.main import main
+
+    score, y, frame = people(600)
+    path, record = tmp_path / "t.csv", tmp_path / "a.json"
+    frame.assign(score=score, repaid=y).to_csv(path, index=False)
+    line = ["--data", str(path), "--sensitive", "sex,age", "--predictions", "score", "--outcome",
+            "repaid", "--permutations", "199"]  # fmt: skip
+    assert main(["test", *line, "--locate", "--report", str(record)]) == 1
+    assert "Where it sits" in capsys.readouterr().out
+    assert main(["verify", str(record), "--data", str(path)]) == 0
+    assert "reproduced" in capsys.readouterr().out

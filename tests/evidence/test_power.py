@@ -1,0 +1,230 @@
+"""Planted violations, detectable sizes and plans of rows."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import chi2, ncx2, norm
+
+import fairaudit as fa
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.evidence.power.planning import _curve, plan_certificate, plan_rows
+from fairaudit.evidence.power.plant import (
+    Group,
+    amount_for,
+    field_of,
+    groups_in,
+    largest_gap,
+    shifted,
+    with_gap,
+)
+from fairaudit.evidence.power.power_result import PowerPoint
+from fairaudit.permute.within import WithinOutcome
+from fairaudit_cli.main import main
+
+RNG = np.random.default_rng(0)
+
+
+def table(n=2000, seed=0, continuous=False):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    score = np.where(y == 1, rng.beta(5, 2, n), rng.beta(2, 5, n))
+    frame = {"sex": rng.choice(["f", "m"], n, p=[0.7, 0.3]), "age": rng.integers(18, 80, n)}
+    return fa.AuditTable.of(score, frame, score + rng.normal(size=n) if continuous else y)
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_planting_exchanges_attributes_between_rows_of_the_same_outcome(continuous):
+    given = table(continuous=continuous)
+    field = field_of(given, None)
+    (group, _) = groups_in(given, 8)
+    copy = WithinOutcome(field.strata, 0).block(range(1))[0]
+    for planted in (
+        shifted(copy, group, field, 0.5, RNG),
+        copy if continuous else with_gap(copy, group, field, True, 0.1, RNG),
+    ):
+        assert sorted(planted) == list(range(2000))
+        assert (field.strata[planted] == field.strata).all()
+
+
+def test_a_planted_gap_has_its_size():
+    given = table(20_000)
+    field = field_of(given, None)
+    (group, _) = groups_in(given, 8)
+    copies = WithinOutcome(field.strata, 0).block(range(20))
+    for outcome in (True, False):
+        planted = [with_gap(copy, group, field, outcome, 0.08, RNG) for copy in copies]
+        gaps = [abs(field.gap(one, group, outcome)) for one in planted]
+        assert np.mean(gaps) == pytest.approx(0.08, abs=0.008)
+        other = [field.gap(one, group, not outcome) for one in planted]
+        assert np.mean(other) == pytest.approx(0, abs=0.008)
+
+
+def test_the_largest_gap_is_what_exchanges_reach():
+    given = table(20_000)
+    field = field_of(given, None)
+    (group, _) = groups_in(given, 8)
+    copies = WithinOutcome(field.strata, 0).block(range(20))
+    for outcome in (True, False):
+        planted = [with_gap(copy, group, field, outcome, 1.0, RNG) for copy in copies]
+        reached = np.mean([abs(field.gap(one, group, outcome)) for one in planted])
+        assert reached == pytest.approx(largest_gap(group, field, outcome), abs=0.01)
+
+
+def test_a_planted_shift_grows_with_its_amount():
+    given = table()
+    field = field_of(given, None)
+    (group, _) = groups_in(given, 8)
+    copies = WithinOutcome(field.strata, 0).block(range(20))
+    sizes = [
+        np.mean([field.shift(shifted(c, group, field, amount, RNG), group) for c in copies])
+        for amount in (0.0, 0.2, 0.6, 1.0, 3.0)
+    ]
+    assert abs(sizes[0]) < 0.05 and (np.diff(sizes) > 0.05).all()
+
+
+def test_a_planted_shift_is_like_a_real_one():
+    """KPC, on which the rows depend that are needed, is that of a law with the same shift."""
+    rng = np.random.default_rng(3)
+    y, sex = rng.integers(0, 2, (2, 40_000))
+    score = np.where(y == 1, rng.beta(5, 2, 40_000), rng.beta(2, 5, 40_000))
+    spread = score[y == 0].std()
+    truth = float(fa.metrics.kpc(score + 0.4 * spread * sex, sensitive=sex, y_true=y))
+    given = fa.AuditTable.of(score, {"sex": sex}, y)
+    field, group = field_of(given, None), Group("sex = 1", sex == 1)
+    copies = WithinOutcome(field.strata, 0).block(range(3))
+    real = 0.4 / np.hypot(1, 0.2)  # of the spread that includes the shift
+    amount = amount_for(lambda one: field.shift(one, group), copies, group, field, real, 0)
+    planted = [shifted(copy, group, field, amount, RNG) for copy in copies]
+    sizes = [float(fa.metrics.kpc(score, sensitive=sex[one], y_true=y)) for one in planted]
+    assert np.mean(sizes) == pytest.approx(truth, rel=0.05)
+
+
+def test_shift_is_the_difference_of_means_given_the_outcome():
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, (2, 40_000))
+    field = field_of(fa.AuditTable.of(3 * y + 0.3 * sex + rng.normal(size=40_000), sex, y), None)
+    group = Group("sex = 1", sex == 1)
+    assert field.shift(np.arange(40_000), group) == pytest.approx(0.3 / np.hypot(1, 0.15), abs=0.03)
+
+
+def test_every_audit_states_what_it_could_have_found():
+    given = table()
+    result = fa.audit(
+        predictions=np.asarray(given.prediction.columns[0].numeric),
+        outcome=np.asarray(given.outcome.numeric),
+        sensitive={c.name: c.levels[c.codes] for c in given.attributes},
+        permutations=fa.Permutations(n=199),
+    )
+    assert [one.group for one in result.power.detectable] == ["sex = m", "age > 49"]
+    one = result.power.detectable[1]
+    assert 0.1 < one.shift < 0.8
+    assert 0 < one.kpc < 0.2 and 0 < one.tpr_gap < 0.3 and 0 < one.fpr_gap < 0.3
+    assert AuditResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+    assert "Could have been found" in result.summary()
+    for form in ("md", "html"):
+        assert "age" in result.render(form) and "found" in result.render(form)
+
+
+def test_power_is_left_out_where_it_cannot_be_had():
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, (2, 200))
+    given = {"predictions": rng.random(200), "outcome": y, "sensitive": {"sex": sex}}
+    few = fa.Permutations(n=19)
+    assert fa.audit(**given, permutations=few).power is None
+    assert fa.audit(**given, power=False).power is None
+    assert fa.audit(**given, ids=np.arange(200) // 2).power is None
+    small = fa.audit(**given)
+    assert small.power.detectable and small.suppressed(150).power.detectable == ()
+
+
+def test_the_curve_finds_the_rows_of_a_normal_test():
+    """Two-sided z-test: power is known."""
+
+    def truth(n):
+        return norm.cdf(0.05 * np.sqrt(n) - 1.96) + norm.cdf(-0.05 * np.sqrt(n) - 1.96)
+
+    points = [PowerPoint(n, truth(n), 200) for n in (200, 450, 1000, 2277, 5000, 11_000)]
+    exact = ((norm.ppf(0.8) + norm.ppf(0.975)) / 0.05) ** 2
+    assert _curve(points, 0.8, 0.05)[1] == pytest.approx(exact, rel=0.02)
+    assert _curve(points[:2], 0.8, 0.05)[1] is None
+
+
+def test_plan_for_a_certificate():
+    given = table(1000)
+    one = fa.AuditTable.of(given.prediction.columns, [given.attributes[0]], given.outcome)
+    plan = plan_certificate(one, {"tpr_gap": 0.1}, most_rows=5_000)
+    assert 500 < plan.rows < 3000
+    assert plan_certificate(one, {"tpr_gap": 0.01}, most_rows=500).rows is None
+
+
+def test_planned_rows_are_those_of_theory():
+    """The joint correlation of two binary attributes is a chi-square test with 2 df."""
+    rng = np.random.default_rng(0)
+    y, sex, race = (rng.random((3, 20_000)) < np.array([[0.5], [0.4], [0.3]])).astype(int)
+    pilot = fa.AuditTable.of(2 * y + rng.normal(size=20_000), {"sex": sex, "race": race}, y)
+    wanted = brentq(lambda x: ncx2.sf(chi2.isf(0.05, 2), 2, x) - 0.8, 1, 40)  # noncentrality
+    for size in (0.3, 0.5):
+        plan = plan_rows(pilot, "score_shift", size, groups=["sex=1"], statistic="correlation")
+        explained = 0.24 * size**2  # of the variance of the score given the outcome
+        assert plan.rows == pytest.approx(wanted * (1 + explained) / explained, rel=0.1)
+
+
+def test_fewer_rows_for_a_larger_effect():
+    rows = [plan_rows(table(1000), "score_shift", size, groups=["sex=m"], statistic="correlation",
+                      most_rows=5_000).rows for size in (0.3, 0.6)]  # fmt: skip
+    assert rows[0] > 2 * rows[1]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        ([], "Pass --effect"),
+        (["--effect", "size=1"], "no effect 'size'"),
+        (["--effect", "tpr_gap=0"], "must be above 0"),
+        (["--effect", "tpr_gap=2"], "cannot be larger than 1"),
+        (["--effect", "tpr_gap=0.99"], "cannot have a tpr_gap of 0.99"),
+        (["--effect", "tpr_gap=0.1,kpc=1"], "one effect at a time"),
+        (["--effect", "tpr_gap=0.1", "--power", "2"], "must lie between 0 and 1"),
+        (["--effect", "tpr_gap=0.1", "--power", "0.01"], "must be larger than alpha"),
+        (["--effect", "tpr_gap=0.1", "--group", "sex=x"], "no group 'sex=x'"),
+        (["--effect", "score_shift=9"], "cannot be planted"),
+        (["--effect", "tpr_gap=0.1", "--report", "a.xyz"], "no known format"),
+        (["--certify", "deo=0.1"], "No certificate is possible with age"),
+    ],
+)
+def test_bad_plans(extra, message, tmp_path, capsys):
+    write(tmp_path)
+    assert main([*command(tmp_path), *extra]) == 2
+    assert message in capsys.readouterr().err
+
+
+def write(folder, n=400):
+    given = table(n)
+    frame = pd.DataFrame({c.name: c.levels[c.codes] for c in given.attributes})
+    frame.assign(y=given.outcome.numeric, p=given.prediction.columns[0].numeric).to_csv(
+        folder / "pilot.csv", index=False
+    )
+
+
+def command(folder):
+    return ["plan", "--data", str(folder / "pilot.csv"), "--predictions", "p", "--outcome", "y",
+            "--sensitive", "sex,age"]  # fmt: skip
+
+
+def test_plan_command(tmp_path, capsys):
+    write(tmp_path)
+    files = [tmp_path / f"plan.{form}" for form in ("html", "md", "json", "svg", "txt")]
+    reports = [word for path in files for word in ("--report", str(path))]
+    options = ["--effect", "score_shift=0.8", "--statistic", "correlation", "--max-rows", "800"]
+    assert main([*command(tmp_path), *options, *reports]) == 0
+    out = capsys.readouterr().out
+    assert "rows are needed to find a score shift of 0.8 sd" in out and "sex = m" in out
+    record = json.loads(files[2].read_text())
+    assert record["rows"] == max(one["rows"] for one in record["groups"])
+    assert files[3].read_text().startswith("<svg") and "<svg" in files[0].read_text()
+    assert files[4].read_text() in out
+    again = [*command(tmp_path), *options, "--json"]
+    assert main(again) == 0 and json.loads(capsys.readouterr().out)["groups"] == record["groups"]

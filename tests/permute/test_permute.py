@@ -1,0 +1,201 @@
+"""Copies follow the exact permutation law, are exchangeable, and do not depend on batches."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, chisquare
+
+import fairaudit as fa
+from fairaudit.data.columns import columns_from
+from fairaudit.density.conditional_density import ClassTable, LocationScale
+from fairaudit.permute.chain import ConditionalPermutation, Fold
+from fairaudit.permute.copies import stream
+from fairaudit.permute.icp import ICP
+from fairaudit.permute.within import WithinOutcome
+
+PERMUTATIONS = list(itertools.permutations(range(5)))
+RNG = np.random.default_rng(1)
+
+
+def gaussian():
+    location = RNG.normal(size=5)
+    return LocationScale(location + RNG.normal(size=5), location, np.full(5, 0.8))
+
+
+def unequal():
+    location, scale = RNG.normal(size=5), np.array([0.4, 1.0, 0.7, 1.5, 0.9])
+    return LocationScale(location + RNG.normal(size=5), location, scale)
+
+
+def classes():
+    table = RNG.dirichlet([1, 1, 1], 5)
+    return ClassTable(np.array([0, 1, 2, 1, 0]), table)
+
+
+def exact_law(pairs):
+    """P(outcome k gets the attributes of row rows[k]) ∝ ∏_k q(y_k | a_rows[k])."""
+    k = np.arange(5)
+    logs = np.array([pairs.log_density(np.array(rows), k).sum() for rows in PERMUTATIONS])
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+def misfit(copies, law):
+    """Chi-square p-value of the copies' frequencies."""
+    number = {rows: k for k, rows in enumerate(PERMUTATIONS)}
+    counts = np.bincount([number[tuple(rows)] for rows in copies], minlength=120)
+    rare = law * len(copies) < 5
+    observed = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(law[~rare], law[rare].sum()) * len(copies)
+    kept = expected > 0
+    return chisquare(observed[kept], expected[kept]).pvalue
+
+
+@pytest.mark.parametrize("density", [gaussian, unequal, classes])
+def test_copies_follow_the_exact_law(density):
+    pairs = density()
+    law = exact_law(pairs)
+    copies = ConditionalPermutation([Fold(np.arange(5), pairs)], 60, 3).block(range(20_000))
+    assert misfit(copies, law) > 1e-4
+    # the same test tells when the permutation is inverted or the roles are exchanged
+    assert misfit(np.argsort(copies, axis=1), law) < 1e-4
+    exchanged = ConditionalPermutation([Fold(np.arange(5), pairs)], 60, 3, inverse=False)
+    assert misfit(exchanged.block(range(20_000)), law) < 1e-4
+
+
+def test_swap_odds_are_ratios_of_densities():
+    pairs = unequal()
+    i, j, at_i, at_j = np.array([0]), np.array([3]), np.array([[2]]), np.array([[4]])
+    expected = (
+        pairs.log_density(i, at_j) + pairs.log_density(j, at_i)
+        - pairs.log_density(i, at_i) - pairs.log_density(j, at_j)
+    )  # fmt: skip
+    assert pairs.swap_log_odds(i, j, at_i, at_j) == pytest.approx(expected)
+    flat = gaussian()
+    assert flat.equal_scale
+    shortcut = flat.swap_log_odds(i, j, at_i, at_j)
+    assert shortcut == pytest.approx(super(LocationScale, flat).swap_log_odds(i, j, at_i, at_j))
+
+
+class _ChainedCopies(ConditionalPermutation):
+    """The authors' way: every copy continues from the one before. Not exchangeable."""
+
+    def block(self, copies):
+        fold, state, result = self.folds[0], np.arange(self.n)[:, None].copy(), []
+        for copy in copies:
+            rng = stream(self.seed, 1, copy)
+            for _ in self.pairings[0]:
+                i, j, size = fold.pairing(rng)
+                fold.step(state, i, j, size, rng.random((len(i), 1)))
+            result.append(np.argsort(state[:, 0]))
+        return np.array(result)
+
+
+class _UnreversedCopies(ConditionalPermutation):
+    """Shared pairings that are walked forwards to the hub as well. Not exchangeable."""
+
+    def __init__(self, folds, steps, seed):
+        super().__init__(folds, steps, seed)
+        fold, rng = folds[0], stream(seed, 9)
+        state = np.arange(self.n)[:, None].copy()
+        for i, j, size in self.pairings[0]:
+            fold.step(state, i, j, size, rng.random((len(i), 1)))
+        self.hubs = [state[:, 0]]
+
+
+def rejections(sampler, steps, replications=3000):
+    """Share of p <= .05 under a true null: n = 30, 19 copies, known Gaussian q."""
+    hits = 0
+    for seed in range(replications):
+        rng = np.random.default_rng(seed)
+        a = rng.normal(size=30)
+        y = a + rng.normal(size=30)
+        u = y + rng.normal(size=30)
+        pairs = LocationScale(y, a, np.ones(30))
+        copies = sampler([Fold(np.arange(30), pairs)], steps, seed).block(range(19))
+        hits += (1 + (a[copies] @ u >= a @ u).sum()) / 20 <= 0.05
+    return hits, replications
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_hub_keeps_the_level_for_few_steps(steps):
+    hits, total = rejections(ConditionalPermutation, steps)
+    assert binomtest(hits, total, 0.05, alternative="greater").pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("wrong", "steps"), [(_ChainedCopies, 1), (_UnreversedCopies, 2)])
+def test_the_level_tells_wrong_chains(wrong, steps):
+    hits, total = rejections(wrong, steps)
+    assert binomtest(hits, total, 0.05, alternative="greater").pvalue < 1e-4
+
+
+def test_within_classes():
+    strata = np.array([0, 1, 0, 1, 0, 2])
+    copies = WithinOutcome(strata, 0).block(range(600))
+    assert (strata[copies] == strata).all()
+    assert (np.sort(copies, axis=1) == np.arange(6)).all()
+    seen, counts = np.unique(copies[:, [0, 2, 4]], axis=0, return_counts=True)
+    assert len(seen) == 6 and chisquare(counts).pvalue > 1e-4
+
+
+def test_people_move_as_a_whole():
+    people = np.array([0, 0, 1, 1, 2, 3, 4, 4, 5])
+    strata = np.array([0, 1, 1, 0, 0, 0, 1, 1, 0])
+    copies = WithinOutcome(strata, 0, people).block(range(200))
+    assert (strata[copies] == strata).all()
+    # people 0 and 1 have outcomes {0, 1}; 2, 3 and 5 have {0}; 4 has {1, 1}
+    origin = people[copies]
+    for person in range(6):
+        rows = people == person
+        assert (origin[:, rows] == origin[:, rows][:, :1]).all()
+    assert set(origin[:, 0]) == {0, 1} and set(origin[:, 4]) == {2, 3, 5}
+    assert set(origin[:, 6]) == {4}
+
+
+def test_people_move_as_a_whole_under_a_fitted_density():
+    rng = np.random.default_rng(0)
+    people = np.repeat(np.arange(60), 2)
+    a = rng.normal(size=60)[people]
+    y = a + rng.normal(size=120)
+    outcome = columns_from(y, argument="y_true", outcome=True)[0]
+    attributes = columns_from(a, argument="sensitive")
+    fitted = ICP("ols").prepare(outcome, attributes, steps=20, seed=0, units=people)
+    origin = people[fitted.sampler.block(range(20))]
+    assert (origin[:, ::2] == origin[:, 1::2]).all()
+    assert (origin[:, ::2] != np.arange(60)).mean() > 0.5
+
+
+@pytest.mark.parametrize("density", ["exact", "ols", "mixture"])
+def test_copies_do_not_depend_on_the_batch(density):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(80, 2))
+    y = a[:, 0] + rng.normal(size=80)
+    y = (y > 0).astype(int) if density == "exact" else y
+    outcome = columns_from(y, argument="y_true", outcome=True)[0]
+    attributes = columns_from(a, argument="sensitive")
+    sampler = ICP(density).prepare(outcome, attributes, steps=10, seed=4).sampler
+    whole = sampler.block(range(12))
+    parts = np.vstack([rows for _, rows in sampler.blocks(12, 5)])
+    assert np.array_equal(whole, parts)
+    assert np.array_equal(sampler.block(range(7, 9)), whole[7:9])
+
+
+def test_p_values_do_not_depend_on_batch_or_jobs():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(100, 2))
+    y = a[:, 0] + rng.normal(size=100)
+    u = y + 0.3 * a[:, 0] + rng.normal(size=100)
+    results = [
+        fa.equalized_odds_test(
+            u,
+            y_true=y,
+            sensitive=a,
+            density="ols",
+            permutations=fa.Permutations(n=39, seed=2, **options),
+        )
+        for options in ({}, {"batch": 7}, {"n_jobs": 2, "batch": 10})
+    ]
+    assert len({result.p_value for result in results}) == 1
+    assert np.array_equal(results[0].null, results[2].null)
+    assert results[0].diagnostics == results[2].diagnostics
