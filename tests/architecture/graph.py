@@ -25,7 +25,6 @@ LAYERS = (
     ("fairaudit.data",),
     ("fairaudit.models",),
     ("fairaudit._registry",),
-    ("fairaudit.auditing.descriptions",),
     ("fairaudit._types", "fairaudit._words", "fairaudit.errors"),
 )
 LEVEL = {unit: level for level, units in enumerate(reversed(LAYERS)) for unit in units}
