@@ -32,22 +32,28 @@ TPR, FPR = 0.7, 0.3
 def draw(n: int, races: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng([n, races, seed])
     y = rng.integers(0, 2, n)
-    return pd.DataFrame({
-        "race": np.char.add("r", rng.integers(0, races, n).astype(str)),
-        "age": np.char.add("a", rng.integers(0, 4, n).astype(str)),
-        "label_value": y,
-        "score": (rng.random(n) < np.where(y == 1, TPR, FPR)).astype(int),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "race": np.char.add("r", rng.integers(0, races, n).astype(str)),
+            "age": np.char.add("a", rng.integers(0, 4, n).astype(str)),
+            "label_value": y,
+            "score": (rng.random(n) < np.where(y == 1, TPR, FPR)).astype(int),
+        }
+    )
 
 
 def fairlearn_contains_zero(frame: pd.DataFrame, seed: int) -> bool:
     from fairlearn.metrics import MetricFrame, true_positive_rate
 
     found = MetricFrame(
-        metrics=true_positive_rate, y_true=frame["label_value"], y_pred=frame["score"],
-        sensitive_features=frame["race"], n_boot=100, ci_quantiles=[0.025, 0.975],
+        metrics=true_positive_rate,
+        y_true=frame["label_value"],
+        y_pred=frame["score"],
+        sensitive_features=frame["race"],
+        n_boot=100,
+        ci_quantiles=[0.025, 0.975],
         random_state=seed,
-    ).difference_ci()  # fmt: skip
+    ).difference_ci()
     return bool(found[0] <= 0 <= found[1])
 
 
@@ -103,9 +109,13 @@ def main() -> None:
         return
     peers = _aequitas(args.tables)
     heads = (
-        "rows", "races", "fairlearn: interval of the TPR difference contains 0",
-        "Aequitas: something flagged", "ours: all intervals contain 0", "ours: violation found",
-    )  # fmt: skip
+        "rows",
+        "races",
+        "fairlearn: interval of the TPR difference contains 0",
+        "Aequitas: something flagged",
+        "ours: all intervals contain 0",
+        "ours: violation found",
+    )
     print(f"| {' | '.join(heads)} |")
     print("|---|---|---|---|---|---|")
     for k, (n, races) in enumerate(CASES):
@@ -117,8 +127,11 @@ def main() -> None:
             covered += mine[0]
             alarms += mine[1]
         other = "–" if peers is None else f"{peers[k]} of {args.tables}"
-        print(f"| {n} | {races} | {contained} of {args.tables} | {other} | "
-              f"{covered} of {args.tables} | {alarms} of {args.tables} |", flush=True)  # fmt: skip
+        print(
+            f"| {n} | {races} | {contained} of {args.tables} | {other} | "
+            f"{covered} of {args.tables} | {alarms} of {args.tables} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

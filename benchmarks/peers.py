@@ -12,8 +12,13 @@ from __future__ import annotations
 
 import os
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
-           "LOKY_MAX_CPU_COUNT")  # fmt: skip
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
 for variable in THREADS:
     os.environ.setdefault(variable, "1")
 
@@ -60,9 +65,13 @@ def ours(statistic: str, density: str = "auto"):
 
     def test(h, a, y, seed):
         result = fa.equalized_odds_test(
-            h[:, 0], y_true=y[:, 0], sensitive=a, statistic=statistic, density=density,
+            h[:, 0],
+            y_true=y[:, 0],
+            sensitive=a,
+            statistic=statistic,
+            density=density,
             permutations=fa.Permutations(n=COPIES, seed=seed),
-        )  # fmt: skip
+        )
         return result.p_value, not result.diagnostics.trustworthy, result.parts
 
     return test
@@ -254,8 +263,12 @@ def main() -> None:
             data, start = simulate(args.n, scenario, 1000 + len(answers)), time.process_time()
             answers.append(test(*data, len(answers)))
             seconds.append(time.process_time() - start)
-        line = {"scenario": scenario, "cpu": float(np.median(seconds)), "mb": peak_mb() - before,
-                "answers": answers}  # fmt: skip
+        line = {
+            "scenario": scenario,
+            "cpu": float(np.median(seconds)),
+            "mb": peak_mb() - before,
+            "answers": answers,
+        }
         print(json.dumps(line), flush=True)
 
 

@@ -121,9 +121,12 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, Callable, Callab
         for number in (1, 2):
             for k in (1, 5, 10):
                 for w in (0.6, 0.9):
-                    yield (f"Simulation {number}, K = {k}, w = {w}", args.reps,
-                           lambda s, c=(number, k, w, args.settings): simulation(*c, s),
-                           outcome_and_noise)  # fmt: skip
+                    yield (
+                        f"Simulation {number}, K = {k}, w = {w}",
+                        args.reps,
+                        lambda s, c=(number, k, w, args.settings): simulation(*c, s),
+                        outcome_and_noise,
+                    )
     folder = os.environ.get("FAIRAUDIT_DATA")
     if args.only == "simulations":
         return
@@ -133,16 +136,24 @@ def cells(args: argparse.Namespace) -> Iterator[tuple[str, int, Callable, Callab
     for name, load, most in (("COMPAS", fetch_compas, None), ("Adult", fetch_adult, ADULT_TEST)):
         data = load(folder)
         for model in MODELS:
-            yield (f"{name}, {model}", args.splits,
-                   lambda s, c=(data, model), m=most: split(*c, s, m), within_classes)  # fmt: skip
+            yield (
+                f"{name}, {model}",
+                args.splits,
+                lambda s, c=(data, model), m=most: split(*c, s, m),
+                within_classes,
+            )
 
 
 def p_values(case: Case, prediction: np.ndarray, both: list[Timed], seed: int) -> tuple:
     _, y, sensitive, density = case
     result = fa.equalized_odds_test(
-        prediction, y_true=y, sensitive=sensitive, statistic=both, density=density,
+        prediction,
+        y_true=y,
+        sensitive=sensitive,
+        statistic=both,
+        density=density,
         permutations=fa.Permutations(n=COPIES, seed=seed),
-    )  # fmt: skip
+    )
     return tuple(result.parts[one.name] for one in both)
 
 
@@ -151,8 +162,12 @@ def main() -> None:
     parser.add_argument("--reps", type=int, default=100, help="of each simulation")
     parser.add_argument("--splits", type=int, default=20, help="of each data set")
     parser.add_argument("--nulls", type=int, default=5, help="null predictions per split")
-    parser.add_argument("--settings", choices=("text", "program"), default="text",
-                        help="simulations as in the paper's text or in its program")  # fmt: skip
+    parser.add_argument(
+        "--settings",
+        choices=("text", "program"),
+        default="text",
+        help="simulations as in the paper's text or in its program",
+    )
     parser.add_argument("--only", choices=("simulations", "data"))
     args = parser.parse_args()
     print("| cell | power: paper | ours | size: paper | ours | CPU s: paper | ours | reps |")
@@ -172,8 +187,10 @@ def main() -> None:
         seconds = [f"{one.seconds / (len(power) + len(size)):.3f}" for one in both]
         count = f"{len(power)} / {len(size)}"
         print(f"| {name} | {' | '.join(shares + seconds)} | {count} |", flush=True)
-    print(f"\n{COPIES} copies, level {LEVEL}; reps: power / size; "
-          f"{(time.process_time() - begin) / 60:.1f} CPU minutes")  # fmt: skip
+    print(
+        f"\n{COPIES} copies, level {LEVEL}; reps: power / size; "
+        f"{(time.process_time() - begin) / 60:.1f} CPU minutes"
+    )
 
 
 if __name__ == "__main__":

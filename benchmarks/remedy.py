@@ -38,8 +38,9 @@ AUTHORS = (48.2, 340.0)
 
 def quality(args: argparse.Namespace) -> None:
     store = Path(args.save or Path(tempfile.mkdtemp()) / "runs.jsonl")
-    parts = units(args.splits, tasks=tuple(args.tasks.split(",")),
-                  only=tuple(args.methods.split(",")))  # fmt: skip
+    parts = units(
+        args.splits, tasks=tuple(args.tasks.split(",")), only=tuple(args.methods.split(","))
+    )
     frame = run_units(WORK, parts, store, resume=True, jobs=args.jobs)
     print("\n".join(rows_of(frame)))
 
@@ -58,8 +59,10 @@ def speed() -> None:
             start = time.process_time()
             estimator.fit_path(*part, mus)
             spent = time.process_time() - start
-            print(f"| {name}, one {what} | {spent:.1f} | {theirs:.0f} | {theirs / spent:.0f} |",
-                  flush=True)  # fmt: skip
+            print(
+                f"| {name}, one {what} | {spent:.1f} | {theirs:.0f} | {theirs / spent:.0f} |",
+                flush=True,
+            )
     data = fetch_adult()
     start = time.process_time()
     from fairaudit.permute.icp import ICP

@@ -40,8 +40,11 @@ import pandas as pd  # noqa: E402
 
 CHUNK = 1_000_000
 SENSITIVE = {
-    "binary": "race,sex,age", "rare": "race,sex,age", "continuous": "a", "mixed": "race,sex,a",
-}  # fmt: skip
+    "binary": "race,sex,age",
+    "rare": "race,sex,age",
+    "continuous": "a",
+    "mixed": "race,sex,a",
+}
 
 
 def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
@@ -121,8 +124,18 @@ def table_of(folder: Path, kind: str, rows: int) -> Path:
 
 
 def command_of(path: Path, kind: str, copies: str) -> list[str]:
-    return ["--data", str(path), "--predictions", "score", "--outcome", "y",
-            "--sensitive", SENSITIVE[kind], "--permutations", copies]  # fmt: skip
+    return [
+        "--data",
+        str(path),
+        "--predictions",
+        "score",
+        "--outcome",
+        "y",
+        "--sensitive",
+        SENSITIVE[kind],
+        "--permutations",
+        copies,
+    ]
 
 
 def lines(folder: Path, kinds: list[str], sizes: list[int], copies: str) -> None:

@@ -160,8 +160,11 @@ def main() -> None:
             per_copy = got["cpu"] / copies
             growth = f"{got['cpu'] / before:.1f}-fold" if before else ""
             before = got["cpu"]
-            print(f"| {line} | {name} | {n:,} | {copies} | {got['cpu']:.2f} | {1e3 * per_copy:.2f} "
-                  f"| {got['peak']:.0f} | {got['extra']:.0f} | {growth} |", flush=True)  # fmt: skip
+            print(
+                f"| {line} | {name} | {n:,} | {copies} | {got['cpu']:.2f} | {1e3 * per_copy:.2f} "
+                f"| {got['peak']:.0f} | {got['extra']:.0f} | {growth} |",
+                flush=True,
+            )
             if line == "a":
                 peer = fresh("r", n)
                 notes.append(

@@ -13,7 +13,7 @@ from fairaudit._registry import lazy_names
 _HOME = {
     "AuditResult": "fairaudit.auditing.audit_result",
     "AuditTable": "fairaudit.data.table",
-    "audit": "fairaudit.auditing.run",
+    "audit": "fairaudit.auditing.doors",
     "audit_incomplete": "fairaudit.evidence.incompleteness.incomplete_audit",
     "compare": "fairaudit.comparison.compare_models",
     "certify": "fairaudit.evidence.intervals.certify",
@@ -30,10 +30,16 @@ _HOME = {
     "Verdict": "fairaudit.auditing.audit_result",
 }
 _HOME |= dict.fromkeys(
-    ("FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegressor",
-     "FDLClassifier", "FDLRegressor"),
+    (
+        "FairICPClassifier",
+        "FairICPRegressor",
+        "FairCPClassifier",
+        "FairCPRegressor",
+        "FDLClassifier",
+        "FDLRegressor",
+    ),
     "fairaudit.remedy.estimators",
-)  # fmt: skip
+)
 _HOME |= {
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",
     "HGRClassifier": "fairaudit.remedy.hgr_penalty",

@@ -6,12 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = [
-    "as_words",
-    "clipped",
-    "quiet",
-    "some_names",
-]
+__all__ = ["as_words", "clipped", "quiet", "some_names"]
 
 
 def as_words(names: Sequence[str]) -> str:

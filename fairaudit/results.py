@@ -9,15 +9,7 @@ from typing import Any
 
 from fairaudit.errors import InputError
 
-__all__ = [
-    "format_of",
-    "known_form",
-    "known_format",
-    "now",
-    "render",
-    "report_formats",
-    "save",
-]
+__all__ = ["format_of", "known_form", "known_format", "now", "render", "report_formats", "save"]
 
 
 def known_form(group: str, form: str) -> str:

@@ -8,12 +8,29 @@ from fairaudit.data.facts import ColumnFacts
 from fairaudit.evidence.measured import MeasuredValue
 
 FINDING = Finding(
-    "joint", "sex", ("sex",), None, 500, "kpc", 0.1, 0.01, (0.0, 0.02), None, True, 0.1, 999,
-    "exact", None, 0.1,
-)  # fmt: skip
-OUTCOME = ColumnFacts("y", "binary", ("0", "1"), None, None, 0)
-SIZES = [MeasuredValue("kpc", "KPC", 0.004, ("sex",)), MeasuredValue("deo", "DEO", 0.2, ("sex",)),
-         MeasuredValue("equalized_odds_ratio", "ratio", 0.9, ("sex",))]  # fmt: skip
+    family="joint",
+    name="sex",
+    attributes=("sex",),
+    outcome=None,
+    rows=500,
+    statistic="kpc",
+    value=0.1,
+    p_value=0.01,
+    p_interval=(0.0, 0.02),
+    p_adjusted=None,
+    significant=True,
+    kpc=0.1,
+    copies=999,
+    copies_by="exact",
+    inconclusive=None,
+    seconds=0.1,
+)
+OUTCOME = ColumnFacts(name="y", kind="binary", levels=("0", "1"), low=None, high=None, missing=0)
+SIZES = [
+    MeasuredValue(key="kpc", name="KPC", value=0.004, attributes=("sex",)),
+    MeasuredValue(key="deo", name="DEO", value=0.2, attributes=("sex",)),
+    MeasuredValue(key="equalized_odds_ratio", name="ratio", value=0.9, attributes=("sex",)),
+]
 
 
 def verdict_of(alpha=0.05, tolerance=None, certificates=(), calibration=None, **changes):

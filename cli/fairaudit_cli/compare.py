@@ -22,8 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_TABLE = ("data", "sensitive", "outcome", "weights", "id", "where", "missing", "on", "threshold",
-          "positive", "classes")  # fmt: skip
+_TABLE = (
+    "data",
+    "sensitive",
+    "outcome",
+    "weights",
+    "id",
+    "where",
+    "missing",
+    "on",
+    "threshold",
+    "positive",
+    "classes",
+)
 _SETTINGS = (*_TABLE, "alpha", "permutations", "seed", "suppress")
 _FORMATS = ("html", "json", "md", "txt")
 
@@ -42,24 +53,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--candidate", metavar="FILE", help="the new model: is it not less fair than --baseline?"
     )
     parser.add_argument(
-        "--margin", type=_margin, metavar="[MEASURE=]SIZE",
+        "--margin",
+        type=_margin,
+        metavar="[MEASURE=]SIZE",
         help="by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
         "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, prediction_gap",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--models", nargs="+", metavar="FILE",
+        "--models",
+        nargs="+",
+        metavar="FILE",
         help="fitted models: .pkl, .joblib, .skops, .onnx, or package.module:function",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--trust", action="append", metavar="NAME",
+        "--trust",
+        action="append",
+        metavar="NAME",
         help="allow this class or function in a pickle (module.name), repeatable",
-    )  # fmt: skip
+    )
     add_some(parser, _TABLE)
     add_level(parser)
     parser.add_argument(
-        "--report", action="append", metavar="FILE",
+        "--report",
+        action="append",
+        metavar="FILE",
         help="write a report: .html, .md (a comment on a change), .json or .txt; repeatable",
-    )  # fmt: skip
+    )
     add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -88,9 +107,11 @@ def run(args: argparse.Namespace) -> int:
         )
     given = {"seed": args.seed, "n_jobs": args.jobs}
     early = args.permutations == "auto"
-    drawn = Permutations.auto(args.alpha, **given) if early else Permutations(
-        n=args.permutations, **given
-    )  # fmt: skip
+    drawn = (
+        Permutations.auto(args.alpha, **given)
+        if early
+        else Permutations(n=args.permutations, **given)
+    )
     plan = Plan(
         alpha=args.alpha, threshold=args.threshold, power=False, with_r=False, permutations=drawn
     )
@@ -100,7 +121,9 @@ def run(args: argparse.Namespace) -> int:
     found: list[Compared] = []
     with ProgressBar() as bar:
         for name, predictor in zip(args.models, models, strict=True):
-            audited = _compared(name, predictor, frame, roles, plan, sources, bar)
+            audited = _compared(
+                name, predictor, frame=frame, roles=roles, plan=plan, sources=sources, bar=bar
+            )
             found.append(audited.suppressed(args.suppress))
             roles = replace(roles, outcome=roles.outcome or found[0].audit.table.outcome.name)
     for path in args.report or ():
@@ -129,16 +152,24 @@ def _beside_production(args: argparse.Namespace) -> int:
         raise InputError("Pass --baseline and --candidate, one model each, and no --models.")
     if args.on == "scores":
         raise InputError("Gaps are those of labels. Leave out --on; --threshold sets the cut.")
-    roles = roles_from(argparse.Namespace(**{
-        **vars(args), "model": "any", "predictions": None, "on": None,
-    }))  # fmt: skip
-    models = [load_model(name, trust=tuple(args.trust or ()))
-              for name in (args.baseline, args.candidate)]  # fmt: skip
+    roles = roles_from(
+        argparse.Namespace(**{**vars(args), "model": "any", "predictions": None, "on": None})
+    )
+    models = [
+        load_model(name, trust=tuple(args.trust or ())) for name in (args.baseline, args.candidate)
+    ]
     frame, sources = read_tables(args.data)
     result = compare_frame(
-        frame, roles, *models, margin=args.margin, alpha=args.alpha, seed=args.seed, data=sources,
-        command=command_line(args.argv), suppress=args.suppress,
-    )  # fmt: skip
+        frame,
+        roles,
+        *models,
+        margin=args.margin,
+        alpha=args.alpha,
+        seed=args.seed,
+        data=sources,
+        command=command_line(args.argv),
+        suppress=args.suppress,
+    )
     for path in args.report or ():
         result.save(path)
     if args.json:

@@ -18,11 +18,38 @@ __all__ = ["KEYS", "with_config"]
 
 #: What the file may say: the options of `fairaudit test` by their long names.
 KEYS = (
-    "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
-    "on", "threshold", "positive", "classes", "alpha", "statistic", "density", "permutations",
-    "seed", "adjust", "pairs", "tolerance", "certify", "power", "calibrate", "locate", "report",
-    "suppress", "strict", "memory", "engine", "shards",
-)  # fmt: skip
+    "model",
+    "data",
+    "sensitive",
+    "outcome",
+    "predictions",
+    "weights",
+    "id",
+    "where",
+    "missing",
+    "on",
+    "threshold",
+    "positive",
+    "classes",
+    "alpha",
+    "statistic",
+    "density",
+    "permutations",
+    "seed",
+    "adjust",
+    "pairs",
+    "tolerance",
+    "certify",
+    "power",
+    "calibrate",
+    "locate",
+    "report",
+    "suppress",
+    "strict",
+    "memory",
+    "engine",
+    "shards",
+)
 _PATHS = ("model", "data", "report")
 #: A model that is imported: whatever is not a path with a drive (C:\\models) and has a colon.
 _FUNCTION = re.compile(r"(?![A-Za-z]:[\\/]).*:.*", re.DOTALL)
@@ -129,10 +156,18 @@ def _converted(key: str, value: Any, path: Path) -> Any:
         value = value if isinstance(value, list) else [value]
         if not all(isinstance(item, str) for item in value):
             raise InputError(f"{path}: {key!r} must be text or a list of texts.")
-    expected = {"permutations": int, "seed": int, "suppress": int, "shards": int, "strict": bool,
-                "power": bool, "locate": bool, "calibrate": bool, "alpha": float,
-                "threshold": float,
-                }.get(key, list if key in _LISTS else str)  # fmt: skip
+    expected = {
+        "permutations": int,
+        "seed": int,
+        "suppress": int,
+        "shards": int,
+        "strict": bool,
+        "power": bool,
+        "locate": bool,
+        "calibrate": bool,
+        "alpha": float,
+        "threshold": float,
+    }.get(key, list if key in _LISTS else str)
     if key in ("predictions", "statistic") and isinstance(value, list):
         value = ",".join(map(str, value))
     if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):

@@ -43,10 +43,18 @@ def run(args: argparse.Namespace) -> int:
         write_text(folder / name, rows.to_csv(index=False))
     report = folder / "report.html"
     command = [
-        "test", "--model", str(folder / "model.pkl"), "--data", str(folder / "test.csv"),
-        "--sensitive", sensitive, "--report", str(report),
-        "--report", str(folder / "audit.json"),
-    ]  # fmt: skip
+        "test",
+        "--model",
+        str(folder / "model.pkl"),
+        "--data",
+        str(folder / "test.csv"),
+        "--sensitive",
+        sensitive,
+        "--report",
+        str(report),
+        "--report",
+        str(folder / "audit.json"),
+    ]
     print(f"$ {command_line(command)}\n", flush=True)
     status = main(command)
     if status not in (ExitCode.OK, ExitCode.VIOLATION, ExitCode.INCONCLUSIVE):

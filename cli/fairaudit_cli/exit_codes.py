@@ -33,7 +33,8 @@ class ExitCode(IntEnum):
     def of(cls, verdict: Verdict, *, strict: bool = False) -> ExitCode:
         """The status that a verdict ends with; `strict` counts inconclusive as a violation."""
         codes = {
-            "violation": cls.VIOLATION, "no violation found": cls.OK,
+            "violation": cls.VIOLATION,
+            "no violation found": cls.OK,
             "equivalent within tolerance": cls.OK,
-        }  # fmt: skip
+        }
         return codes.get(verdict.value, cls.VIOLATION if strict else cls.INCONCLUSIVE)

@@ -79,9 +79,11 @@ def _one_line(text: str) -> str:
     """A message without what a hostile name may do to a terminal or a log."""
     text = " ".join(text.split("\n"))
     text = text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
-    return quiet("".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
-    ))  # fmt: skip
+    return quiet(
+        "".join(
+            char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+        )
+    )
 
 
 def _run(argv: list[str]) -> int:
@@ -102,9 +104,7 @@ def _run(argv: list[str]) -> int:
     return int(args.run(args))
 
 
-def _parsers(
-    called: str | None,
-) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser | None]:
+def _parsers(called: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser | None]:
     """The parser, and that of the command that is called; the others know no arguments."""
     parser = argparse.ArgumentParser(
         prog="fairaudit",

@@ -46,9 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write .html, .md, .json or .txt; repeatable",
     )
     parser.add_argument(
-        "--suppress", type=int, default=SUPPRESS, metavar="K",
+        "--suppress",
+        type=int,
+        default=SUPPRESS,
+        metavar="K",
         help=f"leave groups of fewer than K people out of the gaps (default: {SUPPRESS}; 0: none)",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -73,10 +76,15 @@ def run(args: argparse.Namespace) -> int:
     roles = roles_from(args)
     frame, _ = read_tables(args.data)
     result = incomplete_frame(
-        frame, roles if given else replace(roles, sensitive=()), probabilities,
-        predictor=predictor_from(args), alpha=args.alpha, imputations=args.imputations,
-        permutations=Permutations(n=args.permutations, seed=args.seed), suppress=args.suppress,
-    )  # fmt: skip
+        frame,
+        roles if given else replace(roles, sensitive=()),
+        probabilities,
+        predictor=predictor_from(args),
+        alpha=args.alpha,
+        imputations=args.imputations,
+        permutations=Permutations(n=args.permutations, seed=args.seed),
+        suppress=args.suppress,
+    )
     for path in args.report or ():
         write_text(path, FORMATS[format_of(path)](result))
     if args.json:

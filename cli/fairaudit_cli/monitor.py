@@ -18,8 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
-_TABLE = ("data", "sensitive", "outcome", "predictions", "id", "where", "missing", "on",
-          "threshold", "positive", "classes")  # fmt: skip
+_TABLE = (
+    "data",
+    "sensitive",
+    "outcome",
+    "predictions",
+    "id",
+    "where",
+    "missing",
+    "on",
+    "threshold",
+    "positive",
+    "classes",
+)
 _SETTINGS = ("model", *_TABLE[1:], "alpha", "statistic", "density", "permutations", "seed")
 
 
@@ -30,9 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "level may stand in [tool.fairaudit]; the data may not."
     )
     parser.add_argument(
-        "--state", metavar="FILE", required=True,
+        "--state",
+        metavar="FILE",
+        required=True,
         help="the evidence so far; begun with the first batch",
-    )  # fmt: skip
+    )
     add_model_arguments(parser)
     add_some(parser, _TABLE)
     parser.add_argument("--label", metavar="TEXT", help="name of the batch (default: of its file)")
@@ -40,14 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--statistic", metavar="NAME", help="kpc (default), codec, features, correlation, deo"
     )
     parser.add_argument(
-        "--density", metavar="NAME",
+        "--density",
+        metavar="NAME",
         help="law of the outcome given the attributes (default auto: exact for classes)",
-    )  # fmt: skip
+    )
     add_level(parser, jobs=False)
     parser.add_argument(
-        "--report", action="append", metavar="FILE",
+        "--report",
+        action="append",
+        metavar="FILE",
         help="write a report: .html, .md, .json or .txt; repeatable",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -87,14 +103,20 @@ def _added(args: argparse.Namespace) -> MonitorResult:
     from fairaudit.monitoring.fairness_monitor import Monitor
     from fairaudit.testing.permutations import Permutations
 
-    filled(with_config(args, _SETTINGS), needs_all="fairaudit monitor", statistic="kpc",
-           density="auto")  # fmt: skip
+    filled(
+        with_config(args, _SETTINGS), needs_all="fairaudit monitor", statistic="kpc", density="auto"
+    )
     check_writable(args.state)
     roles = roles_from(argparse.Namespace(**{**vars(args), "weights": None}))
     monitor = Monitor.with_roles(
-        args.state, roles, predictor_from(args), alpha=args.alpha, statistic=args.statistic,
-        density=args.density, permutations=Permutations(n=args.permutations, seed=args.seed),
-    )  # fmt: skip
+        args.state,
+        roles,
+        predictor_from(args),
+        alpha=args.alpha,
+        statistic=args.statistic,
+        density=args.density,
+        permutations=Permutations(n=args.permutations, seed=args.seed),
+    )
     frame, _ = read_tables(args.data)
     label = args.label or ", ".join(Path(name).name for name in args.data)
     return monitor.add(frame, label=label)

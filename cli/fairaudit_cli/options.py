@@ -150,10 +150,11 @@ def _quoted(word: str) -> str:
         return shlex.quote(word)
     orders = {"::": r"\x3a:", "##": r"\x23#"}  # to the log of a CI runner
     parts = (
-        char.replace("\\", r"\\").replace("'", r"\'") if char.isprintable()
+        char.replace("\\", r"\\").replace("'", r"\'")
+        if char.isprintable()
         else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
         for char in word
-    )  # fmt: skip
+    )
     text = re.sub("::|##", lambda found: orders[found[0]], "".join(parts))
     return f"$'{text}'"
 
@@ -208,8 +209,11 @@ def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
     """
     parts = [texts] if isinstance(texts, str) else list(texts or ())
     found = [name for part in parts for name in re.findall(_NAME, part)]
-    return tuple(quoted.replace('""', '"') or plain.strip() for quoted, plain in found
-                 if quoted or plain.strip())  # fmt: skip
+    return tuple(
+        quoted.replace('""', '"') or plain.strip()
+        for quoted, plain in found
+        if quoted or plain.strip()
+    )
 
 
 def sizes_in(text: str) -> dict[str, float]:
@@ -285,10 +289,15 @@ def roles_from(args: argparse.Namespace) -> Roles:
                     "Give it one of the two roles."
                 )
     given: dict[str, Any] = {
-        "weights": args.weights, "ids": args.id, "where": args.where, "missing": args.missing,
-        "on": args.on, "threshold": args.threshold, "positive": args.positive,
+        "weights": args.weights,
+        "ids": args.id,
+        "where": args.where,
+        "missing": args.missing,
+        "on": args.on,
+        "threshold": args.threshold,
+        "positive": args.positive,
         "classes": args.classes,
-    }  # fmt: skip
+    }
     return Roles(
         sensitive=roles["--sensitive"],
         outcome=roles["--outcome"][0] if len(roles["--outcome"]) == 1 else args.outcome,

@@ -32,9 +32,24 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 _SETTINGS = (
-    "model", "data", "sensitive", "outcome", "predictions", "weights", "id", "where", "missing",
-    "on", "threshold", "positive", "classes", "alpha", "statistic", "seed", "suppress",
-)  # fmt: skip
+    "model",
+    "data",
+    "sensitive",
+    "outcome",
+    "predictions",
+    "weights",
+    "id",
+    "where",
+    "missing",
+    "on",
+    "threshold",
+    "positive",
+    "classes",
+    "alpha",
+    "statistic",
+    "seed",
+    "suppress",
+)
 _FORMATS = ("html", "json", "md", "png", "svg", "txt")
 FEWEST_ROWS = 100
 
@@ -47,29 +62,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_table_arguments(parser)
     parser.add_argument(
-        "--effect", type=sizes_in, metavar="EFFECT=SIZE",
+        "--effect",
+        type=sizes_in,
+        metavar="EFFECT=SIZE",
         help="find a tpr_gap, fpr_gap, score_shift (in standard deviations) or kpc of this size",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--certify", type=sizes_in, metavar="MEASURE=SIZE[,…]",
+        "--certify",
+        type=sizes_in,
+        metavar="MEASURE=SIZE[,…]",
         help="instead: certify a model that satisfies equalized odds, as fairaudit test --certify",
-    )  # fmt: skip
+    )
     parser.add_argument("--power", type=finite, default=0.8, metavar="SHARE", help="default: 0.8")
     parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
     parser.add_argument(
-        "--group", action="append", metavar="NAME=LEVEL",
+        "--group",
+        action="append",
+        metavar="NAME=LEVEL",
         help="only this group against all others, as in sex=f; repeatable (default: each group)",
-    )  # fmt: skip
+    )
     parser.add_argument("--statistic", metavar="NAME", help="of the test (default: kpc)")
     parser.add_argument(
-        "--max-rows", type=count, default=100_000, metavar="N",
+        "--max-rows",
+        type=count,
+        default=100_000,
+        metavar="N",
         help="where the search ends (100,000)",
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
     parser.add_argument(
-        "--report", action="append", metavar="FILE",
+        "--report",
+        action="append",
+        metavar="FILE",
         help="write the plan: .html, .md, .json, .txt, or its curve: .svg, .png; repeatable",
-    )  # fmt: skip
+    )
     add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
@@ -119,16 +145,30 @@ def _planned(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> S
     seed = 0 if args.seed is None else args.seed
     if args.certify is not None:
         return plan_certificate(
-            table, args.certify, power=args.power, alpha=alpha, threshold=args.threshold,
-            most_rows=args.max_rows, seed=seed, progress=bar,
-        )  # fmt: skip
+            table,
+            args.certify,
+            power=args.power,
+            alpha=alpha,
+            threshold=args.threshold,
+            most_rows=args.max_rows,
+            seed=seed,
+            progress=bar,
+        )
     ((effect, size),) = args.effect.items()
     statistic = "kpc" if args.statistic is None else list(names_in(args.statistic))
     return plan_rows(
-        table, effect, size, power=args.power, alpha=alpha, statistic=statistic,
-        threshold=args.threshold, groups=args.group or (), most_rows=args.max_rows, seed=seed,
+        table,
+        effect,
+        size,
+        power=args.power,
+        alpha=alpha,
+        statistic=statistic,
+        threshold=args.threshold,
+        groups=args.group or (),
+        most_rows=args.max_rows,
+        seed=seed,
         progress=bar,
-    )  # fmt: skip
+    )
 
 
 def _form(path: str) -> str:

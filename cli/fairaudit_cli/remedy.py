@@ -30,8 +30,19 @@ __all__ = ["add_arguments", "add_level", "add_some", "filled", "run"]
 
 _TABLE = ("data", "sensitive", "outcome", "id", "where", "missing", "positive", "classes")
 #: of the project's settings; its model and data are those of the audit
-_SETTINGS = ("sensitive", "outcome", "id", "where", "missing", "positive", "classes", "alpha",
-             "permutations", "seed", "suppress")  # fmt: skip
+_SETTINGS = (
+    "sensitive",
+    "outcome",
+    "id",
+    "where",
+    "missing",
+    "positive",
+    "classes",
+    "alpha",
+    "permutations",
+    "seed",
+    "suppress",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,16 +54,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_some(parser, _TABLE)
     parser.add_argument(
-        "--method", default="fairicp", metavar="NAME",
+        "--method",
+        default="fairicp",
+        metavar="NAME",
         help="fairicp (default), faircp, fdl, hgr, gerryfair, reduction; postprocess corrects "
         "--model",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--mu", default="auto", metavar="VALUE|auto",
+        "--mu",
+        default="auto",
+        metavar="VALUE|auto",
         help="weight of equalized odds in [0, 1] (hgr: lam; gerryfair: gamma; reduction: the "
         "bound). auto: the smallest loss that passes the test on rows kept for choosing; never a "
         "collapsed model or one that a random mixture with a constant beats",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--kpc", type=finite, metavar="SIZE", help="instead: the smallest loss up to this KPC"
     )
@@ -68,14 +83,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--force", action="store_true", help="write --out all the same")
     parser.add_argument(
-        "--report", action="append", metavar="FILE",
+        "--report",
+        action="append",
+        metavar="FILE",
         help="write a report: .html, .json or .txt; repeatable",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--split", default="0.5,0.2,0.3", metavar="SHARES",
+        "--split",
+        default="0.5,0.2,0.3",
+        metavar="SHARES",
         help="shares of the rows for training, choosing and auditing (0.5,0.2,0.3); with a fixed "
         "--mu the second is audited too",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--drop", action="append", metavar="COLUMN[,…]", help="columns that are no features"
     )
@@ -86,19 +105,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--objective", metavar="NAME", help="kernel (default) or adversarial, as in the paper"
     )
     parser.add_argument(
-        "--training-loss", metavar="NAME",
+        "--training-loss",
+        metavar="NAME",
         help="of classes: error (default: few misclassified) or cross_entropy (probabilities)",
-    )  # fmt: skip
+    )
     parser.add_argument("--predictor", metavar="NAME", help="mlp (default) or linear")
     parser.add_argument(
         "--steps", type=count, metavar="N", help="length of the training, in the method's unit"
     )
     add_level(parser)
     parser.add_argument(
-        "--resume", metavar="FILE",
+        "--resume",
+        metavar="FILE",
         help="keep trained models and finished copies in FILE; after an interruption the same "
         "command goes on there",
-    )  # fmt: skip
+    )
     add_suppress(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -118,10 +139,18 @@ def run(args: argparse.Namespace) -> int:
     for path in (args.out, args.resume):
         if path is not None:
             check_writable(path)
-    roles = roles_from(argparse.Namespace(**{
-        **vars(args), "model": "any", "predictions": None, "weights": None, "on": None,
-        "threshold": None,
-    }))  # fmt: skip
+    roles = roles_from(
+        argparse.Namespace(
+            **{
+                **vars(args),
+                "model": "any",
+                "predictions": None,
+                "weights": None,
+                "on": None,
+                "threshold": None,
+            }
+        )
+    )
     mus = None if args.mus is None else _numbers("--mus", args.mus)
     split = _numbers("--split", args.split)
     if args.seed < 0:
@@ -131,15 +160,31 @@ def run(args: argparse.Namespace) -> int:
     try:
         with ProgressBar() as bar:
             result = repair(
-                frame, roles, model=old, method=args.method, mu=args.mu, kpc=args.kpc,
-                loss=args.loss, mus=mus, split=split, drop=names_in(args.drop),
-                use_sensitive=args.use_sensitive, objective=args.objective,
-                training_loss=args.training_loss, predictor=args.predictor, steps=args.steps,
-                seed=args.seed, alpha=args.alpha,
-                permutations=Permutations(n=args.permutations, n_jobs=args.jobs), out=args.out,
-                force=args.force, resume=args.resume,
-                data=sources, command=command_line(args.argv), progress=bar,
-            )  # fmt: skip
+                frame,
+                roles,
+                model=old,
+                method=args.method,
+                mu=args.mu,
+                kpc=args.kpc,
+                loss=args.loss,
+                mus=mus,
+                split=split,
+                drop=names_in(args.drop),
+                use_sensitive=args.use_sensitive,
+                objective=args.objective,
+                training_loss=args.training_loss,
+                predictor=args.predictor,
+                steps=args.steps,
+                seed=args.seed,
+                alpha=args.alpha,
+                permutations=Permutations(n=args.permutations, n_jobs=args.jobs),
+                out=args.out,
+                force=args.force,
+                resume=args.resume,
+                data=sources,
+                command=command_line(args.argv),
+                progress=bar,
+            )
     except RepairInterrupted as stopped:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)

@@ -27,9 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", help="where the files go (default: beside the record)"
     )
     parser.add_argument(
-        "--suppress", type=int, default=10, metavar="K",
+        "--suppress",
+        type=int,
+        default=10,
+        metavar="K",
         help="mask groups of fewer than K people (default: 10; 0: none beyond the record's own)",
-    )  # fmt: skip
+    )
 
 
 def run(args: argparse.Namespace) -> int:

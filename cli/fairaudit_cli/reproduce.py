@@ -25,14 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full", action="store_true", help="as many runs as in the paper")
     parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
     parser.add_argument(
-        "--data", metavar="DIR",
+        "--data",
+        metavar="DIR",
         help="folder of the data sets; those not there are downloaded into it "
         "(default: $FAIRAUDIT_DATA or ~/.cache/fairaudit)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--out", default="fairaudit-reproduction", metavar="DIR",
+        "--out",
+        default="fairaudit-reproduction",
+        metavar="DIR",
         help="where tables, pages and figures go (default: ./fairaudit-reproduction)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--resume", action="store_true", help="go on with what is in --out, or add runs"
     )
@@ -49,9 +52,14 @@ def run(args: argparse.Namespace) -> int:
     runs = experiment_named(args.experiment).full if args.full else args.runs
     with ProgressBar() as bar:
         written = reproduce(
-            args.experiment, args.out, runs=runs, jobs=args.jobs, resume=args.resume,
-            command=command_line(args.argv), progress=bar,
-        )  # fmt: skip
+            args.experiment,
+            args.out,
+            runs=runs,
+            jobs=args.jobs,
+            resume=args.resume,
+            command=command_line(args.argv),
+            progress=bar,
+        )
     for path in written:
         print(path)
     return ExitCode.OK

@@ -154,7 +154,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.run import audit_frame
+    from fairaudit.auditing.doors import audit_frame
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable
     from fairaudit.data.roles import needed_columns
@@ -180,9 +180,15 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_from(args, list(roles.sensitive), names)
     with ProgressBar() as bar:
         result = audit_frame(
-            frame, roles, plan, predictor=predictor, data=sources, progress=bar,
-            command=command_line(args.argv), resume=args.resume,
-        )  # fmt: skip
+            frame,
+            roles,
+            plan,
+            predictor=predictor,
+            data=sources,
+            progress=bar,
+            command=command_line(args.argv),
+            resume=args.resume,
+        )
     result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
     return deliver(result, args)
 
@@ -198,11 +204,17 @@ def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | No
     engine = args.engine or ("local" if args.scheduler is None else "dask")
     with ProgressBar() as bar:
         return audit_files(
-            args.data, roles, plan, engine=engine, scheduler=args.scheduler, shards=args.shards,
-            predictor=predictor, trust=tuple(args.trust or ()),
+            args.data,
+            roles,
+            plan,
+            engine=engine,
+            scheduler=args.scheduler,
+            shards=args.shards,
+            predictor=predictor,
+            trust=tuple(args.trust or ()),
             command=command_line(args.argv),
             progress=bar,
-        )  # fmt: skip
+        )
 
 
 def deliver(result: AuditResult, args: argparse.Namespace) -> int:
@@ -277,9 +289,13 @@ def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]
     else:
         permutations = Permutations(n=args.permutations or 999, **drawn)
     given: dict[str, Any] = {
-        "alpha": args.alpha, "density": args.density, "adjust": args.adjust,
-        "tolerance": args.tolerance, "certify": args.certify, "threshold": args.threshold,
-    }  # fmt: skip
+        "alpha": args.alpha,
+        "density": args.density,
+        "adjust": args.adjust,
+        "tolerance": args.tolerance,
+        "certify": args.certify,
+        "threshold": args.threshold,
+    }
     if args.statistic is not None:
         chosen = names_in(args.statistic)
         given["statistic"] = chosen[0] if len(chosen) == 1 else list(chosen)

@@ -22,8 +22,17 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "differences", "run"]
 
 #: Fields that say when, where and how long, and differ from run to run.
-_CIRCUMSTANCES = ("seconds", "created", "python", "platform", "packages", "version", "command",
-                  "path", "verify")  # fmt: skip
+_CIRCUMSTANCES = (
+    "seconds",
+    "created",
+    "python",
+    "platform",
+    "packages",
+    "version",
+    "command",
+    "path",
+    "verify",
+)
 #: What is said around the numbers: another version may say it in other words.
 _WORDS = ("notes",)
 #: Measures that depend on what else is installed.
@@ -41,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.run import audit_frame
+    from fairaudit.auditing.doors import audit_frame
     from fairaudit.data.reading.files import read_tables
     from fairaudit_cli.progress import ProgressBar
 
@@ -51,9 +60,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("No data. Pass the audited table as --data FILE.")
     if (record.capsule.model is None) != (args.model is None):
         raise InputError(
-            "The record is of a model. Pass it as --model FILE." if args.model is None
+            "The record is of a model. Pass it as --model FILE."
+            if args.model is None
             else "The record is of predictions in the table. Leave --model out."
-        )  # fmt: skip
+        )
     shards = record.capsule.options.get("shards")
     predictor = predictor_from(args)
     if shards is None:
@@ -70,8 +80,15 @@ def run(args: argparse.Namespace) -> int:
         if shards is None:
             again = audit_frame(frame, roles, plan, predictor=predictor, data=sources, progress=bar)
         else:
-            again = audit_files(args.data, roles, plan, shards=int(shards), predictor=predictor,
-                                trust=tuple(args.trust or ()), progress=bar)  # fmt: skip
+            again = audit_files(
+                args.data,
+                roles,
+                plan,
+                shards=int(shards),
+                predictor=predictor,
+                trust=tuple(args.trust or ()),
+                progress=bar,
+            )
     again = again.suppressed(fewest)
     counted, changed = differences(record.to_dict(), _carried(again, record).to_dict())
     if changed:
@@ -104,18 +121,29 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     if "positive" not in options and len(levels) == 2:  # records of 0.1 took the larger class
         roles["positive"] = levels[-1]
     capsule = record.capsule
-    drawn = Permutations(n=capsule.copies, steps=capsule.steps, seed=capsule.seed, n_jobs=jobs,
-                         stop_after=options.get("stop_after"))  # fmt: skip
+    drawn = Permutations(
+        n=capsule.copies,
+        steps=capsule.steps,
+        seed=capsule.seed,
+        n_jobs=jobs,
+        stop_after=options.get("stop_after"),
+    )
     plan = Plan(
         locate=options.get("locate", False),
-        alpha=options["alpha"], statistic=_made("statistic", options["statistic"]),
+        alpha=options["alpha"],
+        statistic=_made("statistic", options["statistic"]),
         density=_made("density", options["density"]),
-        permutations=drawn, folds=options["folds"], adjust=options["adjust"],
-        pairs=tuple((a, b) for a, b in options["pairs"]), tolerance=options["tolerance"],
-        certify=options.get("certify", {}), threshold=options["threshold"],
-        power=options.get("power", False), calibrate=options.get("calibrate", False),
+        permutations=drawn,
+        folds=options["folds"],
+        adjust=options["adjust"],
+        pairs=tuple((a, b) for a, b in options["pairs"]),
+        tolerance=options["tolerance"],
+        certify=options.get("certify", {}),
+        threshold=options["threshold"],
+        power=options.get("power", False),
+        calibrate=options.get("calibrate", False),
         with_r=any(one.key in _ELSEWHERE for one in record.measures),
-    )  # fmt: skip
+    )
     return Roles(**roles), plan, fewest
 
 

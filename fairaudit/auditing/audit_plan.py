@@ -16,7 +16,7 @@ __all__ = ["ADJUSTMENTS", "Plan"]
 ADJUSTMENTS = ("holm", "fdr_bh")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Settings of an audit.
 

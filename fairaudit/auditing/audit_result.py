@@ -39,7 +39,7 @@ class Verdict(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """The answer to one question.
 
@@ -94,7 +94,7 @@ class Finding:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CopyQuality:
     """Whether the p-value of the joint test can be believed.
 
@@ -123,7 +123,7 @@ class CopyQuality:
     scores: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Capsule:
     """Everything needed to repeat the audit.
 
@@ -343,18 +343,23 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
     gaps, power = record.get("gaps"), record.get("power")
     calibration = record.get("calibration")
     return _made(
-        AuditResult, record,
+        AuditResult,
+        record,
         verdict=Verdict(record["verdict"]),
         table=_made(
-            TableFacts, table,
+            TableFacts,
+            table,
             outcome=_made(ColumnFacts, table["outcome"]),
             attributes=tuple(_made(ColumnFacts, one) for one in table["attributes"]),
             excluded=tuple(_made(Excluded, one) for one in table["excluded"]),
         ),
         findings=tuple(_made(Finding, one) for one in record["findings"]),
         measures=tuple(_made(MeasuredValue, one) for one in record["measures"]),
-        cells=None if cells is None else _made(
-            CellTable, cells,
+        cells=None
+        if cells is None
+        else _made(
+            CellTable,
+            cells,
             cells=tuple(
                 _made(Cell, one, estimates=tuple(_made(Estimate, e) for e in one["estimates"]))
                 for one in cells["cells"]
@@ -362,17 +367,20 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
         ),
         quality=_made(CopyQuality, record["quality"]),
         capsule=_made(
-            Capsule, capsule,
+            Capsule,
+            capsule,
             model=None if capsule["model"] is None else _made(Source, capsule["model"]),
             data=tuple(_made(Source, one) for one in capsule["data"]),
         ),
-        gaps=None if gaps is None else _made(
-            GapTable, gaps, gaps=tuple(_made(Gap, one) for one in gaps["gaps"])
-        ),
+        gaps=None
+        if gaps is None
+        else _made(GapTable, gaps, gaps=tuple(_made(Gap, one) for one in gaps["gaps"])),
         certificates=tuple(_made(Certificate, one) for one in record.get("certificates", ())),
-        power=None if power is None else _made(
+        power=None
+        if power is None
+        else _made(
             Power, power, detectable=tuple(_made(Detectable, one) for one in power["detectable"])
         ),
         calibration=None if calibration is None else _made(Calibration, calibration),
         localisation=localisation_from(record.get("localisation")),
-    )  # fmt: skip
+    )

@@ -31,7 +31,9 @@ def capsule_of(
     command: str | None,
 ) -> Capsule:
     """Versions, settings and hashes."""
-    capsule = capsule_from(_fingerprint(table), plan, roles, model, data, command)
+    capsule = capsule_from(
+        _fingerprint(table), plan, roles=roles, model=model, data=data, command=command
+    )
     if roles is None and table.positive is not None:
         capsule.options["positive"] = level_text(table.positive)
     return capsule
@@ -60,19 +62,36 @@ def capsule_from(
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
     options |= {
-        "locate": plan.locate, "alpha": plan.alpha, "statistic": described(plan.statistic),
-        "density": described(plan.density), "folds": plan.folds, "adjust": plan.adjust,
-        "pairs": [list(pair) for pair in plan.pairs], "tolerance": dict(plan.tolerance),
-        "certify": dict(plan.certify), "threshold": plan.threshold, "power": plan.power,
+        "locate": plan.locate,
+        "alpha": plan.alpha,
+        "statistic": described(plan.statistic),
+        "density": described(plan.density),
+        "folds": plan.folds,
+        "adjust": plan.adjust,
+        "pairs": [list(pair) for pair in plan.pairs],
+        "tolerance": dict(plan.tolerance),
+        "certify": dict(plan.certify),
+        "threshold": plan.threshold,
+        "power": plan.power,
         "calibrate": plan.calibrate,
-    }  # fmt: skip
+    }
     if drawn.stop_after is not None:
         options["stop_after"] = drawn.stop_after
     return Capsule(
-        now(), version("fairaudit-icp"), platform.python_version(), platform.platform(),
-        packages, drawn.seed, drawn.n, drawn.steps, model, data, fingerprint, options,
-        command,
-    )  # fmt: skip
+        created=now(),
+        version=version("fairaudit-icp"),
+        python=platform.python_version(),
+        platform=platform.platform(),
+        packages=packages,
+        seed=drawn.seed,
+        copies=drawn.n,
+        steps=drawn.steps,
+        model=model,
+        data=data,
+        table_sha256=fingerprint,
+        options=options,
+        command=command,
+    )
 
 
 def _fingerprint(table: AuditTable) -> str:

@@ -19,9 +19,11 @@ def _unasked(table: AuditTable, findings: tuple[Finding, ...]) -> list[str]:
     if not outcome.kind.is_categorical:
         if asked:
             return []
-        return ["ranges of the outcome, because people have rows in several of them"
-                if table.ids is not None else
-                "ranges of the outcome, because the prediction is constant in each"]  # fmt: skip
+        return [
+            "ranges of the outcome, because people have rows in several of them"
+            if table.ids is not None
+            else "ranges of the outcome, because the prediction is constant in each"
+        ]
     labels = [f"{outcome.name} = {level_text(level)}" for level in outcome.levels]
     if not asked and len(labels) > 1 and findings[0].copies_by[:5] != "exact":
         return ["outcome classes, because the density was fitted to all of them together"]
@@ -49,8 +51,10 @@ def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -
     gate, drawn = findings[0], plan.permutations
     notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
     single = [one for one in findings if one.family == "attribute"]
-    alone = [one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
-             for one in single]  # fmt: skip
+    alone = [
+        one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
+        for one in single
+    ]
     if gate.significant and single and not any(alone):
         notes.append(
             f"No attribute shows this alone: the dependence is on {as_words(gate.attributes)} "
@@ -69,8 +73,9 @@ def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -
             f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (--permutations)."
         )
     if any(one.inconclusive for one in findings[1:]):
-        names = "; ".join(f"{one.name}: {one.inconclusive}" for one in findings[1:]
-                          if one.inconclusive)  # fmt: skip
+        names = "; ".join(
+            f"{one.name}: {one.inconclusive}" for one in findings[1:] if one.inconclusive
+        )
         notes.append(f"Not settled behind the gate: {names}.")
     return notes
 

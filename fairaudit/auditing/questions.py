@@ -28,15 +28,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.checkpoint import Checkpoint
     from fairaudit.evidence.power.power_result import Calibration, Power
 
-__all__ = [
-    "differs",
-    "find",
-    "judged",
-    "range_cuts",
-    "rounds_of",
-    "size_of",
-    "with_threshold",
-]
+__all__ = ["differs", "find", "judged", "range_cuts", "rounds_of", "size_of", "with_threshold"]
 
 RANGES = 3  # of a continuous outcome
 MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
@@ -90,9 +82,13 @@ class _Blocks:
 
 
 def find(
-    table: AuditTable, plan: Plan, hear: Progress, checkpoint: Checkpoint | None = None,
-    name: str = "audit", sizes: Mapping[tuple[str, ...], float | None] | None = None,
-) -> tuple[tuple[Finding, ...], TestResult, Checks]:  # fmt: skip
+    table: AuditTable,
+    plan: Plan,
+    hear: Progress,
+    checkpoint: Checkpoint | None = None,
+    name: str = "audit",
+    sizes: Mapping[tuple[str, ...], float | None] | None = None,
+) -> tuple[tuple[Finding, ...], TestResult, Checks]:
     """Every finding, the gate first; the whole test behind the gate; what was checked of it.
 
     `sizes` are KPC of sets of attributes that have been measured already.
@@ -121,10 +117,19 @@ def find(
         spent = time.process_time() - start
         questions = [each.question for each in asked]
         kept = None if checkpoint is None else _Blocks(checkpoint, f"{name} {number}")
-        results = run_tests(questions, fitted, statistics, plan.permutations, count, kept)
+        results = run_tests(
+            questions,
+            fitted,
+            statistics=statistics,
+            permutations=plan.permutations,
+            progress=count,
+            kept=kept,
+        )
         if gate is None:
             gate = results[0]
-            checks = _checks(table, plan, fitted, statistics, gate, hear)
+            checks = _checks(
+                table, plan, fitted=fitted, statistics=statistics, gate=gate, hear=hear
+            )
         for each, result in zip(asked, results, strict=True):
             findings.append(_finding(each, result, spent, sizes or {}))
             spent = 0.0
@@ -133,9 +138,13 @@ def find(
 
 
 def _checks(
-    table: AuditTable, plan: Plan, fitted: FittedCopies, statistics: list[Statistic],
-    gate: TestResult, hear: Progress,
-) -> Checks:  # fmt: skip
+    table: AuditTable,
+    plan: Plan,
+    fitted: FittedCopies,
+    statistics: list[Statistic],
+    gate: TestResult,
+    hear: Progress,
+) -> Checks:
     """What the joint test could have found, and what it says about known predictions."""
     drawn = plan.permutations
     given: dict[str, Any] = {"alpha": plan.alpha, "seed": drawn.seed, "threshold": plan.threshold}
@@ -216,10 +225,13 @@ def _copies(table: AuditTable, plan: Plan, strata: Index | None) -> FittedCopies
     # too few rows to cross-fit are too few to conclude from: the test will say so
     folds = plan.folds if len(table) >= 4 * plan.folds else 1
     return ICP(plan.density, folds).prepare(
-        table.require_outcome(), table.attributes, steps=plan.permutations.steps,
-        seed=plan.permutations.seed, units=None if table.ids is None else table.ids.codes,
+        table.require_outcome(),
+        table.attributes,
+        steps=plan.permutations.steps,
+        seed=plan.permutations.seed,
+        units=None if table.ids is None else table.ids.codes,
         strata=strata,
-    )  # fmt: skip
+    )
 
 
 def _with(table: AuditTable, names: Sequence[str]) -> AuditTable:

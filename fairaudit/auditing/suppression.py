@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING
 from fairaudit.auditing.audit_result import AuditResult, Finding
 from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
-from fairaudit.evidence.disclosure import (
-    _notes,
-    coarse,
-    of_open_cells,
-    step_of,
-    suppress,
-)
+from fairaudit.evidence.disclosure import _notes, coarse, of_open_cells, step_of, suppress
 from fairaudit.evidence.measured import Cell, MeasuredValue
 
 if TYPE_CHECKING:
@@ -46,10 +40,11 @@ def suppressed_audit(result: AuditResult, fewest: int) -> AuditResult:
         table=_counts_of_columns(result.table, hidden, fewest),
         power=None if result.power is None else _power(result.power, shown, hidden, fewest),
         localisation=(
-            None if result.localisation is None
+            None
+            if result.localisation is None
             else result.localisation.suppressed(fewest, rounded=shown.masked)
         ),
-    )  # fmt: skip
+    )
     return _rounded(result, shown, fewest) if shown.masked else shown
 
 
@@ -81,9 +76,12 @@ def _rounded(result: AuditResult, shown: AuditResult, fewest: int) -> AuditResul
         because=_because(result, measures, certificates),
         measures=measures,
         findings=(replace(findings[0], value=value), *findings[1:]),
-        gaps=gaps, certificates=certificates, quality=quality, null=null,
+        gaps=gaps,
+        certificates=certificates,
+        quality=quality,
+        null=null,
         notes=_notes(result.notes, cells),
-    )  # fmt: skip
+    )
 
 
 def _finding(finding: Finding, step: float) -> Finding:
@@ -100,10 +98,16 @@ def _because(
 
     def sentence(certificates: Sequence[Certificate], told: Sequence[MeasuredValue] | None) -> str:
         return decide(
-            result.joint, result.measures, result.table.outcome, alpha=result.alpha,
-            tolerance=result.tolerance, certificates=certificates,
-            calibration=result.calibration, planned=result.capsule.copies, told=told,
-        )[1]  # fmt: skip
+            result.joint,
+            result.measures,
+            result.table.outcome,
+            alpha=result.alpha,
+            tolerance=result.tolerance,
+            certificates=certificates,
+            calibration=result.calibration,
+            planned=result.capsule.copies,
+            told=told,
+        )[1]
 
     before = result.measures if result.masked else None
     try:
@@ -150,18 +154,21 @@ def _counts_of_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -
         return replace(one, rows=None) if one.rows is not None and 0 < one.rows < fewest else one
 
     return replace(
-        table, outcome=column(table.outcome), attributes=tuple(map(column, table.attributes)),
+        table,
+        outcome=column(table.outcome),
+        attributes=tuple(map(column, table.attributes)),
         excluded=tuple(map(excluded, table.excluded)),
-    )  # fmt: skip
+    )
 
 
 def _power(power: Power, shown: AuditResult, hidden: Sequence[Cell], fewest: int) -> Power:
     """Without small groups; counts of groups that have masked ones inside are masked too."""
     names = () if shown.cells is None else shown.cells.attributes
     unsure = {
-        f"{name} = {level}" for cell in hidden
+        f"{name} = {level}"
+        for cell in hidden
         for name, level in zip(names, cell.levels, strict=True)
-    }  # fmt: skip
+    }
     rows, step = shown.table.rows, step_of(fewest, shown.table.people)
     found = []
     for one in power.detectable:
@@ -171,9 +178,11 @@ def _power(power: Power, shown: AuditResult, hidden: Sequence[Cell], fewest: int
             one = replace(one, rows=None)
         if shown.masked:
             one = replace(
-                one, shift=coarse(one.shift, 0.01, up=True),
+                one,
+                shift=coarse(one.shift, 0.01, up=True),
                 tpr_gap=coarse(one.tpr_gap, step, up=True),
-                fpr_gap=coarse(one.fpr_gap, step, up=True), kpc=coarse(one.kpc, step, up=True),
-            )  # fmt: skip
+                fpr_gap=coarse(one.fpr_gap, step, up=True),
+                kpc=coarse(one.kpc, step, up=True),
+            )
         found.append(one)
     return replace(power, detectable=tuple(found))

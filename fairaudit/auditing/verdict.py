@@ -60,9 +60,10 @@ def decide(
     if certificates and all(one.holds for one in certificates):
         limits = as_words([f"{one.measure} is at most {one.limit:g}" for one in certificates])
         exact = (
-            f"Exact equality is not refuted ({p})." if joint.p_value > alpha
+            f"Exact equality is not refuted ({p})."
+            if joint.p_value > alpha
             else f"A dependence is there ({p}), but no larger than that."
-        )  # fmt: skip
+        )
         return Verdict.EQUIVALENT, (
             f"Equivalent within tolerance: with {100 * (1 - alpha):g} % confidence {limits}, for "
             f"{names} in {joint.rows:,} rows. {exact}"
@@ -80,8 +81,11 @@ def decide(
             "That is not evidence of its absence."
         )
     given = sizes if told is None else {one.key: one.value for one in reversed(told)}
-    small = [f"{name}{_size(given.get(name))} ≤ {limit:g}" for name, limit in tolerance.items()
-             if sizes[name] <= limit]  # fmt: skip
+    small = [
+        f"{name}{_size(given.get(name))} ≤ {limit:g}"
+        for name, limit in tolerance.items()
+        if sizes[name] <= limit
+    ]
     if unshown and tolerance and len(small) == len(tolerance):
         return Verdict.INCONCLUSIVE, (
             f"Inconclusive: the prediction carries information {about} ({p}), as small as was "
@@ -108,17 +112,17 @@ def _size(value: float | None) -> str:
 def _unshown(certificates: Sequence[Certificate]) -> str:
     """Why certificates do not hold; empty where none was asked for."""
     reasons = [
-        f"{one.measure}: {one.note}" if one.upper is None
+        f"{one.measure}: {one.note}"
+        if one.upper is None
         else f"the upper bound of {one.measure} is {one.upper:.3g}, above {one.limit:g}"
-        for one in certificates if not one.holds
-    ]  # fmt: skip
+        for one in certificates
+        if not one.holds
+    ]
     return "; ".join(reasons)
 
 
 def check_tolerance(
-    tolerance: Mapping[str, float],
-    measures: Sequence[MeasuredValue],
-    attributes: Sequence[str],
+    tolerance: Mapping[str, float], measures: Sequence[MeasuredValue], attributes: Sequence[str]
 ) -> None:
     """Refuse tolerances that cannot be judged, or that together miss an attribute.
 

@@ -43,9 +43,11 @@ _Bound = Callable[[float, bool], float]
 
 def _interval(at_most: _Bound, alpha: float) -> Interval:
     return Interval(
-        -at_most(alpha / 2, True), at_most(alpha / 2, False),
-        -at_most(alpha, True), at_most(alpha, False),
-    )  # fmt: skip
+        -at_most(alpha / 2, True),
+        at_most(alpha / 2, False),
+        -at_most(alpha, True),
+        at_most(alpha, False),
+    )
 
 
 def mean_difference(values: Array, unit: Index, alpha: float) -> Interval:

@@ -23,7 +23,7 @@ __all__ = ["FEWEST", "PairedCells", "error_cells", "paired_cells"]
 FEWEST = 10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PairedCells:
     """Cells × two models.
 
@@ -121,7 +121,7 @@ def _numbers(tables: list[AuditTable]) -> tuple[Array, Array]:
     return np.column_stack([prediction for prediction, _ in pairs]), pairs[0][1]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Kept:
     """The rows of cells that have enough people, and of which cell each is."""
 
@@ -143,10 +143,18 @@ class _Kept:
         of_person = np.bincount(who.ravel(), self.weights)
         effective = size**2 / np.bincount(pairs[0], of_person**2, count)
         return PairedCells(
-            attributes=self.names, labels=self.labels, class_of=self.class_of, size=size,
-            people=self.people, effective=effective, raw=raw, covariance=covariance,
-            shares=shares, left_out=self.left_out, used=self.used,
-        )  # fmt: skip
+            attributes=self.names,
+            labels=self.labels,
+            class_of=self.class_of,
+            size=size,
+            people=self.people,
+            effective=effective,
+            raw=raw,
+            covariance=covariance,
+            shares=shares,
+            left_out=self.left_out,
+            used=self.used,
+        )
 
 
 def _kept(
@@ -238,6 +246,8 @@ def _covariance(kept: _Kept, pull: Array) -> Array:
 
     where = np.concatenate([kept.cell, kept.cell + len(kept.labels)])
     _, who = np.unique(kept.unit, return_inverse=True)
-    influence = csr_matrix((pull.T.ravel(), (np.concatenate([who, who]), where)),
-                           shape=(who.max() + 1, 2 * len(kept.labels)))  # fmt: skip
+    influence = csr_matrix(
+        (pull.T.ravel(), (np.concatenate([who, who]), where)),
+        shape=(who.max() + 1, 2 * len(kept.labels)),
+    )
     return np.asarray((influence.T @ influence).toarray())

@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Index
-from fairaudit.comparison.bands import (
-    Interval,
-    deo_difference,
-    gap_difference,
-    mean_difference,
-)
+from fairaudit.comparison.bands import Interval, deo_difference, gap_difference, mean_difference
 from fairaudit.comparison.cells import FEWEST, PairedCells, error_cells, paired_cells
 from fairaudit.comparison.comparison_result import (
     ComparedCell,
@@ -49,8 +44,13 @@ _OF_NUMBERS = ("prediction_gap", _ERRORS)
 _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_difference"}
 #: Keys and names of the same measures where groups with fewer people are left out.
 _LARGE = ("_of_large_groups", f" of groups of {FEWEST}+")
-_CLASSES = {"equalized_odds_difference": (0, 1), "tpr_gap": (1,), "fpr_gap": (0,),
-            "prediction_gap": (0,), "mean_error_difference": (0,)}  # fmt: skip
+_CLASSES = {
+    "equalized_odds_difference": (0, 1),
+    "tpr_gap": (1,),
+    "fpr_gap": (0,),
+    "prediction_gap": (0,),
+    "mean_error_difference": (0,),
+}
 _NOT_FAIRNESS = "calibration; not 0 under equalized odds"
 
 
@@ -118,11 +118,26 @@ def compare(
 
     names = sensitive.split(",") if isinstance(sensitive, str) else sensitive
     roles = Roles(
-        tuple(name.strip() for name in names), outcome, weights=weights, ids=ids, where=where,
-        missing=missing, threshold=threshold, positive=positive, classes=dict(classes or {}),
-    )  # fmt: skip
-    return compare_frame(as_pandas(frame), roles, baseline, candidate, margin=margin, alpha=alpha,
-                         seed=seed, suppress=suppress)  # fmt: skip
+        sensitive=tuple(name.strip() for name in names),
+        outcome=outcome,
+        weights=weights,
+        ids=ids,
+        where=where,
+        missing=missing,
+        threshold=threshold,
+        positive=positive,
+        classes=dict(classes or {}),
+    )
+    return compare_frame(
+        as_pandas(frame),
+        roles,
+        baseline,
+        candidate,
+        margin=margin,
+        alpha=alpha,
+        seed=seed,
+        suppress=suppress,
+    )
 
 
 def compare_frame(
@@ -173,7 +188,9 @@ def compare_frame(
         rows = rows[:0] if shown is None else np.flatnonzero(shown.used)
         found = {} if shown is None else _intervals(shown, alpha, seed)
         interval = found.get(measure, Interval(*(float("nan"),) * 4))
-        because = _because_of_shown(shown, measure, allowed, alpha, interval, verdict)
+        because = _because_of_shown(
+            shown, measure, margin=allowed, alpha=alpha, interval=interval, verdict=verdict
+        )
     differences: list[Difference] = []
     listed: tuple[ComparedCell, ...] = ()
     if shown is not None:
@@ -189,11 +206,24 @@ def compare_frame(
         differences += _losses_of(tables, rows, roles.threshold, alpha)
     differences += _kpc(tables, step_of(suppress, len(tables[0])) if masked else None)
     return Comparison(
-        verdict, because, decisive.key, allowed, alpha, interval.at_least, interval.at_most,
-        tuple(differences), listed, cells.attributes, len(tables[0]),
-        (sources[0], sources[1]), data, (*notes, *_notes(tables[0], cells, masked)), now(),
-        version("fairaudit-icp"), command,
-    )  # fmt: skip
+        verdict=verdict,
+        because=because,
+        measure=decisive.key,
+        margin=allowed,
+        alpha=alpha,
+        at_least=interval.at_least,
+        at_most=interval.at_most,
+        differences=tuple(differences),
+        cells=listed,
+        attributes=cells.attributes,
+        rows=len(tables[0]),
+        models=(sources[0], sources[1]),
+        data=data,
+        notes=(*notes, *_notes(tables[0], cells, masked)),
+        created=now(),
+        version=version("fairaudit-icp"),
+        command=command,
+    )
 
 
 def _without(
@@ -207,9 +237,13 @@ def _without(
 
 
 def _because_of_shown(
-    shown: PairedCells | None, measure: str, margin: float, alpha: float, interval: Interval,
+    shown: PairedCells | None,
+    measure: str,
+    margin: float,
+    alpha: float,
+    interval: Interval,
     verdict: ComparisonVerdict,
-) -> str:  # fmt: skip
+) -> str:
     """The sentence of the verdict in numbers of the groups that are not masked."""
     if shown is not None and np.isfinite(interval.at_most):
         same, because = _decide(_bounded(shown, measure, interval), margin, alpha, interval)
@@ -273,9 +307,13 @@ def _intervals(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interva
 def _bounded(cells: PairedCells, key: str, interval: Interval) -> Difference:
     """A measure of the groups that have enough people, under a name that says so."""
     suffix, which = _LARGE if cells.left_out else ("", "")
-    values = (_value(cells, key, 0), _value(cells, key, 1))
     return Difference(
-        key + suffix, _NAMES[key] + which, *values, low=interval.low, high=interval.high
+        key=key + suffix,
+        name=_NAMES[key] + which,
+        baseline=_value(cells, key, 0),
+        candidate=_value(cells, key, 1),
+        low=interval.low,
+        high=interval.high,
     )
 
 
@@ -306,7 +344,15 @@ def _of_all_groups(
         )
     note = "no interval: has smaller groups"
     return [
-        Difference(key, _NAMES[key], value, found[1][key], low=None, high=None, note=note)
+        Difference(
+            key=key,
+            name=_NAMES[key],
+            baseline=value,
+            candidate=found[1][key],
+            low=None,
+            high=None,
+            note=note,
+        )
         for key, value in found[0].items()
         if np.isfinite([value, found[1][key]]).all()
     ]
@@ -318,10 +364,10 @@ def _of_errors(errors: PairedCells, alpha: float, seed: int) -> Difference:
     before, after = (_value(errors, _ERRORS, model) for model in (0, 1))
     suffix, which = _LARGE if errors.left_out else ("", "")
     return Difference(
-        _ERRORS + suffix,
-        _NAMES[_ERRORS] + which,
-        before,
-        after,
+        key=_ERRORS + suffix,
+        name=_NAMES[_ERRORS] + which,
+        baseline=before,
+        candidate=after,
         low=interval.low,
         high=interval.high,
         note=_NOT_FAIRNESS,
@@ -353,8 +399,16 @@ def _losses_of(
         interval = mean_difference(second - first, unit, alpha)
         classes = tables[0].require_outcome().kind.is_categorical
         name = "misclassified" if classes else "mean squared error"
-        found.append(Difference("loss", name, float(first.mean()), float(second.mean()),
-                                interval.low, interval.high))  # fmt: skip
+        found.append(
+            Difference(
+                key="loss",
+                name=name,
+                baseline=float(first.mean()),
+                candidate=float(second.mean()),
+                low=interval.low,
+                high=interval.high,
+            )
+        )
     return found
 
 
@@ -376,7 +430,17 @@ def _kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
     note = "no valid interval is known"
     if step is not None:
         sizes, note = [coarse(size, step) or 0.0 for size in sizes], f"{note}; rounded"
-    return [Difference("kpc", "KPC", sizes[0], sizes[1], None, None, note)]
+    return [
+        Difference(
+            key="kpc",
+            name="KPC",
+            baseline=sizes[0],
+            candidate=sizes[1],
+            low=None,
+            high=None,
+            note=note,
+        )
+    ]
 
 
 def _losses(table: AuditTable, threshold: float | None) -> Any:
@@ -404,9 +468,10 @@ def _decide(
         )
     if interval.at_least > 0:
         beyond = (
-            f"beyond the margin of {margin:.4g}" if interval.at_least > margin
+            f"beyond the margin of {margin:.4g}"
+            if interval.at_least > margin
             else f"and that it is below the margin of {margin:.4g} is not shown"
-        )  # fmt: skip
+        )
         return ComparisonVerdict.LESS_FAIR, (
             f"Less fair: {change}; with {sure} the change is {_signed(interval.at_least)} at "
             f"least, {beyond}."
@@ -427,16 +492,24 @@ def _shown(cells: PairedCells | None) -> tuple[ComparedCell, ...]:
     names = ("FPR", "TPR") if cells.rates else ("mean error",)
     order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
     return tuple(
-        ComparedCell(cells.labels[k], names[cells.class_of[k]], int(cells.people[k]),
-                     float(cells.raw[0, k]), float(cells.raw[1, k]))
+        ComparedCell(
+            levels=cells.labels[k],
+            what=names[cells.class_of[k]],
+            people=int(cells.people[k]),
+            baseline=float(cells.raw[0, k]),
+            candidate=float(cells.raw[1, k]),
+        )
         for k in order
-    )  # fmt: skip
+    )
 
 
 def _notes(table: AuditTable, cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[str, ...]:
     notes = []
-    rest = [f"{column.name} ({column.kind})" for column in table.attributes
-            if not column.kind.is_categorical]  # fmt: skip
+    rest = [
+        f"{column.name} ({column.kind})"
+        for column in table.attributes
+        if not column.kind.is_categorical
+    ]
     if rest:
         notes.append(
             f"Groups need categories: {', '.join(rest)} takes no part in them (but in KPC)."

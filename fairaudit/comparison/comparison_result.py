@@ -29,7 +29,7 @@ class ComparisonVerdict(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
     """One measure in both models.
 
@@ -56,7 +56,7 @@ class Difference:
         return self.candidate - self.baseline
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedCell:
     """One group (and, of rates, one outcome): its people, and what both models do there."""
 
@@ -67,7 +67,7 @@ class ComparedCell:
     candidate: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A candidate beside a baseline on the same rows.
 

@@ -134,10 +134,12 @@ def _of_difference(first: Array, second: Array, n: Array, error: float) -> Array
     (up, down), (up_too, down_too) = limits
     others = np.maximum((1 - first) * (1 - second), 1e-12)
     r = np.minimum(np.sqrt(first * second / others), 1.0)
-    return np.stack([
-        np.sqrt(up**2 + down_too**2 + 2 * r * up * down_too),
-        np.sqrt(down**2 + up_too**2 + 2 * r * down * up_too),
-    ])  # fmt: skip
+    return np.stack(
+        [
+            np.sqrt(up**2 + down_too**2 + 2 * r * up * down_too),
+            np.sqrt(down**2 + up_too**2 + 2 * r * down * up_too),
+        ]
+    )
 
 
 def _correlation(rates: Array, agreed: Array) -> Array:

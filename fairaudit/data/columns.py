@@ -48,7 +48,7 @@ class Kind(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Column:
     """A named column without missing values.
 
@@ -88,7 +88,13 @@ class Column:
         occurs = np.zeros(len(self.levels), dtype=bool)
         occurs[codes] = True
         place = np.cumsum(occurs) - 1
-        return Column(self.name, self.kind, place[codes], self.levels[occurs], numeric)
+        return Column(
+            name=self.name,
+            kind=self.kind,
+            codes=place[codes],
+            levels=self.levels[occurs],
+            numeric=numeric,
+        )
 
 
 def level_text(level: Any) -> str:
@@ -260,7 +266,13 @@ def column_of(
             f"Column {name!r} has {len(levels)} distinct values and cannot be binary. "
             "Declare it categorical."
         )
-    return Column(name, kind or inferred, codes.astype(np.intp, copy=False), levels, numeric)
+    return Column(
+        name=name,
+        kind=kind or inferred,
+        codes=codes.astype(np.intp, copy=False),
+        levels=levels,
+        numeric=numeric,
+    )
 
 
 def _reject_missing(name: str, missing: NDArray[np.bool_], rows: NDArray[np.intp]) -> None:
@@ -346,6 +358,15 @@ def column_facts(column: Column, missing: int = 0) -> ColumnFacts:
     """A column for the record."""
     if column.kind.is_categorical:
         levels = tuple(level_text(level) for level in column.levels)
-        return ColumnFacts(column.name, str(column.kind), levels, None, None, missing)
+        return ColumnFacts(
+            name=column.name,
+            kind=str(column.kind),
+            levels=levels,
+            low=None,
+            high=None,
+            missing=missing,
+        )
     low, high = float(column.levels[0]), float(column.levels[-1])
-    return ColumnFacts(column.name, str(column.kind), (), low, high, missing)
+    return ColumnFacts(
+        name=column.name, kind=str(column.kind), levels=(), low=low, high=high, missing=missing
+    )

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "ColumnFacts",
-    "Excluded",
-    "Source",
-    "TableFacts",
-]
+__all__ = ["ColumnFacts", "Excluded", "Source", "TableFacts"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnFacts:
     """A column as the audit understood it.
 
@@ -56,7 +51,7 @@ class Excluded:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
     """What was audited.
 

@@ -65,7 +65,7 @@ def without_missing(
     return frame, counts, excluded
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Complete:
     """The columns of all roles without missing values, and what was done to get there.
 
@@ -114,13 +114,15 @@ def complete_roles(
     ]
     sensitive = list(keys["sensitive"].values())
     kept, missing, excluded = without_missing(
-        pd.DataFrame(frame), sensitive, outcome, chosen, policy, others
+        pd.DataFrame(frame), sensitive, outcome=outcome, kinds=chosen, policy=policy, others=others
     )
     known = {
         role: {name: kept[key].to_numpy() for name, key in names.items()}
         for role, names in keys.items()
     }
-    return Complete(known, chosen, kept.index.to_numpy(), excluded, missing)
+    return Complete(
+        columns=known, kinds=chosen, rows=kept.index.to_numpy(), excluded=excluded, missing=missing
+    )
 
 
 def missing_values(name: str, count: int, *, row: Any = None, declare: bool = False) -> str:

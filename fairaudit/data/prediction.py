@@ -208,7 +208,13 @@ def _of_positive(column: Column, means: Sequence[Any], positive: Any) -> Predict
     whole = 1.0 if column.numeric.min() >= 0 and column.numeric.max() <= 1 else 0.0
     levels = (whole - np.asarray(column.levels, dtype=np.float64))[::-1]
     codes = len(levels) - 1 - column.codes
-    turned = Column(column.name, column.kind, codes, levels, whole - column.numeric)
+    turned = Column(
+        name=column.name,
+        kind=column.kind,
+        codes=codes,
+        levels=levels,
+        numeric=whole - column.numeric,
+    )
     return Prediction("scores", (turned,), (means[0],))
 
 

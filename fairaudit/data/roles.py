@@ -42,7 +42,7 @@ MISSING = ("auto", "error", "category", "drop")
 OUTCOME_NAMES = ("y", "label", "target", "outcome", "y_true")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
     """Which column is what.
 
@@ -102,7 +102,7 @@ def _plain(level: Any) -> Any:
     return level.item() if isinstance(level, np.generic) else level
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
     """A table ready to be audited, and what was done to get there."""
 
@@ -141,14 +141,25 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     else:
         predicted = frame[predictions]
     table = AuditTable.of(
-        predicted, frame[sensitive], frame[[outcome]],
+        predicted,
+        frame[sensitive],
+        frame[[outcome]],
         weights=None if roles.weights is None else frame[roles.weights],
         ids=None if roles.ids is None else frame[roles.ids],
-        kinds=kinds, rows=frame.index.to_numpy(), positive=roles.positive, classes=roles.classes,
+        kinds=kinds,
+        rows=frame.index.to_numpy(),
+        positive=roles.positive,
+        classes=roles.classes,
         model_classes=named,
-    )  # fmt: skip
+    )
     table, notes = as_asked(table, roles, features, predictor)
-    return Prepared(table, tuple(features), tuple(excluded), missing, notes)
+    return Prepared(
+        table=table,
+        features=tuple(features),
+        excluded=tuple(excluded),
+        missing=missing,
+        notes=notes,
+    )
 
 
 def as_asked(
@@ -172,8 +183,10 @@ def needed_columns(
     if roles.where is not None and roles.outcome is None:
         return None  # the outcome is inferred from all columns
     try:
-        used = [*picked(roles.sensitive, columns, {}, "--sensitive"),
-                *picked(roles.predictions, columns, {}, "--predictions")]  # fmt: skip
+        used = [
+            *picked(roles.sensitive, columns, {}, "--sensitive"),
+            *picked(roles.predictions, columns, {}, "--predictions"),
+        ]
         others = [name for name in (roles.weights, roles.ids) if name is not None]
         for name in others:
             require_column(name, columns)

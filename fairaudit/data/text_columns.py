@@ -51,11 +51,7 @@ def reject_non_text(name: str, values: NDArray[Any], seen: str) -> None:
 
 
 def reject_odd_text(
-    name: str,
-    codes: NDArray[Any],
-    levels: NDArray[Any],
-    kind: str | None,
-    rows: NDArray[np.intp],
+    name: str, codes: NDArray[Any], levels: NDArray[Any], kind: str | None, rows: NDArray[np.intp]
 ) -> None:
     """Text that would become categories by mistake: documents, dates, numbers in clothes."""
     import pandas as pd

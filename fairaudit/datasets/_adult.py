@@ -11,18 +11,33 @@ __all__ = ["fetch_adult"]
 
 _HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/"
 DATA = RemoteFile(
-    "adult.data", f"{_HOME}adult.data",
+    "adult.data",
+    f"{_HOME}adult.data",
     "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-)  # fmt: skip
+)
 TEST = RemoteFile(
-    "adult.test", f"{_HOME}adult.test",
+    "adult.test",
+    f"{_HOME}adult.test",
     "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
-)  # fmt: skip
+)
 
 _COLUMNS = (
-    "age", "workclass", "fnlwgt", "education", "education_num", "marital", "occupation",
-    "relationship", "race", "sex", "gain", "loss", "hours", "country", "income",
-)  # fmt: skip
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education_num",
+    "marital",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "gain",
+    "loss",
+    "hours",
+    "country",
+    "income",
+)
 
 
 def fetch_adult(

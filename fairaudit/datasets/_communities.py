@@ -13,9 +13,10 @@ __all__ = ["fetch_communities"]
 
 _HOME = "https://archive.ics.uci.edu/ml/machine-learning-databases/communities/"
 DATA = RemoteFile(
-    "communities.data", f"{_HOME}communities.data",
+    "communities.data",
+    f"{_HOME}communities.data",
     "09e0b5c07eae24c1efab19b2edee05e160e7f5743b6f31e31eec3d73624da2ea",
-)  # fmt: skip
+)
 NAMES = RemoteFile(
     "communities.names", f"{_HOME}communities.names", start=b"Title: Communities and Crime"
 )
@@ -65,8 +66,9 @@ def fetch_communities(
             f"{str(named)!r} names {len(names)} columns instead of {_COLUMNS}. Delete it, and it "
             "is downloaded again."
         )
-    frame = pd.read_csv(local_copy(DATA, data_home, progress), header=None, names=names,
-                        na_values="?")  # fmt: skip
+    frame = pd.read_csv(
+        local_copy(DATA, data_home, progress), header=None, names=names, na_values="?"
+    )
     frame = frame.drop(columns=names[:5]).fillna(0.0).astype(float)
     y = frame.pop("ViolentCrimesPerPop").to_numpy()
     shares = {name: frame.pop(name) for name in _RACES["all"]}
@@ -74,5 +76,6 @@ def fetch_communities(
     sensitive = pd.DataFrame({name: shares[name] for name in _RACES[races]})
     others = [share for name, share in shares.items() if name not in sensitive]
     frame = pd.concat([frame, *others], axis=1)
-    return Dataset(f"Crimes ({races} race{'s' * (races == 'all')})", frame,
-                   (y - y.mean()) / y.std(), sensitive)  # fmt: skip
+    return Dataset(
+        f"Crimes ({races} race{'s' * (races == 'all')})", frame, (y - y.mean()) / y.std(), sensitive
+    )

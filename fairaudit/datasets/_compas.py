@@ -22,14 +22,23 @@ ORIGINAL = RemoteFile(
 )
 PREPARED = "compas.csv"
 
-_AGES = {"25 - 45": "25 to 45", "Greater than 45": "Greater than 45",
-         "Less than 25": "Less than 25"}  # fmt: skip
+_AGES = {
+    "25 - 45": "25 to 45",
+    "Greater than 45": "Greater than 45",
+    "Less than 25": "Less than 25",
+}
 _COLUMNS = (
-    "two_year_recid", "age", "sex", "race",
+    "two_year_recid",
+    "age",
+    "sex",
+    "race",
     *(f"age_cat={name}" for name in _AGES.values()),
-    "priors_count=0", "priors_count=1 to 3", "priors_count=More than 3",
-    "c_charge_degree=F", "c_charge_degree=M",
-)  # fmt: skip
+    "priors_count=0",
+    "priors_count=1 to 3",
+    "priors_count=More than 3",
+    "c_charge_degree=F",
+    "c_charge_degree=M",
+)
 
 
 def fetch_compas(

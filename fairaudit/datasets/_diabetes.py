@@ -31,5 +31,9 @@ def load_diabetes() -> Dataset:
 
     table = datasets.load_diabetes(as_frame=True, scaled=False)
     sensitive = table.data[["sex", "age"]].astype(int)
-    return Dataset("Diabetes", table.data.drop(columns=["sex", "age"]),
-                   table.target.to_numpy(dtype=float), sensitive)  # fmt: skip
+    return Dataset(
+        "Diabetes",
+        table.data.drop(columns=["sex", "age"]),
+        table.target.to_numpy(dtype=float),
+        sensitive,
+    )

@@ -46,9 +46,14 @@ class Simulation:
 
 
 def simulate_1(
-    n: int = 400, k: int = 1, *, w: float = 0.9, sigma2: float | None = None, seed: int = 0,
+    n: int = 400,
+    k: int = 1,
+    *,
+    w: float = 0.9,
+    sigma2: float | None = None,
+    seed: int = 0,
     settings: str = "text",
-) -> Simulation:  # fmt: skip
+) -> Simulation:
     """Simulation 1: all k attributes act on the outcome, through k of 2k features.
 
     Parameters
@@ -88,9 +93,14 @@ def simulate_1(
 
 
 def simulate_2(
-    n: int = 400, k: int = 1, *, w: float = 0.9, sigma2: float | None = None, seed: int = 0,
+    n: int = 400,
+    k: int = 1,
+    *,
+    w: float = 0.9,
+    sigma2: float | None = None,
+    seed: int = 0,
     settings: str = "text",
-) -> Simulation:  # fmt: skip
+) -> Simulation:
     """Simulation 2: of k + 1 attributes only the first acts on the outcome.
 
     Parameters
@@ -124,9 +134,14 @@ def simulate_2(
 
 
 def simulate_quality(
-    n: int = 400, relevant: int = 1, irrelevant: int = 0, *, w: float = 0.6, sigma2: float = 1.0,
+    n: int = 400,
+    relevant: int = 1,
+    irrelevant: int = 0,
+    *,
+    w: float = 0.6,
+    sigma2: float = 1.0,
     seed: int = 0,
-) -> Simulation:  # fmt: skip
+) -> Simulation:
     """The paper's table for the quality of permutations; there is no predictor.
 
     Parameters

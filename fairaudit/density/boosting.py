@@ -42,9 +42,12 @@ class Boosting:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         return HistGradientBoostingRegressor(
-            max_iter=self.max_iter, learning_rate=self.learning_rate,
-            max_leaf_nodes=self.max_leaf_nodes, early_stopping=False, random_state=seed,
-        )  # fmt: skip
+            max_iter=self.max_iter,
+            learning_rate=self.learning_rate,
+            max_leaf_nodes=self.max_leaf_nodes,
+            early_stopping=False,
+            random_state=seed,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,9 @@ class NeuralClassifier:
     def fit(self, y: Array, a: Array, seed: int) -> _FittedClassifier:
         from sklearn.neural_network import MLPClassifier
 
-        model = MLPClassifier((self.hidden,), max_iter=self.max_iter, random_state=seed,
-                              early_stopping=len(y) >= 200)  # fmt: skip
+        model = MLPClassifier(
+            (self.hidden,), max_iter=self.max_iter, random_state=seed, early_stopping=len(y) >= 200
+        )
         return _fit(model, y, a)
 
 

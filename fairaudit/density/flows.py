@@ -91,9 +91,12 @@ def masked_autoregressive(
     parts = []
     for number in range(components):
         part = transforms.MaskedAffineAutoregressiveTransform(
-            features, hidden, context_features=context, num_blocks=hidden_layers - 1,
+            features,
+            hidden,
+            context_features=context,
+            num_blocks=hidden_layers - 1,
             use_residual_blocks=False,
-        )  # fmt: skip
+        )
         open_to_context(part.autoregressive_net, features)
         parts += [part] if number == 0 else [transforms.ReversePermutation(features), part]
     return transforms.CompositeTransform(parts)
@@ -189,10 +192,18 @@ class Spline:
 
         def build() -> Any:
             return transforms.MaskedPiecewiseRationalQuadraticAutoregressiveTransform(
-                1, self.hidden, context_features=a.shape[1], num_bins=self.bins, tails="linear",
-                tail_bound=_TAIL, num_blocks=self.hidden_layers - 1, use_residual_blocks=False,
-                min_bin_width=_MIN_BIN, min_bin_height=_MIN_BIN, min_derivative=_MIN_BIN,
-            )  # fmt: skip
+                1,
+                self.hidden,
+                context_features=a.shape[1],
+                num_bins=self.bins,
+                tails="linear",
+                tail_bound=_TAIL,
+                num_blocks=self.hidden_layers - 1,
+                use_residual_blocks=False,
+                min_bin_width=_MIN_BIN,
+                min_bin_height=_MIN_BIN,
+                min_derivative=_MIN_BIN,
+            )
 
         flow = fit_flow(build, outcome(residual)[:, None], attributes(a), self.training, seed)
         return _FittedSpline(linear, flow, outcome, attributes)

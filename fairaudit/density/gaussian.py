@@ -56,7 +56,7 @@ class Gaussian:
             residual = residual / spread.at(a)
         scale = _positive(np.sqrt((residual**2).sum() / max(len(y) - used, 1)), y)
         shape: Shape = KernelShape(residual / scale) if self.residuals == "kernel" else Normal()
-        return _FittedGaussian(self.mean, model, spread, scale, shape)
+        return _FittedGaussian(mean=self.mean, model=model, spread=spread, scale=scale, shape=shape)
 
 
 def _features(a: Array, mean: str) -> Array:
@@ -104,7 +104,7 @@ def _fit_spread(residual: Array, a: Array) -> _Spread:
     return _Spread(model, float(np.median(model.predict(a))))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _FittedGaussian:
     mean: str
     model: Any

@@ -25,8 +25,13 @@ from fairaudit.density.network_training import (
 )
 from fairaudit.errors import InputError
 
-__all__ = ["INVERSE", "FrequenciesGivenOutcome", "GraphicalLassoGaussian", "MAFInverse",
-           "inverse_named"]  # fmt: skip
+__all__ = [
+    "INVERSE",
+    "FrequenciesGivenOutcome",
+    "GraphicalLassoGaussian",
+    "MAFInverse",
+    "inverse_named",
+]
 
 _LOG_FLOOR = -1e6  # of many attributes together; only infinity would harm
 _PAIRS_AT_ONCE = 65_536
@@ -201,7 +206,7 @@ class _CellPairs(PairDensity):
         return self.table[self.codes[i], self.cell[j]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MAFInverse:
     """Masked autoregressive flow of the attributes given a numeric outcome.
 

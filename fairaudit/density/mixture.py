@@ -46,10 +46,16 @@ class Mixture:
             for k in sizes or [1]
         ]
         best = min(fits, key=lambda fit: fit.bic(joint)) if len(fits) > 1 else fits[0]
-        return _FittedMixture(best.weights_, best.means_, best.covariances_, centre, spread)
+        return _FittedMixture(
+            weights=best.weights_,
+            means=best.means_,
+            covariances=best.covariances_,
+            centre=centre,
+            spread=spread,
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _FittedMixture:
     weights: Array
     means: Array

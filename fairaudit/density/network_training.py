@@ -37,7 +37,7 @@ def require_flows() -> tuple[Any, Any]:
     return torch, transforms
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
     """How a flow is fitted: Adam on mini-batches until held-out rows stop getting likelier.
 

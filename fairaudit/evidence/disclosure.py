@@ -117,8 +117,14 @@ def _hidden(table: CellTable, masked: set[int]) -> int:
 
 
 def _mask(cell: Cell) -> Cell:
-    nothing = Estimate(None, None, None, None, None)
-    return Cell(cell.levels, None, None, tuple(nothing for _ in cell.estimates), masked=True)
+    nothing = Estimate(value=None, low=None, high=None, rows=None, people=None)
+    return Cell(
+        levels=cell.levels,
+        rows=None,
+        people=None,
+        estimates=tuple(nothing for _ in cell.estimates),
+        masked=True,
+    )
 
 
 def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
@@ -140,12 +146,21 @@ def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
         pairs = np.unique(np.stack([groups.of_row[rows], unit[rows]]), axis=1)
         counts.append(np.bincount(pairs[0], minlength=len(groups)))
     cells = tuple(
-        Cell(tuple(level_text(level) for level in levels), int(own[0]), int(own[0]),
-             tuple(Estimate(None, None, None, int(count), int(count)) for count in own))
+        Cell(
+            levels=tuple(level_text(level) for level in levels),
+            rows=int(own[0]),
+            people=int(own[0]),
+            estimates=tuple(
+                Estimate(value=None, low=None, high=None, rows=int(count), people=int(count))
+                for count in own
+            ),
+        )
         for levels, own in zip(groups.levels, np.column_stack(counts), strict=True)
-    )  # fmt: skip
+    )
     names = tuple(column.name for column in some)
-    hidden = suppress(CellTable(names, ("",) * len(chosen), cells, 0), fewest)
+    hidden = suppress(
+        CellTable(attributes=names, columns=("",) * len(chosen), cells=cells, unlisted=0), fewest
+    )
     return {cell.levels for cell in hidden.cells if cell.masked}
 
 
@@ -199,8 +214,9 @@ def _deo(table: CellTable) -> float | None:
         place = table.columns.index(column)
         found = [
             (cell.estimates[place].value or 0.0, cell.estimates[place].rows or 0)
-            for cell in table.cells if not cell.masked and cell.estimates[place].rows
-        ]  # fmt: skip
+            for cell in table.cells
+            if not cell.masked and cell.estimates[place].rows
+        ]
         if len(found) > 1:
             overall = sum(rate * rows for rate, rows in found) / sum(rows for _, rows in found)
             total += sum(abs(rate - overall) for rate, _ in found)

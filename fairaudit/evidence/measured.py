@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["Cell", "CellTable", "Estimate", "MeasuredValue"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredValue:
     """One measured number.
 
@@ -30,7 +30,7 @@ class MeasuredValue:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """A number with its 95 % interval, and the rows and people behind it; None: undefined."""
 
@@ -41,7 +41,7 @@ class Estimate:
     people: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """One group of people: a combination of levels.
 
@@ -63,7 +63,7 @@ class Cell:
     masked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellTable:
     """Rates (classification) or errors (regression) of every group.
 

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
     from fairaudit.metrics._rates import GroupRates
     from fairaudit.metrics.measure import Measure
 
-__all__ = [
-    "CAUTION",
-    "Measurements",
-    "caution_about",
-    "measure",
-]
+__all__ = ["CAUTION", "Measurements", "caution_about", "measure"]
 
 MOST_ROWS_FOR_R = 5_000
 CAUTION = (
@@ -76,7 +71,16 @@ def measure(
     if len(table.attributes) > 1:
         asked += [(column,) for column in table.attributes]
     values = _kpc(table, asked)
-    values.append(_value("codec", "CODEC", fa.metrics.codec, columns, table.attributes, outcome))
+    values.append(
+        _value(
+            "codec",
+            "CODEC",
+            function=fa.metrics.codec,
+            columns=columns,
+            attributes=table.attributes,
+            outcome=outcome,
+        )
+    )
     if with_r:
         values += _by_r(table, values[0])
     groups = [column for column in table.attributes if column.kind.is_categorical]
@@ -103,11 +107,16 @@ def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[Measure
     sizes = None if table.weights is not None else kpc_by_cells(table, names)
     if sizes is not None and np.isfinite(sizes).all():
         return [
-            MeasuredValue("kpc", "KPC", float(size), name)
+            MeasuredValue(key="kpc", name="KPC", value=float(size), attributes=name)
             for size, name in zip(sizes, names, strict=True)
         ]
     columns, outcome = table.prediction.columns, table.require_outcome()
-    return [_value("kpc", "KPC", fa.metrics.kpc, columns, some, outcome) for some in asked]
+    return [
+        _value(
+            "kpc", "KPC", function=fa.metrics.kpc, columns=columns, attributes=some, outcome=outcome
+        )
+        for some in asked
+    ]
 
 
 def _value(
@@ -123,9 +132,9 @@ def _value(
     names = tuple(column.name for column in attributes)
     try:
         value = float(function(columns, sensitive=attributes, y_true=outcome, **options))
-        return MeasuredValue(key, name, value, names)
+        return MeasuredValue(key=key, name=name, value=value, attributes=names)
     except InputError as reason:
-        return MeasuredValue(key, name, None, names, str(reason))
+        return MeasuredValue(key=key, name=name, value=None, attributes=names, note=str(reason))
 
 
 def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
@@ -145,7 +154,11 @@ def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
     except (InputError, MissingDependencyError):
         return []
     note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
-    return [MeasuredValue("kpc_r", "KPC by R", value, native.attributes, note)]
+    return [
+        MeasuredValue(
+            key="kpc_r", name="KPC by R", value=value, attributes=native.attributes, note=note
+        )
+    ]
 
 
 def _about_groups(table: AuditTable, groups: Sequence[Column]) -> tuple[str, ...]:
@@ -160,10 +173,7 @@ def _about_groups(table: AuditTable, groups: Sequence[Column]) -> tuple[str, ...
 
 
 def _with_errors(
-    table: AuditTable,
-    groups: list[Column],
-    values: list[MeasuredValue],
-    notes: tuple[str, ...],
+    table: AuditTable, groups: list[Column], values: list[MeasuredValue], notes: tuple[str, ...]
 ) -> Measurements:
     """Add what is measured on the errors of a regression."""
     import fairaudit as fa
@@ -177,7 +187,11 @@ def _with_errors(
     names = tuple(column.name for column in groups)
     name = "largest difference of mean errors"
     about = "calibration, not 0 under equalized odds"
-    values.append(MeasuredValue("mean_error_difference", name, errors.value, names, about))
+    values.append(
+        MeasuredValue(
+            key="mean_error_difference", name=name, value=errors.value, attributes=names, note=about
+        )
+    )
     return Measurements(tuple(values), _error_cells(errors, table, groups), notes)
 
 
@@ -216,7 +230,9 @@ def _with_rates(
     )
     for key, name, function in of_table:
         value = float(function(some, threshold=cut))
-        values.append(MeasuredValue(key, name, value, names, label_note))
+        values.append(
+            MeasuredValue(key=key, name=name, value=value, attributes=names, note=label_note)
+        )
     cells = _rate_cells(rates, table, groups, label_note)
     notes = (*notes, *_about_classes(table), *_about_rates(rates))
     return Measurements(tuple(values), cells, notes)
@@ -248,20 +264,30 @@ def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note
     for cell in rates.cells:
         name = tuple(level_text(level) for level in cell.levels)
         estimates = tuple(
-            Estimate(_or_none(r.value), _or_none(r.low), _or_none(r.high), r.n,
-                     r.n if people is None else people.get(name, 0))
+            Estimate(
+                value=_or_none(r.value),
+                low=_or_none(r.low),
+                high=_or_none(r.high),
+                rows=r.n,
+                people=r.n if people is None else people.get(name, 0),
+            )
             for r, people in zip((cell.selection, cell.tpr, cell.fpr), counts, strict=True)
-        )  # fmt: skip
-        cells.append(Cell(name, cell.n, estimates[0].people, estimates))
+        )
+        cells.append(
+            Cell(levels=name, rows=cell.n, people=estimates[0].people, estimates=estimates)
+        )
     predicted = next(
         (level_text(level) for level, yes in zip(outcome.levels, named, strict=True) if yes),
         str(rates.positive),
     )
     about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
     return CellTable(
-        rates.attributes, ("selected", "TPR", "FPR"), tuple(cells), rates.unlisted,
-        "; ".join(filter(None, [note, about])),
-    )  # fmt: skip
+        attributes=rates.attributes,
+        columns=("selected", "TPR", "FPR"),
+        cells=tuple(cells),
+        unlisted=rates.unlisted,
+        note="; ".join(filter(None, [note, about])),
+    )
 
 
 def _is_named(level: Any, name: str, outcome: Column) -> bool:
@@ -277,13 +303,25 @@ def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -
         name = tuple(level_text(level) for level in cell.levels)
         people = cell.n if counts is None else counts.get(name, 0)
         mean = Estimate(
-            _or_none(cell.mean), _or_none(cell.low), _or_none(cell.high), cell.n, people
+            value=_or_none(cell.mean),
+            low=_or_none(cell.low),
+            high=_or_none(cell.high),
+            rows=cell.n,
+            people=people,
         )
-        middle = Estimate(_or_none(cell.quantiles[2]), None, None, cell.n, people)
-        cells.append(Cell(name, cell.n, people, (mean, middle)))
+        middle = Estimate(
+            value=_or_none(cell.quantiles[2]), low=None, high=None, rows=cell.n, people=people
+        )
+        cells.append(Cell(levels=name, rows=cell.n, people=people, estimates=(mean, middle)))
     note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
     columns = ("mean error", "median error")
-    return CellTable(errors.attributes, columns, tuple(cells), errors.unlisted, note)
+    return CellTable(
+        attributes=errors.attributes,
+        columns=columns,
+        cells=tuple(cells),
+        unlisted=errors.unlisted,
+        note=note,
+    )
 
 
 def _people(

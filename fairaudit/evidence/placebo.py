@@ -28,9 +28,17 @@ FOUND = 0.8  # share of planted violations that must be found
 
 
 def calibrate(
-    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], gate: TestResult, *,
-    alpha: float, seed: int, threshold: float | None, first: int, hear: Progress,
-) -> Calibration:  # fmt: skip
+    table: AuditTable,
+    fitted: FittedCopies,
+    statistics: list[Statistic],
+    gate: TestResult,
+    *,
+    alpha: float,
+    seed: int,
+    threshold: float | None,
+    first: int,
+    hear: Progress,
+) -> Calibration:
     """Run the joint test on placebos and on planted violations.
 
     A placebo keeps attributes and outcomes and permutes the predictions among rows with the
@@ -57,7 +65,16 @@ def calibrate(
         hear("placebos", number + 1, PLACEBOS)
     jitter = stream(seed, 12).random(PLACEBOS) / (COPIES + 1)
     uniform = float(kstest(p_values - jitter, "uniform", alternative="greater").pvalue)
-    group, shift, found = _planted(table, fitted, statistics, gate, alpha, seed, threshold, first)
+    group, shift, found = _planted(
+        table,
+        fitted,
+        statistics=statistics,
+        gate=gate,
+        alpha=alpha,
+        seed=seed,
+        threshold=threshold,
+        first=first,
+    )
     alarms = float((p_values <= alpha).mean())
     because = ""
     if uniform <= LEVEL:
@@ -71,7 +88,15 @@ def calibrate(
             f"the test found a planted violation of {shift:.2f} standard deviations for {group} "
             f"in only {found:.0%} of {PLANTED} tables"
         )
-    return Calibration(tuple(map(float, p_values)), uniform, alarms, group, shift, found, because)
+    return Calibration(
+        p_values=tuple(map(float, p_values)),
+        uniform=uniform,
+        alarms=alarms,
+        group=group,
+        shift=shift,
+        found=found,
+        because=because,
+    )
 
 
 def _p_value(
@@ -79,9 +104,9 @@ def _p_value(
 ) -> float:
     within = fitted.sampler.within_outcome
     together = np.vstack([np.arange(len(table)), copies])
-    values = np.column_stack([
-        one.bind(table, within_outcome=within, seed=seed)(together) for one in statistics
-    ])  # fmt: skip
+    values = np.column_stack(
+        [one.bind(table, within_outcome=within, seed=seed)(together) for one in statistics]
+    )
     if values.shape[1] > 1:
         from scipy.stats import rankdata
 
@@ -91,9 +116,15 @@ def _p_value(
 
 
 def _planted(
-    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], gate: TestResult,
-    alpha: float, seed: int, threshold: float | None, first: int,
-) -> tuple[str, float, float]:  # fmt: skip
+    table: AuditTable,
+    fitted: FittedCopies,
+    statistics: list[Statistic],
+    gate: TestResult,
+    alpha: float,
+    seed: int,
+    threshold: float | None,
+    first: int,
+) -> tuple[str, float, float]:
     """The group, the mean size and the share found of a large violation."""
     from fairaudit.evidence.power.detect import Trial
     from fairaudit.evidence.power.plant import amount_for, field_of, groups_in, shifted
@@ -101,7 +132,14 @@ def _planted(
     field = field_of(table, threshold)
     group = min(groups_in(table, 10_000), key=lambda one: abs(one.member.mean() - 0.5))
     copies = fitted.sampler.block(range(first, first + PLANTED))
-    amount = amount_for(lambda one: field.shift(one, group), copies[:16], group, field, SHIFT, seed)
+    amount = amount_for(
+        lambda one: field.shift(one, group),
+        copies[:16],
+        group=group,
+        field=field,
+        size=SHIFT,
+        seed=seed,
+    )
     rng = stream(seed, 13)
     planted = np.array([shifted(one, group, field, amount, rng) for one in copies])
     trial = Trial(table, fitted, statistics, gate.null, alpha, seed)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS", "Experiment", "experiment_named", "reproduce"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """What is run, and what is made of it.
 
@@ -67,21 +67,42 @@ def experiment_named(name: str) -> Experiment:
         from fairaudit.experiments import quality
 
         kind = "maf" if name == "quality-maf" else "linear"
-        return Experiment("Quality of permutations", name, quality.distance_rows,
-                          partial(quality.units, kind), quality.page, None, 20)  # fmt: skip
+        return Experiment(
+            title="Quality of permutations",
+            store=name,
+            work=quality.distance_rows,
+            units=partial(quality.units, kind),
+            page=quality.page,
+            figure=None,
+            full=20,
+        )
     if name.startswith("simulation"):
         from fairaudit.experiments import simulations
 
         number, game = int(name[len("simulation")]), name.endswith("game")
         units = partial(simulations.game_units if game else simulations.units, number)
         title = f"Simulation {number}{', with the game' if game else ''}"
-        return Experiment(title, name, simulations.curve_rows, units, simulations.page,
-                          simulations.figure, 100)  # fmt: skip
+        return Experiment(
+            title=title,
+            store=name,
+            work=simulations.curve_rows,
+            units=units,
+            page=simulations.page,
+            figure=simulations.figure,
+            full=100,
+        )
     if name == "tuning":
         from fairaudit.experiments import tuning
 
-        return Experiment("Tuning for table 1", name, tuning.tuning_rows, tuning.units,
-                          tuning.page, None, 3)  # fmt: skip
+        return Experiment(
+            title="Tuning for table 1",
+            store=name,
+            work=tuning.tuning_rows,
+            units=tuning.units,
+            page=tuning.page,
+            figure=None,
+            full=3,
+        )
     from fairaudit.experiments import table1
 
     predictor = "linear" if name == "linear" else "mlp"
@@ -90,9 +111,15 @@ def experiment_named(name: str) -> Experiment:
         "linear": partial(table1.page, paper=False),
     }
     figure = table1.figure if name in ("tradeoff", "linear") else None
-    return Experiment(EXPERIMENTS[name].capitalize(), f"data-{predictor}", table1.WORK,
-                      partial(table1.units, predictor=predictor),
-                      pages.get(name, table1.page), figure, 100)  # fmt: skip
+    return Experiment(
+        title=EXPERIMENTS[name].capitalize(),
+        store=f"data-{predictor}",
+        work=table1.WORK,
+        units=partial(table1.units, predictor=predictor),
+        page=pages.get(name, table1.page),
+        figure=figure,
+        full=100,
+    )
 
 
 def reproduce(
@@ -114,8 +141,14 @@ def reproduce(
     from fairaudit.experiments.runner import run_units
 
     how, folder = experiment_named(name), Path(out)
-    frame = run_units(how.work, how.units(runs), folder / f"{how.store}.jsonl", resume=resume,
-                      jobs=jobs, progress=progress)  # fmt: skip
+    frame = run_units(
+        how.work,
+        how.units(runs),
+        folder / f"{how.store}.jsonl",
+        resume=resume,
+        jobs=jobs,
+        progress=progress,
+    )
     written = [folder / f"{name}.csv", folder / f"{name}.md"]
     write_text(written[0], frame.to_csv(index=False, float_format="%.6g"))
     lines = [f"# {how.title}", "", *how.page(frame), ""]

@@ -12,14 +12,29 @@ if TYPE_CHECKING:
 
 __all__ = ["panels"]
 
-_COLOURS = ("#1f5f8b", "#b5541c", "#3a7d44", "#7a4d9f", "#a38a00", "#8c2f39", "#555555", "#2a9d8f",
-            "#111111", "#d08ba7")  # fmt: skip
+_COLOURS = (
+    "#1f5f8b",
+    "#b5541c",
+    "#3a7d44",
+    "#7a4d9f",
+    "#a38a00",
+    "#8c2f39",
+    "#555555",
+    "#2a9d8f",
+    "#111111",
+    "#d08ba7",
+)
 
 
 def panels(
-    frame: pd.DataFrame, *, panel: Sequence[str], parameter: str, titles: dict[str, str],
-    measures: dict[str, str], name: Any = str,
-) -> Any:  # fmt: skip
+    frame: pd.DataFrame,
+    *,
+    panel: Sequence[str],
+    parameter: str,
+    titles: dict[str, str],
+    measures: dict[str, str],
+    name: Any = str,
+) -> Any:
     """One row of panels per measure: mean loss against the measure, a line per method.
 
     Parameters
@@ -52,9 +67,16 @@ def panels(
                 if means.empty:
                     continue
                 dashed, limits = method == "mixture", axis.get_ylim()
-                axis.plot(means[measure], means["loss"], color=colour, label=title, linewidth=1.2,
-                          marker=None if dashed else "o", markersize=3.5,
-                          linestyle="--" if dashed else "-")  # fmt: skip
+                axis.plot(
+                    means[measure],
+                    means["loss"],
+                    color=colour,
+                    label=title,
+                    linewidth=1.2,
+                    marker=None if dashed else "o",
+                    markersize=3.5,
+                    linestyle="--" if dashed else "-",
+                )
                 if dashed:  # it may lead far away from what is compared
                     axis.set_ylim(limits)
             axis.set_visible(bool(axis.lines))
@@ -66,6 +88,12 @@ def panels(
     for axis in axes.flat:
         for line, text in zip(*axis.get_legend_handles_labels(), strict=True):
             handles.setdefault(text, line)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center",
-                  ncols=min(4, 2 * len(groups)), fontsize=8, frameon=False)  # fmt: skip
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=min(4, 2 * len(groups)),
+        fontsize=8,
+        frameon=False,
+    )
     return figure

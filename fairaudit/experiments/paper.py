@@ -58,10 +58,6 @@ RUNTIME: dict[str, dict[str, float]] = {
     "crimes_one": {"fairicp": 29.4, "hgr": 14.6, "fdl": 28.9},
     "crimes_all": {"fairicp": 34.6, "hgr": 17.8, "fdl": 39.2},
     "acsincome": {"fairicp": 680.7, "hgr": 309.8, "gerryfair": 2834.4},
-    "adult": {
-        "fairicp": 293.1, "hgr": 98.2, "fdl": 289.4, "gerryfair": 1487.4, "reduction": 334.1,
-    },
-    "compas": {
-        "fairicp": 59.8, "hgr": 61.4, "fdl": 67.6, "gerryfair": 194.8, "reduction": 171.1,
-    },
-}  # fmt: skip
+    "adult": {"fairicp": 293.1, "hgr": 98.2, "fdl": 289.4, "gerryfair": 1487.4, "reduction": 334.1},
+    "compas": {"fairicp": 59.8, "hgr": 61.4, "fdl": 67.6, "gerryfair": 194.8, "reduction": 171.1},
+}

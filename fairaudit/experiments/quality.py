@@ -50,10 +50,16 @@ def distance_rows(estimate: str, relevant: int, irrelevant: int, run: int) -> li
     for method, density in _densities(relevant + irrelevant, estimate).items():
         fitted = density.fit(table.Y[:ROWS], table.A[:ROWS], run)
         law = _swap_law(fitted.pairs(y, a), ROWS)
-        rows.append({
-            "estimate": estimate, "relevant": relevant, "irrelevant": irrelevant, "run": run,
-            "method": method, "distance": 0.5 * float(np.abs(law - truth).sum()),
-        })  # fmt: skip
+        rows.append(
+            {
+                "estimate": estimate,
+                "relevant": relevant,
+                "irrelevant": irrelevant,
+                "run": run,
+                "method": method,
+                "distance": 0.5 * float(np.abs(law - truth).sum()),
+            }
+        )
     return rows
 
 

@@ -25,9 +25,16 @@ from fairaudit.remedy.tradeoff import evaluate, mixture, scores_of
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 
 __all__ = [
-    "METHODS", "TASKS", "UNTUNED", "Method", "Task", "halves", "methods",
-    "split_rows", "trained",
-]  # fmt: skip
+    "METHODS",
+    "TASKS",
+    "UNTUNED",
+    "Method",
+    "Task",
+    "halves",
+    "methods",
+    "split_rows",
+    "trained",
+]
 
 TRAIN = 0.6
 COPIES = 99
@@ -86,16 +93,30 @@ METHODS = {
 TESTED = 20  # splits with p-values, which take most of the time; the others have loss and KPC
 #: Decay of networks and rounds of boosting where nothing was tuned
 UNTUNED = {
-    "kernel": 1e-2, "kernel-ce": 1e-2, "adversarial": 1e-4, "hgr": 0.0, "fdl": 1e-4,
-    "corrected": 40, "gerryfair": 40, "reduction": 40,
-}  # fmt: skip
+    "kernel": 1e-2,
+    "kernel-ce": 1e-2,
+    "adversarial": 1e-4,
+    "hgr": 0.0,
+    "fdl": 1e-4,
+    "corrected": 40,
+    "gerryfair": 40,
+    "reduction": 40,
+}
 #: The same as found by `fairaudit reproduce tuning`, for networks and boosting
 TUNED: dict[str, dict[str, float]] = {
     "crimes_one": {"kernel": 0.1, "adversarial": 0.1, "hgr": 0.1, "fdl": 0.1},
     "crimes_all": {"kernel": 0.1, "adversarial": 0.1, "hgr": 0.1, "fdl": 1e-3},
-    "compas": {"kernel": 1e-3, "kernel-ce": 1e-3, "adversarial": 1e-3, "hgr": 0.1, "fdl": 1e-2,
-               "corrected": 80, "gerryfair": 10, "reduction": 80},
-}  # fmt: skip
+    "compas": {
+        "kernel": 1e-3,
+        "kernel-ce": 1e-3,
+        "adversarial": 1e-3,
+        "hgr": 0.1,
+        "fdl": 1e-2,
+        "corrected": 80,
+        "gerryfair": 10,
+        "reduction": 80,
+    },
+}
 
 
 def methods(
@@ -113,21 +134,26 @@ def methods(
     tuned = UNTUNED | TUNED.get(task, {}) | dict(strength or {})
     shared: dict[str, Any] = {"predictor": predictor}
     game = shared | {
-        "objective": "adversarial", "loss": "cross_entropy",
+        "objective": "adversarial",
+        "loss": "cross_entropy",
         "learning_rate": 1e-3 if predictor == "mlp" else 1e-2,
         "batch_size": 64 if regression else 256,
         "epochs": 20 if task in ("adult", "acsincome") else 100,
-    }  # fmt: skip
+    }
     icp, fdl, hgr = (getattr(fa, f"{name}{kind}") for name in ("FairICP", "FDL", "HGR"))
     networks = {
         "kernel": (icp(**shared), "mu", MUS),
         "kernel-ce": (icp(loss="cross_entropy", **shared), "mu", MUS),
         "adversarial": (icp(**game), "mu", MUS),
-        "hgr": (hgr(**shared), "lam",
-                (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0) if regression
-                else (0.0, 0.0375, 0.075, 0.125, 0.25, 0.5, 1.0, 1.5)),
+        "hgr": (
+            hgr(**shared),
+            "lam",
+            (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+            if regression
+            else (0.0, 0.0375, 0.075, 0.125, 0.25, 0.5, 1.0, 1.5),
+        ),
         "fdl": (fdl(**game), "mu", MUS),
-    }  # fmt: skip
+    }
     for name, (estimator, *_) in networks.items():
         estimator.set_params(weight_decay=tuned[name])
     if task != "compas":  # shows what the loss does where it matters
@@ -168,14 +194,18 @@ def _boosted(
     costs = _boosting("Regressor", tuned["gerryfair"]) if network else None
     rule = _boosting("Classifier", tuned["reduction"]) if network else None
     found: dict[str, tuple[Any, str, tuple[float, ...]]] = {
-        "gerryfair": (fa.GerryFairClassifier(estimator=costs, rounds=50 if network else 500),
-                      "gamma", (0.001, 0.005, 0.01, 0.03)),
-    }  # fmt: skip
+        "gerryfair": (
+            fa.GerryFairClassifier(estimator=costs, rounds=50 if network else 500),
+            "gamma",
+            (0.001, 0.005, 0.01, 0.03),
+        )
+    }
     if task != "acsincome":  # categorical attributes only
         found["reduction"] = (
-            fa.ReductionClassifier(estimator=rule), "difference_bound",
+            fa.ReductionClassifier(estimator=rule),
+            "difference_bound",
             (0.005, 0.02, 0.05, 0.1, 0.2),
-        )  # fmt: skip
+        )
     if network:
         found["corrected"] = (CorrectedBoosting(int(tuned["corrected"])), "mu", MUS)
     return found
@@ -193,10 +223,14 @@ def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[
     def row(name: str, value: float, scores: Array) -> dict[str, Any]:
         found = evaluate(scores, outcome, attributes, encode=encode)
         return {
-            "task": task, "method": name, "split": split, "value": value, **found,
+            "task": task,
+            "method": name,
+            "split": split,
+            "value": value,
+            **found,
             **(_tested(scores, outcome, attributes, encode, split) if split <= TESTED else {}),
             "seconds": seconds / len(models),
-        }  # fmt: skip
+        }
 
     rows = [
         row(method, value, scores_of(model, held))
@@ -210,8 +244,10 @@ def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[
     if method == "kernel":
         line = mixture(scores_of(models[0], held), outcome, attributes, split, encode)
         shared = {"task": task, "method": "mixture", "split": split}
-        rows += [shared | {"value" if k == "share" else k: v for k, v in one.items()}
-                 for one in line.to_dict("records")]  # fmt: skip
+        rows += [
+            shared | {"value" if k == "share" else k: v for k, v in one.items()}
+            for one in line.to_dict("records")
+        ]
     return rows
 
 
@@ -233,10 +269,11 @@ def trained(how: Method, data: Dataset, rows: Any) -> tuple[list[Any], float]:
             models = list(estimator.fit_path(x, y, a, how.values))
         else:
             models = [
-                clone(estimator).set_params(**{how.parameter: value})
+                clone(estimator)
+                .set_params(**{how.parameter: value})
                 .fit(x, y, sensitive_features=a)
                 for value in how.values
-            ]  # fmt: skip
+            ]
     return models, time.process_time() - start
 
 

@@ -28,8 +28,14 @@ SHARES = {"3/4": 0.75, "1/2": 0.5, "1/4": 0.25}
 #: Of the paper's game, which takes longer: the hardest cell only, as in the authors' program
 #: (its flows are larger than those that the paper names for the simulations).
 GAME_CELLS = ((10, 0.9),)
-GAME = {"objective": "adversarial", "epochs": 100, "batch_size": 16, "learning_rate": 1e-3,
-        "discriminator_learning_rate": 1e-4, "validation_fraction": 0.0}  # fmt: skip
+GAME = {
+    "objective": "adversarial",
+    "epochs": 100,
+    "batch_size": 16,
+    "learning_rate": 1e-3,
+    "discriminator_learning_rate": 1e-4,
+    "validation_fraction": 0.0,
+}
 METHODS = {"fairicp": "FairICP", "oracle": "Oracle", "faircp": "FairCP", "fdl": "FDL"}
 
 
@@ -79,15 +85,27 @@ def curve_rows(
     for mu, model in zip(MUS, models, strict=True):
         score = model.predict(x[TRAIN:])
         test = fa.equalized_odds_test(
-            score, y_true=y[TRAIN:], sensitive=tested, density=truth,
+            score,
+            y_true=y[TRAIN:],
+            sensitive=tested,
+            density=truth,
             permutations=fa.Permutations(n=COPIES, seed=run),
-        )  # fmt: skip
-        rows.append({
-            "simulation": number, "k": k, "w": w, "method": method, "run": run, "mu": mu,
-            "loss": float(np.mean((score - y[TRAIN:]) ** 2)),
-            "kpc": float(fa.metrics.kpc(score, sensitive=tested, y_true=y[TRAIN:], encode="raw")),
-            "p_value": test.p_value,
-        })  # fmt: skip
+        )
+        rows.append(
+            {
+                "simulation": number,
+                "k": k,
+                "w": w,
+                "method": method,
+                "run": run,
+                "mu": mu,
+                "loss": float(np.mean((score - y[TRAIN:]) ** 2)),
+                "kpc": float(
+                    fa.metrics.kpc(score, sensitive=tested, y_true=y[TRAIN:], encode="raw")
+                ),
+                "p_value": test.p_value,
+            }
+        )
     return rows
 
 
@@ -104,8 +122,10 @@ def _estimator(method: str, table: Any, flow: dict[str, Any]) -> Any:
 
 def page(frame: pd.DataFrame) -> list[str]:
     """Means over the runs as a table."""
-    lines = ["| K | w | method | " + " | ".join(f"μ = {mu:g}" for mu in MUS) + " | runs |",
-             "|---" * (4 + len(MUS)) + "|"]  # fmt: skip
+    lines = [
+        "| K | w | method | " + " | ".join(f"μ = {mu:g}" for mu in MUS) + " | runs |",
+        "|---" * (4 + len(MUS)) + "|",
+    ]
     for (k, w), some in frame.groupby(["k", "w"]):
         for method in [m for m in METHODS if m in set(some["method"])]:
             rows = some[some["method"] == method]
@@ -114,10 +134,17 @@ def page(frame: pd.DataFrame) -> list[str]:
                 at = rows[rows["mu"] == mu]
                 power = (at["p_value"] <= _LEVEL).mean()
                 cells.append(f"{at['loss'].mean():.2f} / {at['kpc'].mean():.3f} / {power:.2f}")
-            lines.append(f"| {k} | {w:g} | {METHODS[method]} | {' | '.join(cells)} | "
-                         f"{rows['run'].nunique()} |")  # fmt: skip
-    return [*lines, "", "Loss / KPC / power of the test with the true density.", "",
-            *_beside_the_oracle(frame)]  # fmt: skip
+            lines.append(
+                f"| {k} | {w:g} | {METHODS[method]} | {' | '.join(cells)} | "
+                f"{rows['run'].nunique()} |"
+            )
+    return [
+        *lines,
+        "",
+        "Loss / KPC / power of the test with the true density.",
+        "",
+        *_beside_the_oracle(frame),
+    ]
 
 
 def _beside_the_oracle(frame: pd.DataFrame) -> list[str]:
@@ -132,8 +159,10 @@ def _beside_the_oracle(frame: pd.DataFrame) -> list[str]:
         "|---" * (2 + len(heads)) + "|",
     ]
     for (k, w), cell in frame.groupby(["k", "w"]):
-        found = {str(name): curves(rows, run="run", parameter="mu")
-                 for name, rows in cell.groupby("method")}  # fmt: skip
+        found = {
+            str(name): curves(rows, run="run", parameter="mu")
+            for name, rows in cell.groupby("method")
+        }
         plain = cell[cell["mu"] == 0]["kpc"].mean()
         shown = []
         for method in others:
@@ -153,6 +182,11 @@ def figure(frame: pd.DataFrame) -> Any:
     from fairaudit.experiments.figures import panels
 
     power = frame.assign(power=(frame["p_value"] <= _LEVEL).astype(float))
-    return panels(power, panel=("k", "w"), parameter="mu", titles=METHODS,
-                  measures={"kpc": "KPC", "power": "power"},
-                  name=lambda key: f"K = {key[0]}, w = {key[1]:g}")  # fmt: skip
+    return panels(
+        power,
+        panel=("k", "w"),
+        parameter="mu",
+        titles=METHODS,
+        measures={"kpc": "KPC", "power": "power"},
+        name=lambda key: f"K = {key[0]}, w = {key[1]:g}",
+    )

@@ -31,9 +31,12 @@ _MEASURES = ("loss", "kpc", "deo", "kpc_random")
 
 
 def units(
-    runs: int, *, tasks: tuple[str, ...] = tuple(TASKS), only: tuple[str, ...] = tuple(METHODS),
+    runs: int,
+    *,
+    tasks: tuple[str, ...] = tuple(TASKS),
+    only: tuple[str, ...] = tuple(METHODS),
     predictor: str = "mlp",
-) -> list[Unit]:  # fmt: skip
+) -> list[Unit]:
     """All methods of all tasks on the first split, then on the second, and so on."""
     return [
         (task, method, predictor, split)
@@ -54,13 +57,19 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
         limit = TABLE1[task]["fairicp"][2]
         plain = some[(some["method"] == "kernel") & (some["value"] == 0)]
         if len(plain):
-            found.append({"task": task, "method": "plain", "splits": len(plain),
-                          **_means(plain), "loss_sd": plain["loss"].std()})  # fmt: skip
+            found.append(
+                {
+                    "task": task,
+                    "method": "plain",
+                    "splits": len(plain),
+                    **_means(plain),
+                    "loss_sd": plain["loss"].std(),
+                }
+            )
         for method in dict.fromkeys(some["method"]):
             found.append(
-                {"task": task, "method": method}
-                | _at(some[some["method"] == method], limit)
-            )  # fmt: skip
+                {"task": task, "method": method} | _at(some[some["method"] == method], limit)
+            )
     return pd.DataFrame(found)
 
 
@@ -79,8 +88,12 @@ def _at(rows: pd.DataFrame, limit: float) -> dict[str, Any]:
     met = frontier_at(points, limit)
     near = list(by_value.groups)[int(np.abs(points[:, 1] - limit).argmin())]
     at = by_value.get_group(near)
-    found = {**_means(at), "loss_sd": at["loss"].std(), "splits": rows["split"].nunique(),
-             "loss_se": loss_error(_curves(rows), limit)}  # fmt: skip
+    found = {
+        **_means(at),
+        "loss_sd": at["loss"].std(),
+        "splits": rows["split"].nunique(),
+        "loss_se": loss_error(_curves(rows), limit),
+    }
     if met is None:
         return found | {"reached": False, "value": near}
     return found | dict(zip(_MEASURES, met, strict=True)) | {"reached": True}
@@ -145,8 +158,10 @@ def rows_of(frame: pd.DataFrame, paper: bool = True) -> list[str]:
         published = TABLE1[task] if paper else {}
         for name, (loss, sd, kpc, power, deo) in published.items():
             shown = "" if deo is None else f"{deo:.3f}"
-            lines.append(f"| {TASKS[task].title} | paper: {name} | {loss:.3f} ({sd:.3f}) |  |  | "
-                         f"{kpc:.3f} |  | {power:.2f} | {shown} |  | 100 |")  # fmt: skip
+            lines.append(
+                f"| {TASKS[task].title} | paper: {name} | {loss:.3f} ({sd:.3f}) |  |  | "
+                f"{kpc:.3f} |  | {power:.2f} | {shown} |  | 100 |"
+            )
         for _, row in table[table["task"] == task].iterrows():
             lines.append(_line(TASKS[task].title, row))
     return lines
@@ -168,10 +183,12 @@ def _line(title: str, row: Any) -> str:
 
     power = "" if row["method"] == "mixture" else shown("power", ".2f")
     theirs = "" if row["method"] == "mixture" else shown("power_paper", ".2f")
-    return (f"| {title} | {label} | {row['loss']:.3f} ({shown('loss_sd', '.3f')}) | "
-            f"{shown('loss_se', '.3f')} | {row['kpc']:.4f} | {shown('kpc_random', '.4f')} | "
-            f"{power} | {theirs} | {shown('deo', '.3f')} | {shown('seconds', '.1f')} | "
-            f"{row['splits']:.0f} |")  # fmt: skip
+    return (
+        f"| {title} | {label} | {row['loss']:.3f} ({shown('loss_sd', '.3f')}) | "
+        f"{shown('loss_se', '.3f')} | {row['kpc']:.4f} | {shown('kpc_random', '.4f')} | "
+        f"{power} | {theirs} | {shown('deo', '.3f')} | {shown('seconds', '.1f')} | "
+        f"{row['splits']:.0f} |"
+    )
 
 
 def figure(frame: pd.DataFrame) -> Any:
@@ -179,10 +196,14 @@ def figure(frame: pd.DataFrame) -> Any:
     from fairaudit.experiments.figures import panels
 
     power = frame.assign(power=(frame["p_paper"] <= _LEVEL).where(frame["p_paper"].notna()))
-    return panels(power.astype({"power": float}), panel=("task",), parameter="value",
-                  titles=METHODS | {"mixture": "trivial mixture"},
-                  measures={"kpc": "KPC", "power": "power, the paper's statistic", "deo": "DEO"},
-                  name=lambda key: TASKS[key[0]].title)  # fmt: skip
+    return panels(
+        power.astype({"power": float}),
+        panel=("task",),
+        parameter="value",
+        titles=METHODS | {"mixture": "trivial mixture"},
+        measures={"kpc": "KPC", "power": "power, the paper's statistic", "deo": "DEO"},
+        name=lambda key: TASKS[key[0]].title,
+    )
 
 
 def runtime_page(frame: pd.DataFrame) -> list[str]:
@@ -194,6 +215,8 @@ def runtime_page(frame: pd.DataFrame) -> list[str]:
             if method not in METHODS:
                 continue
             paper = RUNTIME[task].get("fairicp" if method in _FAIRICP[:3] else method)
-            lines.append(f"| {TASKS[task].title} | {METHODS[method]} | {seconds:.1f} | "
-                         f"{'' if paper is None else f'{paper:.0f}'} |")  # fmt: skip
+            lines.append(
+                f"| {TASKS[task].title} | {METHODS[method]} | {seconds:.1f} | "
+                f"{'' if paper is None else f'{paper:.0f}'} |"
+            )
     return lines

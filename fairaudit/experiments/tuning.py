@@ -14,14 +14,7 @@ import fairaudit as fa
 from fairaudit.data.columns import columns_from
 from fairaudit.experiments.frontier import frontier_at
 from fairaudit.experiments.paper import TABLE1
-from fairaudit.experiments.real import (
-    METHODS,
-    TASKS,
-    UNTUNED,
-    halves,
-    methods,
-    trained,
-)
+from fairaudit.experiments.real import METHODS, TASKS, UNTUNED, halves, methods, trained
 from fairaudit.experiments.runner import Unit
 from fairaudit.remedy.tradeoff import loss_of, scores_of
 
@@ -57,21 +50,38 @@ def tuning_rows(task: str, method: str, strength: float, split: int) -> list[dic
     rows = []
     for value, model in zip(how.values, models, strict=True):
         score = scores_of(model, data.X.iloc[test])
-        kpc = 0.0 if np.ptp(score) == 0 else fa.metrics.kpc(
-            score, sensitive=attributes, y_true=outcome, knn=_NEIGHBOURS, encode=TASKS[task].encode
-        )  # fmt: skip
-        rows.append({
-            "task": task, "method": method, "strength": strength, "split": split, "value": value,
-            "loss": loss_of(score, outcome), "kpc": float(kpc),
-        })  # fmt: skip
+        kpc = (
+            0.0
+            if np.ptp(score) == 0
+            else fa.metrics.kpc(
+                score,
+                sensitive=attributes,
+                y_true=outcome,
+                knn=_NEIGHBOURS,
+                encode=TASKS[task].encode,
+            )
+        )
+        rows.append(
+            {
+                "task": task,
+                "method": method,
+                "strength": strength,
+                "split": split,
+                "value": value,
+                "loss": loss_of(score, outcome),
+                "kpc": float(kpc),
+            }
+        )
     return rows
 
 
 def page(frame: pd.DataFrame) -> list[str]:
     """Loss where the mean curve meets the paper's KPC, or the smallest KPC; the best is bold."""
     tried = range(1, len(DECAYS) + 1)
-    lines = ["| task | method | " + " | ".join(f"try {k}" for k in tried) + " | splits |",
-             "|---" * (3 + len(DECAYS)) + "|"]  # fmt: skip
+    lines = [
+        "| task | method | " + " | ".join(f"try {k}" for k in tried) + " | splits |",
+        "|---" * (3 + len(DECAYS)) + "|",
+    ]
     for (task, method), some in frame.groupby(["task", "method"], sort=False):
         tries = []
         for strength, rows in some.groupby("strength"):
@@ -82,6 +92,8 @@ def page(frame: pd.DataFrame) -> list[str]:
             tries.append((worth, f"{strength:g}: {text}"))
         best = min(tries)
         cells = " | ".join(f"**{one[1]}**" if one is best else one[1] for one in tries)
-        lines.append(f"| {TASKS[str(task)].title} | {METHODS[str(method)]} | {cells} | "
-                     f"{some['split'].nunique()} |")  # fmt: skip
+        lines.append(
+            f"| {TASKS[str(task)].title} | {METHODS[str(method)]} | {cells} | "
+            f"{some['split'].nunique()} |"
+        )
     return lines

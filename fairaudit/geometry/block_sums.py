@@ -186,9 +186,7 @@ class CellFeatures:
     """
 
     def __init__(
-        self,
-        whole: FeatureMap | GridFeatures,
-        of_class: Sequence[FeatureMap | GridFeatures | None],
+        self, whole: FeatureMap | GridFeatures, of_class: Sequence[FeatureMap | GridFeatures | None]
     ) -> None:
         self.whole, self.of_class = whole, of_class
         self.maps = [whole, *(one for one in of_class if one is not None)]

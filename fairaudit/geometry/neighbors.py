@@ -29,7 +29,7 @@ _DRAWN = 64  # of a row, where pairs are more
 _DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pair
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class NeighbourGraph:
     """Weights w_ij with Σ_j w_ij = 1, stored between cells of equal points.
 
@@ -232,7 +232,9 @@ def cell_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
             waiting = np.concatenate(again)
             reach = min(len(distinct), 4 * reach)
     source, target, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return NeighbourGraph(cells, within, source, target, weight, knn)
+    return NeighbourGraph(
+        cells=cells, within=within, source=source, target=target, weight=weight, knn=knn
+    )
 
 
 def _nearest(points: Array, knn: int) -> tuple[Callable[[Index, int], tuple[Array, Index]], Index]:

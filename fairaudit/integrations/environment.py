@@ -10,7 +10,7 @@ from importlib.util import find_spec
 __all__ = ["Component", "Diagnosis", "examine"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Component:
     """One thing that fairaudit uses.
 
@@ -95,8 +95,18 @@ def examine() -> Diagnosis:
     True
     """
     core = [
-        Component("Python", platform.python_version(), "core", "https://www.python.org"),
-        Component("fairaudit", _version(_PROJECT), "core", f"pip install {_origin()}"),
+        Component(
+            name="Python",
+            version=platform.python_version(),
+            needed_for="core",
+            install="https://www.python.org",
+        ),
+        Component(
+            name="fairaudit",
+            version=_version(_PROJECT),
+            needed_for="core",
+            install=f"pip install {_origin()}",
+        ),
         *(_component(module, name, "core", name) for module, name in _CORE),
     ]
     optional = [_component(module, module, use, pip) for module, use, pip in _OPTIONAL]
@@ -107,7 +117,9 @@ def _component(module: str, distribution: str, needed_for: str, pip: str) -> Com
     found = None
     if find_spec(module) is not None:  # xgboost also comes as xgboost-cpu
         found = _version(distribution) or _version(f"{distribution}-cpu")
-    return Component(distribution, found, needed_for, f"pip install {pip}")
+    return Component(
+        name=distribution, version=found, needed_for=needed_for, install=f"pip install {pip}"
+    )
 
 
 def _version(distribution: str) -> str | None:
@@ -126,10 +138,22 @@ def _r_components() -> tuple[Component, ...]:
     # which rpy2 fits depends on the R that is not there yet
     pip = bridge.rpy2_install_line(r.r_version) if r.r_version else "install R, then ask again"
     return (
-        Component("R", r.r_version, use, bridge.INSTALL_R),
-        Component("rpy2", r.rpy2_version, use, pip, problem),
-        Component("R package KPC", r.kpc_version, f"kpc, kpc_rkhs with {use}", line("KPC")),
-        Component("R package FOCI", r.foci_version, f"codec with {use}", line("FOCI")),
+        Component(name="R", version=r.r_version, needed_for=use, install=bridge.INSTALL_R),
+        Component(
+            name="rpy2", version=r.rpy2_version, needed_for=use, install=pip, problem=problem
+        ),
+        Component(
+            name="R package KPC",
+            version=r.kpc_version,
+            needed_for=f"kpc, kpc_rkhs with {use}",
+            install=line("KPC"),
+        ),
+        Component(
+            name="R package FOCI",
+            version=r.foci_version,
+            needed_for=f"codec with {use}",
+            install=line("FOCI"),
+        ),
     )
 
 

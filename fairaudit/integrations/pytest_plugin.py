@@ -26,9 +26,14 @@ _audits: list[str] = []  # lines for the end of the run
 
 
 def assert_equalized_odds(
-    model: Any = None, X: Any = None, y: Any = None, *, sensitive: Any,
-    inconclusive: str = "fail", **options: Any,
-) -> AuditResult:  # fmt: skip
+    model: Any = None,
+    X: Any = None,
+    y: Any = None,
+    *,
+    sensitive: Any,
+    inconclusive: str = "fail",
+    **options: Any,
+) -> AuditResult:
     """Audit, and fail the test where the verdict is a violation.
 
     Parameters
@@ -46,7 +51,7 @@ def assert_equalized_odds(
     __tracebackhide__ = True
     from fairaudit._words import quiet
     from fairaudit.auditing.audit_result import SUPPRESS, Verdict
-    from fairaudit.auditing.run import audit
+    from fairaudit.auditing.doors import audit
     from fairaudit.errors import InputError
 
     if inconclusive not in ("fail", "skip"):

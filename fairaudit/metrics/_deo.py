@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Deo", "DeoCell", "deo"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeoCell:
     """One term of the sum: a cell of the attributes within one outcome class.
 
@@ -43,7 +43,7 @@ class DeoCell:
         return abs(self.rate - self.overall)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deo(Measure):
     """The DEO with its terms.
 
@@ -146,7 +146,9 @@ def _deo(table: AuditTable, *, threshold: float | None = None) -> Deo:
                 empty.append((levels, name))
                 continue
             n, rate = int(counts.rows[z, y]), float(rates[z, y])
-            cells.append(DeoCell(levels, name, n, rate, float(overall[y])))
+            cells.append(
+                DeoCell(levels=levels, outcome=name, n=n, rate=rate, overall=float(overall[y]))
+            )
     return Deo(
         value=float(np.nansum(np.abs(rates - overall))),
         n=len(table),

@@ -31,7 +31,7 @@ __all__ = ["CellErrors", "GroupErrors", "group_errors", "numeric_pair"]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellErrors:
     """The errors of one cell; NaN where there are no rows, or too few for a standard error.
 
@@ -52,7 +52,7 @@ class CellErrors:
     quantiles: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupErrors(Measure):
     """The errors of all cells; the value is the largest difference of two cells' mean errors.
 
@@ -153,7 +153,9 @@ def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors
     rows, mean, se, margin = _means(errors, groups, weights, confidence)
     quantiles = _quantiles(errors, groups, weights)
     cells = (
-        CellErrors(levels, n, m, s, m - d, m + d, tuple(q))
+        CellErrors(
+            levels=levels, n=n, mean=m, standard_error=s, low=m - d, high=m + d, quantiles=tuple(q)
+        )
         for levels, n, m, s, d, q in zip(
             groups.levels,
             rows.tolist(),
@@ -164,7 +166,13 @@ def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors
             strict=True,
         )
     )
-    return GroupErrors(spread(mean), len(table), groups.names, tuple(cells), groups.unlisted)
+    return GroupErrors(
+        value=spread(mean),
+        n=len(table),
+        attributes=groups.names,
+        cells=tuple(cells),
+        unlisted=groups.unlisted,
+    )
 
 
 def _errors(table: AuditTable) -> NDArray[np.float64]:
@@ -187,10 +195,7 @@ def numeric_pair(table: AuditTable) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _means(
-    errors: NDArray[np.float64],
-    groups: Groups,
-    weights: NDArray[np.float64],
-    confidence: float,
+    errors: NDArray[np.float64], groups: Groups, weights: NDArray[np.float64], confidence: float
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Per cell: rows, mean error, its standard error, and half the width of its interval."""
     from scipy.special import stdtrit

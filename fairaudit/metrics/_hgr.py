@@ -27,7 +27,7 @@ GRID = 64  # a larger SVD runs in threads, slow on a busy machine, for 1 % of th
 NORMS = ("mean", "max")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HgrCell:
     """The coefficient of one attribute within one outcome class or range.
 
@@ -47,7 +47,7 @@ class HgrCell:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hgr(Measure):
     """The coefficient with its parts.
 
@@ -170,11 +170,11 @@ def _hgr(
     weights = row_weights(table)
     cells = [
         HgrCell(
-            name,
-            outcome,
-            len(rows),
-            float(weights[rows].sum() / weights.sum()),
-            _coefficient(prediction, attribute, rows, weights[rows], bandwidth),
+            attribute=name,
+            outcome=outcome,
+            n=len(rows),
+            share=float(weights[rows].sum() / weights.sum()),
+            value=_coefficient(prediction, attribute, rows, weights[rows], bandwidth),
         )
         for outcome, rows in _slices(table, bins)
         for name, attribute in attributes.items()
@@ -184,7 +184,7 @@ def _hgr(
         for name in attributes
     }
     best = joint.name if crossed else max(combined, key=combined.__getitem__)
-    return Hgr(combined[best], len(table), best, norm, tuple(cells))
+    return Hgr(value=combined[best], n=len(table), attribute=best, norm=norm, cells=tuple(cells))
 
 
 def _check_parameters(norm: str, bins: int, bandwidth: float | None) -> None:
@@ -209,7 +209,13 @@ def _cross(table: AuditTable) -> Column:
     """All (categorical) attributes as one column of their combinations."""
     cells = cells_of(table.attributes, len(table))
     name = " × ".join(column.name for column in table.attributes)
-    return Column(name, table.attributes[0].kind, cells.of_row, np.arange(len(cells)), numeric=None)
+    return Column(
+        name=name,
+        kind=table.attributes[0].kind,
+        codes=cells.of_row,
+        levels=np.arange(len(cells)),
+        numeric=None,
+    )
 
 
 def _slices(table: AuditTable, bins: int) -> list[tuple[str, NDArray[np.intp]]]:

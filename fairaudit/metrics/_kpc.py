@@ -22,7 +22,7 @@ from fairaudit.metrics.measure import Measure
 __all__ = ["KPC", "check_backend", "check_knn", "graph_of", "kpc", "kpc_of_table"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KPC(Measure):
     """Kernel partial correlation; 0 for conditional independence, 1 for a function of A and Y.
 
@@ -108,9 +108,15 @@ def kpc(
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
     return kpc_of_table(
-        table, knn=knn, kernel=kernel, bandwidth=bandwidth, ties=ties, how=encode,
-        backend=backend, seed=seed,
-    )  # fmt: skip
+        table,
+        knn=knn,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        ties=ties,
+        how=encode,
+        backend=backend,
+        seed=seed,
+    )
 
 
 def kpc_of_table(
@@ -134,19 +140,32 @@ def kpc_of_table(
     given = () if table.outcome is None else (table.outcome,)
     u = table.prediction.matrix(how)
     if backend == "r":
-        value, width = _by_r(table, u, how, knn, kernel, bandwidth, seed), bandwidth
+        value, width = (
+            _by_r(table, u, how=how, knn=knn, kernel=kernel, bandwidth=bandwidth, seed=seed),
+            bandwidth,
+        )
         ties = "random"
     else:
         function, width = kernel_named(kernel, u, bandwidth)
         gram = Gram(function, u)
-        both = _mean_kernel((*given, *table.attributes), how, knn, ties, seed, gram)
-        alone = _mean_kernel(given, how, knn, ties, seed, gram)
+        both = _mean_kernel(
+            (*given, *table.attributes), how, knn=knn, ties=ties, seed=seed, gram=gram
+        )
+        alone = _mean_kernel(given, how, knn=knn, ties=ties, seed=seed, gram=gram)
         left = float(gram.diagonal.mean()) - alone
         if left <= 1e-12 * float(gram.diagonal.max()):
             raise InputError("KPC is undefined: the outcome determines the prediction completely.")
         value = (both - alone) / left
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "callable")
-    return KPC(float(value), len(table), knn, name, width, ties, backend)
+    return KPC(
+        value=float(value),
+        n=len(table),
+        knn=knn,
+        kernel=name,
+        bandwidth=width,
+        ties=ties,
+        backend=backend,
+    )
 
 
 def graph_of(columns: tuple[Column, ...], n: int, how: str, knn: int) -> NeighbourGraph:
@@ -193,15 +212,25 @@ def check_backend(backend: str) -> None:
 
 
 def _by_r(
-    table: AuditTable, u: Array, how: str, knn: int | str, kernel: str | Kernel,
-    bandwidth: float | None, seed: int,
-) -> float:  # fmt: skip
+    table: AuditTable,
+    u: Array,
+    how: str,
+    knn: int | str,
+    kernel: str | Kernel,
+    bandwidth: float | None,
+    seed: int,
+) -> float:
     from fairaudit.metrics import _r_bridge
 
     if not isinstance(kernel, str):
         raise InputError("backend='r' takes kernels by name only. Use backend='native'.")
     outcome = None if table.outcome is None else encode((table.outcome,), how)
     return _r_bridge.kpc_graph(
-        u, outcome, encode(table.attributes, how), knn=knn, kernel=kernel,
-        bandwidth=bandwidth, seed=seed,
-    )  # fmt: skip
+        u,
+        outcome,
+        encode(table.attributes, how),
+        knn=knn,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        seed=seed,
+    )

@@ -24,7 +24,7 @@ __all__ = ["EqualizedOdds", "equalized_odds_difference", "equalized_odds_ratio"]
 AGGREGATIONS = ("worst_case", "mean")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EqualizedOdds(Measure):
     """The difference or ratio, with its two parts.
 

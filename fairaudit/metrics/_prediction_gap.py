@@ -179,7 +179,15 @@ def gaps_given_outcome(
         - 2 * (basis * (explained @ spare).T[group]).sum(axis=1)
     )
     who = np.arange(len(group)) if unit is None else np.unique(unit, return_inverse=True)[1]
-    meat = _meat(weighted, residual, leverage, group, weights, explained, who)
+    meat = _meat(
+        weighted,
+        residual,
+        leverage=leverage,
+        group=group,
+        weights=weights,
+        explained=explained,
+        who=who,
+    )
     bread = np.kron(np.eye(predictions.shape[1]), spare)
     resting = np.empty(count)
     for k in range(count):
@@ -243,9 +251,14 @@ def _quadratic(rows: Array, matrix: Array) -> Array:
 
 
 def _meat(
-    weighted: Array, residual: Array, leverage: Array, group: Index, weights: Array,
-    explained: Array, who: Index,
-) -> Array:  # fmt: skip
+    weighted: Array,
+    residual: Array,
+    leverage: Array,
+    group: Index,
+    weights: Array,
+    explained: Array,
+    who: Index,
+) -> Array:
     """Products of the scores, summed over units: groups' indicators without the basis, times e."""
     from scipy.sparse import csr_matrix
 
@@ -261,8 +274,10 @@ def _meat(
         line = []
         for other, theirs in scores:
             line.append(
-                (own.T @ other).toarray() - (own.T @ theirs) @ explained
-                - explained.T @ (other.T @ spline).T + explained.T @ (spline.T @ theirs) @ explained
-            )  # fmt: skip
+                (own.T @ other).toarray()
+                - (own.T @ theirs) @ explained
+                - explained.T @ (other.T @ spline).T
+                + explained.T @ (spline.T @ theirs) @ explained
+            )
         blocks.append(line)
     return np.block(blocks)

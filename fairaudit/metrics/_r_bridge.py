@@ -115,11 +115,7 @@ def kpc_rkhs(
 
 
 def codec(
-    u: NDArray[np.float64],
-    z: NDArray[np.float64],
-    x: NDArray[np.float64] | None,
-    *,
-    seed: int,
+    u: NDArray[np.float64], z: NDArray[np.float64], x: NDArray[np.float64] | None, *, seed: int
 ) -> float:
     """FOCI's ``codec(Y=u, Z=z, X=x)``; `u` has one column."""
     if u.shape[1] != 1:
@@ -128,7 +124,7 @@ def codec(
     return _checked("codec", call(_CODEC, _seed(seed), u, z, x))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RStatus:
     """What of R can be used; None means absent.
 
@@ -154,7 +150,13 @@ def status() -> RStatus:
         start()
     except Exception as problem:
         error = one_line(problem)
-    return RStatus(r_version, _rpy2_version(), error, kpc_version, foci_version)
+    return RStatus(
+        r_version=r_version,
+        rpy2_version=_rpy2_version(),
+        rpy2_error=error,
+        kpc_version=kpc_version,
+        foci_version=foci_version,
+    )
 
 
 def rpy2_install_line(r_version: str | None) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["CellRates", "GroupRates", "Rate", "group_rates"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
     """A share of rows predicted positive; value and interval are NaN when there are no rows.
 
@@ -53,7 +53,7 @@ class Rate:
         return not math.isnan(self.value)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CellRates:
     """The rates of one cell.
 
@@ -73,7 +73,7 @@ class CellRates:
     fpr: Rate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRates(Measure):
     """The rates of all cells; the value is the largest gap between two cells in TPR or FPR.
 
@@ -185,10 +185,7 @@ def group_rates(
 
 
 def _group_rates(
-    table: AuditTable,
-    *,
-    threshold: float | None = None,
-    confidence: float = 0.95,
+    table: AuditTable, *, threshold: float | None = None, confidence: float = 0.95
 ) -> GroupRates:
     check_confidence(confidence)
     groups = groups_of(table)
@@ -203,8 +200,15 @@ def _group_rates(
     classes = np.bincount(key, minlength=len(groups) * len(outcome.levels))
     by_cell = classes.reshape(len(groups), -1).tolist()
     cells = (
-        CellRates(levels, sum(of_class), tuple(of_class), *rates)
-        for levels, of_class, *rates in zip(
+        CellRates(
+            levels=levels,
+            n=sum(of_class),
+            class_counts=tuple(of_class),
+            selection=selected,
+            tpr=true,
+            fpr=false,
+        )
+        for levels, of_class, selected, true, false in zip(
             groups.levels, by_cell, selection, tpr, fpr, strict=True
         )
     )
@@ -234,5 +238,13 @@ def _rates(
         values[some] * effective[some], effective[some], alpha=1 - confidence, method="wilson"
     )
     low, high = interval.clip(0.0, 1.0)
-    arrays = (values, low, high, pick(counts.hits), pick(counts.rows), effective)
-    return [Rate(*row) for row in zip(*(each.tolist() for each in arrays), strict=True)]
+    columns = {
+        "value": values,
+        "low": low,
+        "high": high,
+        "count": pick(counts.hits),
+        "n": pick(counts.rows),
+        "effective_n": effective,
+    }
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return [Rate(**dict(zip(columns, row, strict=True))) for row in rows]

@@ -23,7 +23,7 @@ _FULL_RANK = 2_000  # up to this many rows no feature is left out
 _LOW_RANK = 300
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KPCRKHS(Measure):
     """The RKHS estimate of KPC.
 
@@ -93,7 +93,7 @@ def kpc_rkhs(
     check_backend(backend)
     if not eps > 0:
         raise InputError(f"The 'eps' parameter must be positive. Got {eps} instead.")
-    return _estimate(table, eps, rank, encode, backend, seed)
+    return _estimate(table, eps, rank=rank, how=encode, backend=backend, seed=seed)
 
 
 def _estimate(
@@ -107,7 +107,11 @@ def _estimate(
         from fairaudit.metrics import _r_bridge
 
         return KPCRKHS(
-            _r_bridge.kpc_rkhs(u, given, attributes, eps=eps, seed=seed), n, eps, 0.0, "r"
+            value=_r_bridge.kpc_rkhs(u, given, attributes, eps=eps, seed=seed),
+            n=n,
+            eps=eps,
+            residual=0.0,
+            backend="r",
         )
     limit = rank if rank is not None else (n if n <= _FULL_RANK else _LOW_RANK)
     target, residual_u = _centred(u, limit)
@@ -122,7 +126,7 @@ def _estimate(
         alone = _fitted(features, target, n * eps)
         value = float(((both - alone) ** 2).sum() / ((target - alone) ** 2).sum())
         residual = max(residual, residual_y)
-    return KPCRKHS(value, n, eps, residual, "native")
+    return KPCRKHS(value=value, n=n, eps=eps, residual=residual, backend="native")
 
 
 def _centred(x: Array, rank: int) -> tuple[Array, float]:

@@ -20,7 +20,7 @@ ADDED_ROWS = 2.0
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RateSums:
     """Sums behind weighted rates; one entry for every rate.
 

@@ -24,7 +24,7 @@ RATES = ("fpr", "fnr")
 TIE = 1e-12  # scores closer than this are equal; the first then wins, whatever the row order
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubgroupViolation(Measure):
     """The worst group found, oriented so that its error rate is the higher one.
 

@@ -20,12 +20,37 @@ __all__ = ["no_side_effects"]
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _REFUSED = {
-    "code.__new__", "ftplib.connect", "function.__new__", "os.chmod", "os.chown", "os.exec",
-    "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link", "os.mkdir", "os.posix_spawn",
-    "os.remove", "os.rename", "os.rmdir", "os.setxattr", "os.spawn", "os.startfile", "os.symlink",
-    "os.system", "os.truncate", "os.utime", "pickle.find_class", "pty.spawn", "smtplib.connect",
-    "sqlite3.connect", "subprocess.Popen", "urllib.Request", "webbrowser.open",
-}  # fmt: skip
+    "code.__new__",
+    "ftplib.connect",
+    "function.__new__",
+    "os.chmod",
+    "os.chown",
+    "os.exec",
+    "os.fork",
+    "os.forkpty",
+    "os.kill",
+    "os.killpg",
+    "os.link",
+    "os.mkdir",
+    "os.posix_spawn",
+    "os.remove",
+    "os.rename",
+    "os.rmdir",
+    "os.setxattr",
+    "os.spawn",
+    "os.startfile",
+    "os.symlink",
+    "os.system",
+    "os.truncate",
+    "os.utime",
+    "pickle.find_class",
+    "pty.spawn",
+    "smtplib.connect",
+    "sqlite3.connect",
+    "subprocess.Popen",
+    "urllib.Request",
+    "webbrowser.open",
+}
 _REFUSED_KINDS = ("shutil.", "socket.", "winreg.")
 
 _here = threading.local()

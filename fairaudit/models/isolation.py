@@ -64,7 +64,7 @@ class Limits:
         return limits
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IsolatedModel:
     """Stands for a model in the other process; asked like any other kind of model."""
 
@@ -114,11 +114,14 @@ def isolated_model(
     features = None if told["features"] is None else tuple(told["features"])
     classes = None if told["classes"] is None else np.asarray(told["classes"])
     known: dict[str, Any] = {
-        "kind": told["kind"], "sha256": told["sha256"], "features": features,
-        "n_features": told["n_features"], "classes": classes,
-    }  # fmt: skip
-    model = IsolatedModel(source, tuple(trust), limits, **known)
-    return Predictor(model, source, notes=tuple(told["notes"]), **known)
+        "kind": told["kind"],
+        "sha256": told["sha256"],
+        "features": features,
+        "n_features": told["n_features"],
+        "classes": classes,
+    }
+    model = IsolatedModel(source=source, trust=tuple(trust), limits=limits, **known)
+    return Predictor(model=model, source=source, notes=tuple(told["notes"]), **known)
 
 
 # ---------------------------------------------------------------- this side
@@ -206,9 +209,13 @@ def _answered(
     table = None if rows is None else predictor.predict(rows, on=request["on"])
     classes = None if predictor.classes is None else predictor.classes.tolist()
     told = {
-        "kind": predictor.kind, "sha256": predictor.sha256, "features": predictor.features,
-        "n_features": predictor.n_features, "classes": classes, "notes": list(predictor.notes),
-    }  # fmt: skip
+        "kind": predictor.kind,
+        "sha256": predictor.sha256,
+        "features": predictor.features,
+        "n_features": predictor.n_features,
+        "classes": classes,
+        "notes": list(predictor.notes),
+    }
     return told, table
 
 

@@ -51,13 +51,23 @@ def predictor_of(model: Any, *, source: str | None = None) -> Predictor:
             "Pass a fitted model or a function of the table."
         )
     how = adapter_of(model)
-    return Predictor(model, source, how.kind, None, how.features, how.n_features, how.classes)
+    return Predictor(
+        model=model,
+        source=source,
+        kind=how.kind,
+        sha256=None,
+        features=how.features,
+        n_features=how.n_features,
+        classes=how.classes,
+    )
 
 
 def _is_model(model: Any) -> bool:
-    return hasattr(model, "predict") or hasattr(model, "predict_proba") or (
-        type(model).__name__ == "InferenceSession"
-    )  # fmt: skip
+    return (
+        hasattr(model, "predict")
+        or hasattr(model, "predict_proba")
+        or (type(model).__name__ == "InferenceSession")
+    )
 
 
 def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:

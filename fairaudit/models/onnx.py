@@ -13,10 +13,14 @@ from fairaudit.models.onnx_scan import external_files
 from fairaudit.models.safe_pickle import first_line
 
 _ONNX_TYPES: dict[str, Any] = {
-    "tensor(bool)": np.bool_, "tensor(double)": np.float64, "tensor(float)": np.float32,
-    "tensor(float16)": np.float16, "tensor(int32)": np.int32, "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+    "tensor(double)": np.float64,
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
     "tensor(string)": np.object_,
-}  # fmt: skip
+}
 
 
 class OnnxSession:

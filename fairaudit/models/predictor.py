@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SAVED_BY = "Saved by scikit-learn"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Predictor:
     """A model that is ready to predict.
 

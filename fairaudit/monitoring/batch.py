@@ -26,7 +26,7 @@ FORGETTING = 0.85
 _FOLDS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchEvidence:
     """What one batch says.
 
@@ -62,7 +62,13 @@ def evidence_of(
     reason = _too_little(table)
     if reason is not None:
         nothing = [0.0 * each[0] for each in frame.products(table, np.arange(len(table))[None, :])]
-        return BatchEvidence(np.zeros((1 + len(nothing)) * len(TILTS)), nothing, None, None, reason)
+        return BatchEvidence(
+            log_e=np.zeros((1 + len(nothing)) * len(TILTS)),
+            products=nothing,
+            statistic=None,
+            p_value=None,
+            unusable=reason,
+        )
     values, products, reason = _statistics(table, frame, statistic, density, permutations)
     log_e = [log_e_values(values[0], values[1:])]
     for number, each in enumerate(products):
@@ -74,7 +80,9 @@ def evidence_of(
     reached = values[1:] >= values[0] - 1e-12 * max(1.0, abs(values[0]))
     p_value = float((1 + reached.sum()) / len(values))
     shown = [each[0] - each.mean(axis=0) for each in products]
-    return BatchEvidence(joined, shown, float(values[0]), p_value, reason)
+    return BatchEvidence(
+        log_e=joined, products=shown, statistic=float(values[0]), p_value=p_value, unusable=reason
+    )
 
 
 def _too_little(table: AuditTable) -> str | None:
@@ -96,9 +104,12 @@ def _statistics(
         )
     outcome, seed = table.require_outcome(), permutations.seed
     fitted = ICP(density, _FOLDS if len(table) >= 4 * _FOLDS else 1).prepare(
-        outcome, table.attributes, steps=permutations.steps, seed=seed,
+        outcome,
+        table.attributes,
+        steps=permutations.steps,
+        seed=seed,
         units=None if table.ids is None else table.ids.codes,
-    )  # fmt: skip
+    )
     sampler = fitted.sampler
     bound = chosen[0].bind(table, within_outcome=sampler.within_outcome, seed=seed)
     # exact copies need no check: their e-values hold whatever they are

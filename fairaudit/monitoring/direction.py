@@ -42,13 +42,18 @@ class Frame:
     def of(cls, table: AuditTable) -> Frame:
         """The frame of a first batch."""
         outcome = table.require_outcome()
-        return cls({
-            "prediction": [_scale(column, table.prediction.form == "labels")
-                           for column in table.prediction.columns],
-            "outcome": _scale(outcome, outcome.kind.is_categorical),
-            "attributes": [_scale(column, column.kind.is_categorical)
-                           for column in table.attributes],
-        })  # fmt: skip
+        return cls(
+            {
+                "prediction": [
+                    _scale(column, table.prediction.form == "labels")
+                    for column in table.prediction.columns
+                ],
+                "outcome": _scale(outcome, outcome.kind.is_categorical),
+                "attributes": [
+                    _scale(column, column.kind.is_categorical) for column in table.attributes
+                ],
+            }
+        )
 
     def products(self, table: AuditTable, copies: Index) -> list[Array]:
         """What the prediction has beyond the outcome, times the attributes; one row per copy.
@@ -85,11 +90,13 @@ class Frame:
         pairs = zip(table.attributes, self.scales["attributes"], strict=True)
         alone = [_described(column, scale) for column, scale in pairs]
         squares = [
-            x**2 - 1 for x, s in zip(alone, self.scales["attributes"], strict=True)
+            x**2 - 1
+            for x, s in zip(alone, self.scales["attributes"], strict=True)
             if s["levels"] is None
-        ]  # fmt: skip
-        both = [(a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-                for a, b in combinations(alone, 2)]  # fmt: skip
+        ]
+        both = [
+            (a[:, :, None] * b[:, None, :]).reshape(len(a), -1) for a, b in combinations(alone, 2)
+        ]
         found = [*alone, *squares]
         if sum(x.shape[1] for x in (*found, *both)) <= MOST_FEATURES:
             found += both

@@ -108,16 +108,28 @@ class Monitor:
         from fairaudit.models import predictor_of
 
         roles = Roles(
-            _names(sensitive), outcome, _names(predictions), ids=ids, where=where,
-            missing=missing, on=on, threshold=threshold, positive=positive,
+            sensitive=_names(sensitive),
+            outcome=outcome,
+            predictions=_names(predictions),
+            ids=ids,
+            where=where,
+            missing=missing,
+            on=on,
+            threshold=threshold,
+            positive=positive,
             classes=dict(classes or {}),
-        )  # fmt: skip
+        )
         if (model is None) == (not roles.predictions):
             raise InputError("Pass a model, or the names of predictions, and not both.")
         self._open(
-            state, roles, None if model is None else predictor_of(model), alpha=alpha,
-            statistic=statistic, density=density, permutations=permutations or Permutations(),
-        )  # fmt: skip
+            state,
+            roles,
+            None if model is None else predictor_of(model),
+            alpha=alpha,
+            statistic=statistic,
+            density=density,
+            permutations=permutations or Permutations(),
+        )
 
     @classmethod
     def with_roles(
@@ -129,9 +141,16 @@ class Monitor:
         return monitor
 
     def _open(
-        self, state: str | Path, roles: Roles, predictor: Predictor | None, *, alpha: float,
-        statistic: str, density: str, permutations: Permutations,
-    ) -> None:  # fmt: skip
+        self,
+        state: str | Path,
+        roles: Roles,
+        predictor: Predictor | None,
+        *,
+        alpha: float,
+        statistic: str,
+        density: str,
+        permutations: Permutations,
+    ) -> None:
         if not 0 < alpha < 1:
             raise InputError(f"The 'alpha' must lie between 0 and 1. Got {alpha:g}.")
         if not isinstance(statistic, str) or not isinstance(density, str):
@@ -165,17 +184,25 @@ class Monitor:
         number = len(self.file.batches) + 1
         seed = int(stream(self.permutations.seed, 7, number).integers(2**31))
         found = evidence_of(
-            table, Frame(settings["frame"]),
+            table,
+            Frame(settings["frame"]),
             [[np.array(one) for one in batch["products"]] for batch in self.file.batches],
-            statistic=self.statistic, density=self.density,
+            statistic=self.statistic,
+            density=self.density,
             permutations=replace(self.permutations, seed=seed),
-        )  # fmt: skip
+        )
         batch = {
-            "number": number, "when": now(), "label": label, "rows": len(table), **facts,
-            "log_e": found.log_e.tolist(), "p_value": found.p_value,
-            "statistic": found.statistic, "unusable": found.unusable,
+            "number": number,
+            "when": now(),
+            "label": label,
+            "rows": len(table),
+            **facts,
+            "log_e": found.log_e.tolist(),
+            "p_value": found.p_value,
+            "statistic": found.statistic,
+            "unusable": found.unusable,
             "products": [[float(f"{value:.6g}") for value in one] for one in found.products],
-        }  # fmt: skip
+        }
         if self.file.settings is None:
             self.file.begin(settings, batch)
             self.roles = _pinned(self.roles, settings)
@@ -213,12 +240,17 @@ class Monitor:
         model = self.predictor
         return {
             "model": None if model is None else model.sha256 or model.source or model.kind,
-            **{name: list(value) if isinstance(value, tuple) else value
-               for name, value in roles.items()},
-            "alpha": self.alpha, "statistic": self.statistic, "density": self.density,
-            "copies": self.permutations.n, "steps": self.permutations.steps,
+            **{
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in roles.items()
+            },
+            "alpha": self.alpha,
+            "statistic": self.statistic,
+            "density": self.density,
+            "copies": self.permutations.n,
+            "steps": self.permutations.steps,
             "seed": self.permutations.seed,
-        }  # fmt: skip
+        }
 
     def _compare(self, settings: Mapping[str, Any]) -> None:
         asked = self._asked()
@@ -254,19 +286,34 @@ def result_of(file: StateFile) -> MonitorResult:
     for batch in file.batches:
         before = evidence.log_wealth
         evidence.add(np.array(batch["log_e"]))
-        shown.append(MonitoredBatch(
-            batch["number"], batch["when"], batch["label"], batch["rows"],
-            float(np.exp(min(evidence.log_wealth - before, 700.0))),
-            evidence.log_wealth / np.log(10), batch["p_value"], batch["unusable"],
-        ))  # fmt: skip
+        shown.append(
+            MonitoredBatch(
+                number=batch["number"],
+                when=batch["when"],
+                label=batch["label"],
+                rows=batch["rows"],
+                e_value=float(np.exp(min(evidence.log_wealth - before, 700.0))),
+                log10_evidence=evidence.log_wealth / np.log(10),
+                p_value=batch["p_value"],
+                unusable=batch["unusable"],
+            )
+        )
         if alarm is None and evidence.log_wealth >= -np.log(settings["alpha"]):
             alarm, since = batch["number"], evidence.start()
     verdict, because = _verdict(shown, alarm, since, settings["alpha"])
     settings.pop("frame")
     return MonitorResult(
-        verdict, because, settings["alpha"], alarm, since, tuple(shown), settings,
-        tuple(file.notes), file.head, version("fairaudit-icp"),
-    )  # fmt: skip
+        verdict=verdict,
+        because=because,
+        alpha=settings["alpha"],
+        alarm=alarm,
+        since=since,
+        batches=tuple(shown),
+        settings=settings,
+        notes=tuple(file.notes),
+        head=file.head,
+        version=version("fairaudit-icp"),
+    )
 
 
 def _verdict(
@@ -295,9 +342,10 @@ def _pinned(roles: Roles, settings: Mapping[str, Any]) -> Roles:
     kinds, outcome = settings["kinds"], settings["outcome"]
     names = [name for name in kinds if name != outcome]
     return replace(
-        roles, sensitive=tuple(f"{name}:{kinds[name]}" for name in names),
+        roles,
+        sensitive=tuple(f"{name}:{kinds[name]}" for name in names),
         outcome=f"{outcome}:{kinds[outcome]}",
-    )  # fmt: skip
+    )
 
 
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:

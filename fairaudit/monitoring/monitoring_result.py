@@ -17,7 +17,7 @@ REPORTS = "fairaudit.monitor_reports"
 SCHEMA = "fairaudit/monitoring/1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoredBatch:
     """One batch.
 
@@ -55,7 +55,7 @@ class MonitoredBatch:
         return self.label or self.when
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorResult:
     """The state of a monitor.
 
@@ -109,8 +109,12 @@ class MonitorResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        return {"schema": SCHEMA, "evidence": self.evidence, **asdict(self),
-                "verdict": self.verdict.value}  # fmt: skip
+        return {
+            "schema": SCHEMA,
+            "evidence": self.evidence,
+            **asdict(self),
+            "verdict": self.verdict.value,
+        }
 
     def render(self, form: str) -> str:
         """``"txt"``, ``"md"``, ``"json"`` or ``"html"``."""

@@ -56,8 +56,11 @@ class Fold:
         members = self.units[kind]
         order = rng.permutation(len(members))
         half = len(order) // 2
-        return (members[order[:half]].ravel(), members[order[half : 2 * half]].ravel(),
-                members.shape[1])  # fmt: skip
+        return (
+            members[order[:half]].ravel(),
+            members[order[half : 2 * half]].ravel(),
+            members.shape[1],
+        )
 
     def step(self, state: State, i: Index, j: Index, size: int, uniform: Array) -> None:
         """Exchange outcomes between the paired rows, in place, with their conditional odds.

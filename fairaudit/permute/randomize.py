@@ -99,10 +99,10 @@ class ConditionalRandomization:
             others = np.setdiff1d(np.arange(len(y)), rows) if len(parts) > 1 else rows
             source = (train_y, train_a) if training is not None else (y[others], a[others])
             fits.append(density.fit(*source, fit_seed))
-        return Resampled(y, a.shape[1], parts, fits, seed)
+        return Resampled(y=y, width=a.shape[1], parts=parts, fits=fits, seed=seed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Resampled:
     """Fitted conditional randomization: draws encoded attributes for the rows of a table."""
 

@@ -180,9 +180,14 @@ class Remedy(BaseEstimator):
         return fitted
 
     def _task(
-        self, x: Array, outcome: Column, y: Array, classes: int, attributes: Sequence[Column],
+        self,
+        x: Array,
+        outcome: Column,
+        y: Array,
+        classes: int,
+        attributes: Sequence[Column],
         offset: Array | None,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         from fairaudit.remedy.dependence import attribute_residuals
         from fairaudit.remedy.training import Task
 
@@ -199,10 +204,16 @@ class Remedy(BaseEstimator):
             )
         unit = np.where(spread > 1e-12, spread, 1.0)
         return Task(
-            x, y, classes, encoded / unit, lambda number: draw(number) / unit, residuals,
-            np.sort(order[held:]), np.sort(order[:held]),
-            np.zeros(len(x)) if offset is None else offset,
-        )  # fmt: skip
+            x=x,
+            y=y,
+            classes=classes,
+            a=encoded / unit,
+            draw=lambda number: draw(number) / unit,
+            residuals=residuals,
+            train=np.sort(order[held:]),
+            valid=np.sort(order[:held]),
+            offset=np.zeros(len(x)) if offset is None else offset,
+        )
 
     # -- prediction, without torch for the built-in predictors
 
@@ -322,10 +333,17 @@ def _torch_parts(remedy: Remedy) -> Any:
     if remedy.loss not in ("cross_entropy", "error"):
         raise InputError(f"The 'loss' must be 'error' or 'cross_entropy'. Got {remedy.loss!r}.")
     settings = Settings(
-        remedy.objective, remedy.loss, remedy.epochs, remedy.steps, remedy.batch_size,
-        remedy.learning_rate, remedy.discriminator_learning_rate, remedy.weight_decay,
-        remedy.device, remedy.random_state,
-    )  # fmt: skip
+        objective=remedy.objective,
+        loss=remedy.loss,
+        epochs=remedy.epochs,
+        steps=remedy.steps,
+        batch_size=remedy.batch_size,
+        learning_rate=remedy.learning_rate,
+        discriminator_learning_rate=remedy.discriminator_learning_rate,
+        weight_decay=remedy.weight_decay,
+        device=remedy.device,
+        seed=remedy.random_state,
+    )
 
     def numpy_layers(network: Any, place: int) -> tuple[Any, Any]:
         if hasattr(network, "layers_of"):

@@ -90,10 +90,14 @@ class Rule:
                 f"No model has {names[0]} ≤ {limit:g} on the rows for choosing, collapsed ones "
                 f"apart{smallest}. Allow more, or try other values of mu."
             )
-        return Choice(int(allowed[names[1]].idxmin()), (
-            f"the smallest {told[names[1]]} among models with {told[names[0]]} ≤ {limit:g} on the "
-            "rows for choosing"
-        ))  # fmt: skip
+        return Choice(
+            int(allowed[names[1]].idxmin()),
+            (
+                f"the smallest {told[names[1]]} among models with {told[names[0]]} ≤ {limit:g} on "
+                "the "
+                "rows for choosing"
+            ),
+        )
 
     def _by_test(self, curve: pd.DataFrame) -> Choice:
         """The smallest loss that passes; else the smallest KPC; never a collapsed model, nor one
@@ -105,17 +109,22 @@ class Rule:
             f"p > {self.clear:g} on the rows for choosing and > {self.alpha:g} on the training rows"
         )
         if not passed.empty:
-            return Choice(int(passed["loss"].idxmin()), (
-                f"the smallest loss among the {len(passed)} of {len(curve)} models whose test has "
-                f"{where}"
-            ))  # fmt: skip
+            return Choice(
+                int(passed["loss"].idxmin()),
+                (
+                    f"the smallest loss among the {len(passed)} of {len(curve)} models whose test "
+                    "has "
+                    f"{where}"
+                ),
+            )
         rest = usable[usable.index != 0]
         if rest.empty:
             return Choice(0, "plain training; no other model is worth having", _fates(curve))
         kept = "" if len(rest) == len(curve) - 1 else f" ({_fates(curve)})"
-        return Choice(int(rest["kpc"].idxmin()), (
-            f"the smallest KPC on the rows for choosing; no model's test has {where}{kept}"
-        ))  # fmt: skip
+        return Choice(
+            int(rest["kpc"].idxmin()),
+            (f"the smallest KPC on the rows for choosing; no model's test has {where}{kept}"),
+        )
 
 
 def _fates(curve: pd.DataFrame) -> str:
@@ -125,10 +134,9 @@ def _fates(curve: pd.DataFrame) -> str:
     beaten = int((tried["dominated"] & tried["collapsed"].isna()).sum())
     said = [
         f"{count} of {len(tried)} {what}"
-        for count, what in (
-            (collapsed, "collapsed"), (beaten, "worse than the trivial mixture"),
-        ) if count
-    ]  # fmt: skip
+        for count, what in ((collapsed, "collapsed"), (beaten, "worse than the trivial mixture"))
+        if count
+    ]
     return ", ".join(said) or "no value was tried"
 
 

@@ -83,11 +83,13 @@ def _of_labels(new: AuditTable, old: AuditTable, outcome: Column) -> list[str | 
         rest = "" if others == 0 else f" but {others:,} of"
         return [f"it answers {which}{rest} {rows:,} rows"]
     before = predicted_codes(old)
-    bounds = [actual] if before is None else [
-        actual, np.bincount(before[before >= 0], minlength=count)
-    ]  # fmt: skip
-    return [_share_off(predicted, bounds, rows, level_text(outcome.levels[k]), k)
-            for k in ([count - 1] if count == 2 else range(count))]  # fmt: skip
+    bounds = (
+        [actual] if before is None else [actual, np.bincount(before[before >= 0], minlength=count)]
+    )
+    return [
+        _share_off(predicted, bounds, rows, level_text(outcome.levels[k]), k)
+        for k in ([count - 1] if count == 2 else range(count))
+    ]
 
 
 def _share_off(predicted: Index, bounds: list[Index], rows: int, name: str, k: int) -> str | None:

@@ -25,9 +25,14 @@ _COPIES = 199
 
 
 def curve_of(
-    table: Rows, parts: Mapping[str, Index], path: TrainedPath, features: list[str], plan: Plan,
-    clear: float, progress: Progress | None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:  # fmt: skip
+    table: Rows,
+    parts: Mapping[str, Index],
+    path: TrainedPath,
+    features: list[str],
+    plan: Plan,
+    clear: float,
+    progress: Progress | None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Every model and the trivial mixture on the rows for choosing.
 
     These are the audited rows where nothing is chosen. ``p_train`` is the test on the training
@@ -93,9 +98,12 @@ def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
         return p
     first = tables[0]
     fitted = ICP(plan.density, plan.folds).prepare(
-        first.require_outcome(), first.attributes, steps=drawn.steps, seed=drawn.seed,
+        first.require_outcome(),
+        first.attributes,
+        steps=drawn.steps,
+        seed=drawn.seed,
         units=None if first.ids is None else first.ids.codes,
-    )  # fmt: skip
+    )
     asked = [Question(tables[k]) for k in varied]
     found = run_tests(asked, fitted, statistic_named(plan.statistic), drawn)
     for k, result in zip(varied, found, strict=True):

@@ -119,10 +119,12 @@ def _normal_scores(attributes: Sequence[Column], encoded: Array) -> Any:
     Features of ranks are as fine as the rows are dense, as are the neighbours that KPC looks at;
     with a skewed attribute, features of its values see the few rows of its tail.
     """
-    numbers = np.concatenate([
-        np.full(encode([column]).shape[1], not column.kind.is_categorical)
-        for column in attributes
-    ])  # fmt: skip
+    numbers = np.concatenate(
+        [
+            np.full(encode([column]).shape[1], not column.kind.is_categorical)
+            for column in attributes
+        ]
+    )
     ranked = [(k, np.sort(encoded[:, k])) for k in np.flatnonzero(numbers)]
 
     def scores(a: Array) -> Array:
@@ -162,8 +164,11 @@ class Dependence:
         With `rows` the prediction is of these rows only, a random part of all.
         """
         white, leverage, outcome, own = (
-            self.white, self.leverage, self.outcome, self.outcome_leverage,
-        )  # fmt: skip
+            self.white,
+            self.leverage,
+            self.outcome,
+            self.outcome_leverage,
+        )
         share = 1.0
         if rows is not None:
             white, leverage, outcome, own = (part[rows] for part in (white, leverage, outcome, own))

@@ -106,7 +106,9 @@ class _Penalized(BaseEstimator):
         widths = [values.shape[1], *inner, outputs]
         densities = [_densities(column, outcome, self.batch_size) for column in attributes]
         x = (values - self.mean_) / self.scale_
-        layers, history = _train(self, widths, x, numbers, classes, densities, lams)
+        layers, history = _train(
+            self, widths, x=x, y=numbers, classes=classes, densities=densities, lams=lams
+        )
         fitted: list[Any] = [self, *(copy.copy(self) for _ in lams[1:])]
         for place, (one, lam) in enumerate(zip(fitted, lams, strict=True)):
             one.lam = lam
@@ -232,9 +234,14 @@ def _weights(column: Column, points: Array, width: float) -> Array:
 
 
 def _train(
-    remedy: Any, widths: list[int], x: Array, y: Array, classes: int,
-    densities: Sequence[_Densities], lams: Sequence[float],
-) -> tuple[list[Any], list[dict[str, list[float]]]]:  # fmt: skip
+    remedy: Any,
+    widths: list[int],
+    x: Array,
+    y: Array,
+    classes: int,
+    densities: Sequence[_Densities],
+    lams: Sequence[float],
+) -> tuple[list[Any], list[dict[str, list[float]]]]:
     """Layers of every model and the history; models differ by their λ alone."""
     try:
         import torch

@@ -36,9 +36,13 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
         return None
     alpha, (statistic,) = plan.alpha, statistic_named(plan.statistic)
     found = carried_power(
-        before.table, after.table, np.array(after.result.null), statistic,
-        alpha=alpha, seed=plan.permutations.seed,
-    )  # fmt: skip
+        before.table,
+        after.table,
+        np.array(after.result.null),
+        statistic,
+        alpha=alpha,
+        seed=plan.permutations.seed,
+    )
     if found is not None:
         return found
     # whole people are permuted: the old model's own test has to stand for the new one's
@@ -50,9 +54,12 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
 
 
 def judged(
-    choice: Choice, before: AuditResult, after: AuditResult, collapsed: str | None,
+    choice: Choice,
+    before: AuditResult,
+    after: AuditResult,
+    collapsed: str | None,
     power: CarriedPower | None,
-) -> Judgement:  # fmt: skip
+) -> Judgement:
     """The one place that decides what a remedy came to."""
     if choice.fates is not None:
         still = after.verdict is Verdict.VIOLATION
@@ -144,11 +151,15 @@ def advice_for(
             "Attributes at prediction time (use_sensitive), where the law lets a model have them."
         )
     passing = mixture[(mixture["p_value"] > clear) & (mixture["share"] < 1)]
-    trivial = "" if passing.empty else (
-        f"; even plain training with a constant answer for a random "
-        f"{100 * passing['share'].iloc[0]:.0f} % passes, at a loss of "
-        f"{passing['loss'].iloc[0]:.3g}"
-    )  # fmt: skip
+    trivial = (
+        ""
+        if passing.empty
+        else (
+            f"; even plain training with a constant answer for a random "
+            f"{100 * passing['share'].iloc[0]:.0f} % passes, at a loss of "
+            f"{passing['loss'].iloc[0]:.3g}"
+        )
+    )
     advice.append(
         f"Randomized answers (the method reduction, for classes and categories){trivial}."
     )

@@ -20,7 +20,7 @@ VALIDATION = 0.1  # share of the training rows
 _FEWEST_VALID = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """A way to train.
 
@@ -64,21 +64,69 @@ class Method:
 METHODS = {
     one.name: one
     for one in (
-        Method("fairicp", "FairICPClassifier", "FairICPRegressor", "mu", MUS, "steps"),
-        Method("faircp", "FairCPClassifier", "FairCPRegressor", "mu", MUS, "steps"),
-        Method("fdl", "FDLClassifier", "FDLRegressor", "mu", MUS, "steps"),
-        Method("hgr", "HGRClassifier", "HGRRegressor", "lam", (0.0, 0.3, 1.0, 3.0, 10.0, 30.0),
-               "epochs"),
-        Method("gerryfair", "GerryFairClassifier", None, "gamma",
-               (1.0, 0.03, 0.02, 0.01, 0.005, 0.002), "rounds", networks=False),
-        Method("reduction", "ReductionClassifier", None, "difference_bound",
-               (1.0, 0.2, 0.1, 0.05, 0.02, 0.01), "max_iter", networks=False),
-        Method("postprocess", "ICPPostProcessor", "ICPPostProcessor", "mu", MUS, "steps"),
+        Method(
+            name="fairicp",
+            classifier="FairICPClassifier",
+            regressor="FairICPRegressor",
+            parameter="mu",
+            grid=MUS,
+            length="steps",
+        ),
+        Method(
+            name="faircp",
+            classifier="FairCPClassifier",
+            regressor="FairCPRegressor",
+            parameter="mu",
+            grid=MUS,
+            length="steps",
+        ),
+        Method(
+            name="fdl",
+            classifier="FDLClassifier",
+            regressor="FDLRegressor",
+            parameter="mu",
+            grid=MUS,
+            length="steps",
+        ),
+        Method(
+            name="hgr",
+            classifier="HGRClassifier",
+            regressor="HGRRegressor",
+            parameter="lam",
+            grid=(0.0, 0.3, 1.0, 3.0, 10.0, 30.0),
+            length="epochs",
+        ),
+        Method(
+            name="gerryfair",
+            classifier="GerryFairClassifier",
+            regressor=None,
+            parameter="gamma",
+            grid=(1.0, 0.03, 0.02, 0.01, 0.005, 0.002),
+            length="rounds",
+            networks=False,
+        ),
+        Method(
+            name="reduction",
+            classifier="ReductionClassifier",
+            regressor=None,
+            parameter="difference_bound",
+            grid=(1.0, 0.2, 0.1, 0.05, 0.02, 0.01),
+            length="max_iter",
+            networks=False,
+        ),
+        Method(
+            name="postprocess",
+            classifier="ICPPostProcessor",
+            regressor="ICPPostProcessor",
+            parameter="mu",
+            grid=MUS,
+            length="steps",
+        ),
     )
-}  # fmt: skip
+}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
     """How to train; None leaves a choice to the estimator."""
 
@@ -126,7 +174,17 @@ def train_path(
     kept = None if checkpoint is None else checkpoint.get("path")
     if kept is not None:
         return Path(list(values), _unpacked(kept["models"]), kept["said"], False)
-    path = _trained(method, values, X, y, attributes, training, classes, old, checkpoint)
+    path = _trained(
+        method,
+        values,
+        X=X,
+        y=y,
+        attributes=attributes,
+        training=training,
+        classes=classes,
+        old=old,
+        checkpoint=checkpoint,
+    )
     if checkpoint is not None and not path.interrupted:
         checkpoint.put("path", {"models": _packed(path.models), "said": path.said})
     return path
@@ -150,13 +208,20 @@ def _unpacked(text: str) -> list[Any]:
 
 
 def _trained(
-    method: Method, values: Sequence[float], X: Any, y: Array, attributes: Any, training: Training,
-    classes: bool, old: Any, checkpoint: Checkpoint | None,
-) -> Path:  # fmt: skip
+    method: Method,
+    values: Sequence[float],
+    X: Any,
+    y: Array,
+    attributes: Any,
+    training: Training,
+    classes: bool,
+    old: Any,
+    checkpoint: Checkpoint | None,
+) -> Path:
     """All models, those without a common pass one after the other."""
 
     def make(value: float) -> Any:
-        return _estimator(method, training, value, len(X), classes, old)
+        return _estimator(method, training, value=value, rows=len(X), classes=classes, old=old)
 
     first = make(values[0])
     if hasattr(first, "fit_path"):

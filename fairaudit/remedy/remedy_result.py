@@ -139,31 +139,48 @@ class RemedyResult:
 
         before, after = (
             {
-                "verdict": str(result.verdict), "p_value": result.p_value,
-                "kpc": result.joint.kpc, "deo": measured(result, "deo"), "loss": loss,
+                "verdict": str(result.verdict),
+                "p_value": result.p_value,
+                "kpc": result.joint.kpc,
+                "deo": measured(result, "deo"),
+                "loss": loss,
             }
             for result, loss in zip((self.before, self.after), self.loss, strict=True)
-        )  # fmt: skip
+        )
         return pd.DataFrame({"before": before, "after": after})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         found = {
-            "schema": SCHEMA, "outcome": str(self.outcome), "headline": self.headline,
+            "schema": SCHEMA,
+            "outcome": str(self.outcome),
+            "headline": self.headline,
             "verdict": str(self.verdict),
-            "method": self.method, "parameter": self.parameter, "mu": self.mu,
-            "because": self.because, "collapsed": self.collapsed,
+            "method": self.method,
+            "parameter": self.parameter,
+            "mu": self.mu,
+            "because": self.because,
+            "collapsed": self.collapsed,
             "power": None if self.power is None else asdict(self.power),
             "loss_name": self.loss_name,
             "loss": {"before": self.loss[0], "after": self.loss[1]},
-            "rows": self.rows, "split": self.split, "seed": self.seed,
-            "features": self.features, "notes": self.notes, "advice": self.advice,
-            "old": self.old, "refused": self.refused,
-            "model": {"path": self.saved.path, "kind": self.saved.kind,
-                      "sha256": self.saved.sha256},
-            "curve": self.curve.to_dict("records"), "mixture": self.mixture.to_dict("records"),
+            "rows": self.rows,
+            "split": self.split,
+            "seed": self.seed,
+            "features": self.features,
+            "notes": self.notes,
+            "advice": self.advice,
+            "old": self.old,
+            "refused": self.refused,
+            "model": {
+                "path": self.saved.path,
+                "kind": self.saved.kind,
+                "sha256": self.saved.sha256,
+            },
+            "curve": self.curve.to_dict("records"),
+            "mixture": self.mixture.to_dict("records"),
             "command": self.command,
-        }  # fmt: skip
+        }
         return {**_plain(found), "before": self.before.to_dict(), "after": self.after.to_dict()}
 
     def suppressed(self, fewest: int) -> RemedyResult:
@@ -177,8 +194,11 @@ class RemedyResult:
         step = step_of(fewest, min(self.rows["choice"] or after.table.people, after.table.people))
 
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
-            sizes = {name: frame[name].map(lambda value: coarse(value, step))
-                     for name in ("kpc", "deo") if name in frame}  # fmt: skip
+            sizes = {
+                name: frame[name].map(lambda value: coarse(value, step))
+                for name in ("kpc", "deo")
+                if name in frame
+            }
             losses = frame["loss"].map(lambda value: coarse_loss(value, step))
             return frame.assign(loss=losses, **sizes)
 

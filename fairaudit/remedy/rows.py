@@ -25,12 +25,7 @@ if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
     from fairaudit.models import Predictor
 
-__all__ = [
-    "Audited",
-    "Rows",
-    "predicted_codes",
-    "table_loss",
-]
+__all__ = ["Audited", "Rows", "predicted_codes", "table_loss"]
 
 #: The parts, the fewest rows of each, and what to call them.
 FEWEST = {"train": 40, "choice": 20, "audit": 20}
@@ -38,7 +33,7 @@ _NAMES = {"train": "rows for training", "choice": "rows for choosing", "audit": 
 _TASKS = {"train": "train", "choice": "choose", "audit": "audit"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """The rows that can be used, with the roles of their columns."""
 
@@ -74,19 +69,32 @@ class Rows:
         named = {name: kind for name, kind in kinds.items() if name != outcome}
         attributes = columns_from(frame[sensitive], argument="sensitive", kinds=named)
         (target,) = columns_from(
-            frame[[outcome]], argument="outcome", outcome=True,
+            frame[[outcome]],
+            argument="outcome",
+            outcome=True,
             kinds={outcome: kinds[outcome]} if outcome in kinds else None,
-        )  # fmt: skip
+        )
         ids = None
         if roles.ids is not None:
             (ids,) = columns_from(frame[[roles.ids]], argument="ids")
         # kinds are those of the whole table: a part may look different
         fixed = Roles(
-            tuple(f"{c.name}:{c.kind}" for c in attributes), f"{target.name}:{target.kind}",
-            ids=roles.ids, positive=roles.positive, classes=roles.classes,
-        )  # fmt: skip
+            sensitive=tuple(f"{c.name}:{c.kind}" for c in attributes),
+            outcome=f"{target.name}:{target.kind}",
+            ids=roles.ids,
+            positive=roles.positive,
+            classes=roles.classes,
+        )
         missing = {name: original.loc[frame.index, name].isna().to_numpy() for name in sensitive}
-        return cls(frame, target, attributes, ids, fixed, (*excluded, *dropped), missing)
+        return cls(
+            frame=frame,
+            outcome=target,
+            attributes=attributes,
+            ids=ids,
+            roles=fixed,
+            excluded=(*excluded, *dropped),
+            missing=missing,
+        )
 
     @property
     def target(self) -> Array:
@@ -99,9 +107,11 @@ class Rows:
         if old is None or old.classes is None or not self.outcome.kind.is_categorical:
             return self.target
         return in_classes_of(
-            old.classes.tolist(), self.outcome, positive=self.roles.positive,
+            old.classes.tolist(),
+            self.outcome,
+            positive=self.roles.positive,
             classes=self.roles.classes,
-        )  # fmt: skip
+        )
 
     def without_classes(self) -> Rows:
         """The same rows for models that learned the levels of the outcome as they are."""
@@ -168,10 +178,17 @@ class Rows:
                 )
 
     def audit(
-        self, parts: Mapping[str, Index], predictor: Predictor, plan: Plan,
-        data: tuple[Source, ...], command: str | None, progress: Progress, name: str,
-        checkpoint: Checkpoint | None, like: AuditResult | None = None,
-    ) -> Audited:  # fmt: skip
+        self,
+        parts: Mapping[str, Index],
+        predictor: Predictor,
+        plan: Plan,
+        data: tuple[Source, ...],
+        command: str | None,
+        progress: Progress,
+        name: str,
+        checkpoint: Checkpoint | None,
+        like: AuditResult | None = None,
+    ) -> Audited:
         """One model on the rows kept for this, and its loss there.
 
         A model with one prediction for all rows cannot be tested: the result is then that of
@@ -190,9 +207,17 @@ class Rows:
         if like is not None and prepared.table.prediction.constant:
             result = _untested(like, prepared.table, source)
         else:
-            result = audit_table(prepared, plan, model=source, data=data, command=command,
-                                 roles=self.roles, progress=progress, checkpoint=checkpoint,
-                                 name=name)  # fmt: skip
+            result = audit_table(
+                prepared,
+                plan,
+                model=source,
+                data=data,
+                command=command,
+                roles=self.roles,
+                progress=progress,
+                checkpoint=checkpoint,
+                name=name,
+            )
         result = replace(result, notes=(*result.notes, *predictor.notes))
         return Audited(result, table_loss(prepared.table)[0], prepared.table)
 

@@ -76,10 +76,20 @@ class TradeOff:
         rows = self.on("report")
         ax.plot(rows["kpc"], rows["loss"], marker="o", color="#1f5f8b", label="models, by μ")
         for _, row in rows.iterrows():
-            ax.annotate(f"{row['mu']:g}", (row["kpc"], row["loss"]), fontsize=8,
-                        xytext=(4, 4), textcoords="offset points")  # fmt: skip
-        ax.plot(self.mixture["kpc"], self.mixture["loss"], linestyle="--", color="#777777",
-                label="trivial mixture with a constant")  # fmt: skip
+            ax.annotate(
+                f"{row['mu']:g}",
+                (row["kpc"], row["loss"]),
+                fontsize=8,
+                xytext=(4, 4),
+                textcoords="offset points",
+            )
+        ax.plot(
+            self.mixture["kpc"],
+            self.mixture["loss"],
+            linestyle="--",
+            color="#777777",
+            label="trivial mixture with a constant",
+        )
         ax.axvline(0.0, color="#cccccc", linewidth=1)
         ax.set_xlabel("KPC (0: equalized odds)")
         ax.set_ylabel("loss")
@@ -150,11 +160,11 @@ def trade_off(
         models = clone(estimator).fit_path(*fitted_on, mus)
     else:
         models = [
-            clone(estimator).set_params(**{parameter: mu}).fit(
-                fitted_on[0], fitted_on[1], sensitive_features=fitted_on[2]
-            )
+            clone(estimator)
+            .set_params(**{parameter: mu})
+            .fit(fitted_on[0], fitted_on[1], sensitive_features=fitted_on[2])
             for mu in mus
-        ]  # fmt: skip
+        ]
     rows = []
     for split, part in (("choice", choose), ("report", tell)):
         some, features = [c.take(part) for c in attributes], _rows(X, part)
@@ -168,9 +178,13 @@ def trade_off(
 
 
 def evaluate(
-    scores: Array, outcome: Column, attributes: Sequence[Column], *, p_value: bool = False,
+    scores: Array,
+    outcome: Column,
+    attributes: Sequence[Column],
+    *,
+    p_value: bool = False,
     encode: str = "standard",
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions."""
     import fairaudit as fa
 
@@ -232,9 +246,13 @@ def mixed(scores: Array, outcome: Column, share: float, rng: np.random.Generator
 
 
 def mixture(
-    scores: Array, outcome: Column, attributes: Sequence[Column], seed: int,
-    encode: str = "standard", shares: Sequence[float] = MIXTURE,
-) -> pd.DataFrame:  # fmt: skip
+    scores: Array,
+    outcome: Column,
+    attributes: Sequence[Column],
+    seed: int,
+    encode: str = "standard",
+    shares: Sequence[float] = MIXTURE,
+) -> pd.DataFrame:
     """The model mixed at random with the best constant, in these shares."""
     import pandas as pd
 
@@ -243,10 +261,12 @@ def mixture(
         found = [
             evaluate(
                 mixed(scores, outcome, share, np.random.default_rng([seed, draw])),
-                outcome, attributes, encode=encode,
+                outcome,
+                attributes,
+                encode=encode,
             )
             for draw in range(5)
-        ]  # fmt: skip
+        ]
         means = {k: float(np.mean([one[k] for one in found])) for k in ("loss", "kpc", "deo")}
         rows.append({"share": share, **means})
     return pd.DataFrame(rows)

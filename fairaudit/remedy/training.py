@@ -33,7 +33,7 @@ class DivergedError(FairAuditError, ArithmeticError):
     """Training left the range of numbers."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How to train; see `fairaudit.remedy.estimators` for the meaning."""
 
@@ -49,7 +49,7 @@ class Settings:
     seed: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Task:
     """Rows to learn from, as arrays.
 
@@ -89,9 +89,12 @@ class _Best:
 
 
 def train(
-    network: nn.Module, task: Task, mus: Sequence[float], settings: Settings,
+    network: nn.Module,
+    task: Task,
+    mus: Sequence[float],
+    settings: Settings,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[nn.Module, list[dict[str, Any]]]:  # fmt: skip
+) -> tuple[nn.Module, list[dict[str, Any]]]:
     """Train all models of the stack, each with its μ; the weights of the best look are kept.
 
     The criterion is (1 − μ) loss + μ · KERNEL_WEIGHT · ρ² on the validation rows, ρ² counted from
@@ -191,8 +194,9 @@ class _Run:
         self.a = _tensor(task.a, settings.device)
         self.given = (
             F.one_hot(torch.as_tensor(task.y).long(), task.classes).float()
-            if task.classes else _tensor(task.y[:, None], settings.device)
-        )  # fmt: skip
+            if task.classes
+            else _tensor(task.y[:, None], settings.device)
+        )
         wide = task.outputs + self.a.shape[1] + self.given.shape[1]
         generator = torch.Generator().manual_seed(settings.seed + 1)
         self.adversary = StackedMLP(len(self.mu), (wide, 64, 64, 64, 1), generator)
@@ -291,10 +295,14 @@ class _Run:
                 kept.copy_(torch.where(mask, now, kept))
             elif bool(better.all()):  # a network that is no stack
                 kept.copy_(now)
-        self.best.history.append({
-            "step": number, "loss": loss.tolist(), "dependence": rho.tolist(),
-            "criterion": value.tolist(),
-        })  # fmt: skip
+        self.best.history.append(
+            {
+                "step": number,
+                "loss": loss.tolist(),
+                "dependence": rho.tolist(),
+                "criterion": value.tolist(),
+            }
+        )
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def restore(self) -> None:

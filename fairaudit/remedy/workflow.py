@@ -162,30 +162,60 @@ def repair(
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
     table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome, **given), old)
     parts = table.parts(split, seed, choosing=rule.looks)
-    features, encoder, notes = _features(table, parts["train"], how, old, drop, use_sensitive)
+    features, encoder, notes = _features(
+        table, parts["train"], method=how, old=old, drop=drop, use_sensitive=use_sensitive
+    )
     hears = bool(getattr(progress, "on", False))
-    training = Training(objective, training_loss, predictor, steps, seed, hears)
+    training = Training(
+        objective=objective,
+        loss=training_loss,
+        predictor=predictor,
+        steps=steps,
+        seed=seed,
+        progress=hears,
+    )
     rows = table.frame.iloc[parts["train"]][features]
     checkpoint = None
     if resume is not None:
-        checkpoint = Checkpoint(resume, _identity(frame, table, old, plan, training, {
-            "method": how.name, "values": values, "mu": mu, "kpc": kpc, "loss": loss,
-            "split": list(split), "drop": list(drop), "use_sensitive": use_sensitive,
-        }))  # fmt: skip
+        checkpoint = Checkpoint(
+            resume,
+            _identity(
+                frame,
+                table,
+                old=old,
+                plan=plan,
+                training=training,
+                asked={
+                    "method": how.name,
+                    "values": values,
+                    "mu": mu,
+                    "kpc": kpc,
+                    "loss": loss,
+                    "split": list(split),
+                    "drop": list(drop),
+                    "use_sensitive": use_sensitive,
+                },
+            ),
+        )
     path = train_path(
-        how, values, rows if encoder is None else encoder.fit_transform(rows),
-        table.target_of(old if how.name == "postprocess" else None)[parts["train"]],
-        [c.take(parts["train"]) for c in table.attributes],
-        training, classes=table.outcome.kind.is_categorical,
+        how,
+        values,
+        X=rows if encoder is None else encoder.fit_transform(rows),
+        y=table.target_of(old if how.name == "postprocess" else None)[parts["train"]],
+        attributes=[c.take(parts["train"]) for c in table.attributes],
+        training=training,
+        classes=table.outcome.kind.is_categorical,
         old=None if how.name != "postprocess" or old is None else old.model,
         checkpoint=checkpoint,
-    )  # fmt: skip
+    )
     path.models[:] = [_pipeline(encoder, one) for one in path.models]
     if rule.value is not None and rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
     # what is said about the classes of the old model does not hold for those trained here
     trained = table if how.name == "postprocess" else table.without_classes()
-    curve, mixture = curve_of(trained, parts, path, features, plan, rule.clear, progress)
+    curve, mixture = curve_of(
+        trained, parts, path=path, features=features, plan=plan, clear=rule.clear, progress=progress
+    )
     choice = rule.choose(curve)
     chosen, value = path.models[choice.place], path.values[choice.place]
     saved, content = _as_file(chosen, out)
@@ -194,9 +224,16 @@ def repair(
         # what the audit after the repair could have found is a part of its answer
         stated = replace(plan, power=like is not None)
         return (table if predictor is old else trained).audit(
-            parts, predictor, stated, data, command, _Part(progress, name), name, checkpoint,
+            parts,
+            predictor,
+            stated,
+            data,
+            command,
+            _Part(progress, name),
+            name,
+            checkpoint,
             None if like is None else like.result,
-        )  # fmt: skip
+        )
 
     try:
         if path.interrupted:
@@ -283,7 +320,9 @@ def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: A
     names = sensitive.split(",") if isinstance(sensitive, str) else list(sensitive or ())
     if not names:
         raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
-    return Roles(tuple(name.strip() for name in names if name.strip()), outcome, **others)
+    return Roles(
+        sensitive=tuple(name.strip() for name in names if name.strip()), outcome=outcome, **others
+    )
 
 
 class _Part:
@@ -298,9 +337,13 @@ class _Part:
 
 
 def _features(
-    table: Rows, train: Index, method: Method, old: Predictor | None, drop: Sequence[str],
+    table: Rows,
+    train: Index,
+    method: Method,
+    old: Predictor | None,
+    drop: Sequence[str],
     use_sensitive: bool,
-) -> tuple[list[str], Any, tuple[str, ...]]:  # fmt: skip
+) -> tuple[list[str], Any, tuple[str, ...]]:
     """The feature columns, their transformer (None: the old model's own), and notes."""
     from fairaudit.data.roles import require_column
     from fairaudit.remedy.encoding import feature_columns, transformer_for
@@ -309,8 +352,9 @@ def _features(
     sensitive = [column.name for column in table.attributes]
     ids = [] if table.roles.ids is None else [table.roles.ids]
     if method.name == "postprocess" and old is not None:
-        features = old.columns(list(frame.columns), outcome=table.outcome.name,
-                               sensitive=sensitive, other=ids)  # fmt: skip
+        features = old.columns(
+            list(frame.columns), outcome=table.outcome.name, sensitive=sensitive, other=ids
+        )
         numbers = frame[features].select_dtypes("number")
         gaps = [name for name in numbers if numbers[name].isna().any()]
         if gaps:
@@ -347,12 +391,19 @@ def _identity(
     import pandas as pd
 
     rows = pd.util.hash_pandas_object(as_pandas(frame), index=False).to_numpy()
-    return identity_of({
-        "version": version("fairaudit-icp"), "rows": rows.tobytes().hex(),
-        "columns": list(map(str, table.frame.columns)), "roles": asdict(table.roles),
-        "old": None if old is None else [old.sha256, old.kind], "training": asdict(training),
-        "alpha": plan.alpha, "copies": [plan.permutations.n, plan.permutations.seed], **asked,
-    })  # fmt: skip
+    return identity_of(
+        {
+            "version": version("fairaudit-icp"),
+            "rows": rows.tobytes().hex(),
+            "columns": list(map(str, table.frame.columns)),
+            "roles": asdict(table.roles),
+            "old": None if old is None else [old.sha256, old.kind],
+            "training": asdict(training),
+            "alpha": plan.alpha,
+            "copies": [plan.permutations.n, plan.permutations.seed],
+            **asked,
+        }
+    )
 
 
 def _predictor(model: Any) -> Predictor:

@@ -116,9 +116,12 @@ def equalized_odds_test(
             columns_from(density_data[1], argument="sensitive", kinds=same),
         )
     return run_test(
-        table, statistic=statistic, copies=ICP(density, folds),
-        permutations=permutations or Permutations(), training=training,
-    )  # fmt: skip
+        table,
+        statistic=statistic,
+        copies=ICP(density, folds),
+        permutations=permutations or Permutations(),
+        training=training,
+    )
 
 
 def conditional_independence_test(x: Any, y: Any, z: Any, **options: Any) -> TestResult:
@@ -151,10 +154,13 @@ def run_test(
     statistics = statistic_named(statistic)
     tested = _tested(table, statistics, permutations.seed)
     fitted = copies.prepare(
-        tested.require_outcome(), tested.attributes, steps=permutations.steps,
-        seed=permutations.seed, units=None if tested.ids is None else tested.ids.codes,
+        tested.require_outcome(),
+        tested.attributes,
+        steps=permutations.steps,
+        seed=permutations.seed,
+        units=None if tested.ids is None else tested.ids.codes,
         training=training,
-    )  # fmt: skip
+    )
     question = Question(table, tested=None if tested is table else tested)
     fit = time.process_time() - start
     (result,) = run_tests([question], fitted, statistics, permutations)
@@ -199,7 +205,16 @@ def run_tests(
     shared = (time.process_time() - start) / len(questions)
     names = [s.name for s in statistics]
     return [
-        _result(one, k, evaluation, fitted, nulls[k], names, permutations, shared)
+        _result(
+            one,
+            k,
+            evaluation=evaluation,
+            fitted=fitted,
+            null=nulls[k],
+            names=names,
+            permutations=permutations,
+            shared=shared,
+        )
         for k, one in enumerate(questions)
     ]
 
@@ -217,9 +232,11 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
 
 
 def _null_values(
-    evaluation: Evaluation, permutations: Permutations,
-    progress: Callable[[int], None] | None, kept: Kept | None,
-) -> list[Array]:  # fmt: skip
+    evaluation: Evaluation,
+    permutations: Permutations,
+    progress: Callable[[int], None] | None,
+    kept: Kept | None,
+) -> list[Array]:
     """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
     if permutations.stop_after is not None:
         return _until_reached(evaluation, permutations, permutations.stop_after, progress, kept)
@@ -252,9 +269,12 @@ def _seen(
 
 
 def _until_reached(
-    evaluation: Evaluation, permutations: Permutations, stop: int,
-    progress: Callable[[int], None] | None, kept: Kept | None,
-) -> list[Array]:  # fmt: skip
+    evaluation: Evaluation,
+    permutations: Permutations,
+    stop: int,
+    progress: Callable[[int], None] | None,
+    kept: Kept | None,
+) -> list[Array]:
     """Every question until `stop` copies have reached its data; the others go on."""
     observed = evaluation.observed
     values: list[list[Array]] = [[] for _ in observed]
@@ -299,9 +319,15 @@ def reaches(values: Array, observed: float) -> Any:
 
 
 def _result(
-    question: Question, number: int, evaluation: Evaluation, fitted: FittedCopies, null: Array,
-    names: list[str], permutations: Permutations, shared: float,
-) -> TestResult:  # fmt: skip
+    question: Question,
+    number: int,
+    evaluation: Evaluation,
+    fitted: FittedCopies,
+    null: Array,
+    names: list[str],
+    permutations: Permutations,
+    shared: float,
+) -> TestResult:
     observed, table = evaluation.observed[number], question.tested or question.table
     drawn = len(null)
     parts = {
@@ -325,12 +351,20 @@ def _result(
     if reason is not None and (diagnostics.moved == 0 or len(table) < FEWEST_ROWS):
         p = float("nan")
     return TestResult(
-        value, float(p), p_interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0), values,
-        name, len(table), fitted.density,
-        fitted.scores, diagnostics, reason, permutations,
-        {"fit": evaluation.seconds(number), "copies and statistics": shared},
-        parts if len(names) > 1 else {},
-    )  # fmt: skip
+        statistic=value,
+        p_value=float(p),
+        interval=p_interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0),
+        null=values,
+        name=name,
+        n=len(table),
+        density=fitted.density,
+        scores=fitted.scores,
+        diagnostics=diagnostics,
+        inconclusive=reason,
+        permutations=permutations,
+        seconds={"fit": evaluation.seconds(number), "copies and statistics": shared},
+        parts=parts if len(names) > 1 else {},
+    )
 
 
 def smallest_p(observed: Array, null: Array) -> tuple[float, Array]:

@@ -38,7 +38,7 @@ FEWEST_DISTINCT = 20
 CHECKED_COPIES = 199
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostics:
     """Evidence on the quality of the copies.
 
@@ -175,7 +175,14 @@ def _judged(
         )
     elif pit is not None and pit <= PIT_LEVEL:
         problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
-    return Diagnostics(check, pit, moved, distinct, problem is None, problem or fine)
+    return Diagnostics(
+        copy_check=check,
+        pit=pit,
+        moved=moved,
+        distinct=distinct,
+        trustworthy=problem is None,
+        because=problem or fine,
+    )
 
 
 def pit_check(pit: Array) -> float:

@@ -61,9 +61,12 @@ class HoldoutGain:
         from sklearn.ensemble import HistGradientBoostingRegressor
 
         model = HistGradientBoostingRegressor(
-            max_iter=self.max_iter, max_leaf_nodes=8, min_samples_leaf=10, early_stopping=False,
+            max_iter=self.max_iter,
+            max_leaf_nodes=8,
+            min_samples_leaf=10,
+            early_stopping=False,
             random_state=seed,
-        )  # fmt: skip
+        )
         return model.fit(x, target)
 
 

@@ -170,7 +170,12 @@ def _on_moved_cells(
         first[of_row] = np.arange(graph.n)
         cells = Cells(of_row, first, graph.cells.counts)
         moved = NeighbourGraph(
-            cells, graph.within, graph.source, graph.target, graph.weight, graph.knn
+            cells=cells,
+            within=graph.within,
+            source=graph.source,
+            target=graph.target,
+            weight=graph.weight,
+            knn=graph.knn,
         )
         return moved.mean_kernel(gram, within_sums=sums)
 

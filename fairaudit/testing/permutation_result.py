@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["TestResult", "plot_null"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TestResult:
     """Result of a conditional permutation test of H0: Yhat ⟂ A | Y.
 

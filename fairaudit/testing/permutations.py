@@ -54,8 +54,13 @@ class Permutations:
 
     def __post_init__(self) -> None:
         for name, least in (
-            ("n", 1), ("steps", 1), ("seed", 0), ("batch", 1), ("stop_after", 1), ("memory", 1),
-        ):  # fmt: skip
+            ("n", 1),
+            ("steps", 1),
+            ("seed", 0),
+            ("batch", 1),
+            ("stop_after", 1),
+            ("memory", 1),
+        ):
             value = getattr(self, name)
             if value is None and name in ("batch", "stop_after", "memory"):
                 continue

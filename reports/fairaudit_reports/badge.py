@@ -32,16 +32,24 @@ def render(result: AuditResult) -> str:
     """One SVG picture without outside requests."""
     left, right = "equalized odds", words(result)
     first, second = (14 + round(6.6 * len(text)) for text in (left, right))
-    return tag(
-        "svg",
-        tag("title", f"{left}: {right}"),
-        tag("rect", width=first + second, height=20, rx=3, fill="#3b434c"),
-        tag("rect", x=first, width=second, height=20, rx=3, fill=_COLOURS[result.verdict]),
-        _text(left, first / 2),
-        _text(right, first + second / 2),
-        xmlns="http://www.w3.org/2000/svg", width=first + second, height=20, role="img",
-        aria_label=f"{left}: {right}", font_family="Verdana,DejaVu Sans,sans-serif", font_size=11,
-    ) + "\n"  # fmt: skip
+    return (
+        tag(
+            "svg",
+            tag("title", f"{left}: {right}"),
+            tag("rect", width=first + second, height=20, rx=3, fill="#3b434c"),
+            tag("rect", x=first, width=second, height=20, rx=3, fill=_COLOURS[result.verdict]),
+            _text(left, first / 2),
+            _text(right, first + second / 2),
+            xmlns="http://www.w3.org/2000/svg",
+            width=first + second,
+            height=20,
+            role="img",
+            aria_label=f"{left}: {right}",
+            font_family="Verdana,DejaVu Sans,sans-serif",
+            font_size=11,
+        )
+        + "\n"
+    )
 
 
 def _text(text: str, x: float) -> Markup:

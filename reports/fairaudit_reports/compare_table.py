@@ -64,12 +64,15 @@ def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
     head = ["model", models[0].loss_name, "KPC", "DEO", "p", "verdict"]
     rows = [
         [
-            clean(one.name), loss_text(one.loss, one.loss_name),
-            fixed(one.audit.joint.kpc), fixed(_measured(one.audit, "deo")),
-            p_text(one.audit.p_value), str(one.audit.verdict),
+            clean(one.name),
+            loss_text(one.loss, one.loss_name),
+            fixed(one.audit.joint.kpc),
+            fixed(_measured(one.audit, "deo")),
+            p_text(one.audit.p_value),
+            str(one.audit.verdict),
         ]
         for one in models
-    ]  # fmt: skip
+    ]
     if all(row[3] == "–" for row in rows):
         return head[:3] + head[4:], [row[:3] + row[4:] for row in rows]
     return head, rows
@@ -94,14 +97,18 @@ def _record(models: Sequence[Compared]) -> dict[str, Any]:
         "schema": SCHEMA,
         "models": [
             {
-                "model": one.name, "loss": one.loss, "loss_name": one.loss_name,
-                "kpc": one.audit.joint.kpc, "deo": _measured(one.audit, "deo"),
-                "p_value": one.audit.p_value, "verdict": str(one.audit.verdict),
+                "model": one.name,
+                "loss": one.loss,
+                "loss_name": one.loss_name,
+                "kpc": one.audit.joint.kpc,
+                "deo": _measured(one.audit, "deo"),
+                "p_value": one.audit.p_value,
+                "verdict": str(one.audit.verdict),
                 "audit": one.audit.to_dict(),
             }
             for one in models
         ],
-    }  # fmt: skip
+    }
 
 
 def _page(models: Sequence[Compared]) -> str:
@@ -111,15 +118,18 @@ def _page(models: Sequence[Compared]) -> str:
 
     head, rows = _rows(models)
     columns = [(name, None if name in ("model", "verdict") else "n") for name in head]
-    columns = [(name if name.isupper() or name == "p" else name.capitalize(), kind)
-               for name, kind in columns]  # fmt: skip
+    columns = [
+        (name if name.isupper() or name == "p" else name.capitalize(), kind)
+        for name, kind in columns
+    ]
     body = (
-        h.row(h.row_head(row[0]),
-              *(h.cell(text, *column)
-                for text, column in zip(row[1:-1], columns[1:-1], strict=True)),
-              h.cell(tag("span", row[-1], class_=f"verdict {TONES[row[-1]]}"), "Verdict"))
+        h.row(
+            h.row_head(row[0]),
+            *(h.cell(text, *column) for text, column in zip(row[1:-1], columns[1:-1], strict=True)),
+            h.cell(tag("span", row[-1], class_=f"verdict {TONES[row[-1]]}"), "Verdict"),
+        )
         for row in rows
-    )  # fmt: skip
+    )
     names = h.names([one.name for one in models[0].audit.table.attributes])
     return page(
         f"Comparison of {h.several(len(models), 'model')} – fairaudit",

@@ -80,8 +80,14 @@ def _row(one: Difference, result: Comparison) -> list[str]:
     note = one.note
     if one.key == result.measure:
         note = f"decides; margin {result.margin:.4g}"
-    return [one.name, f"{one.baseline:.3f}", f"{one.candidate:.3f}", _signed(one.value), interval,
-            note]  # fmt: skip
+    return [
+        one.name,
+        f"{one.baseline:.3f}",
+        f"{one.candidate:.3f}",
+        _signed(one.value),
+        interval,
+        note,
+    ]
 
 
 def cell_rows(result: Comparison, most: int) -> tuple[list[list[str]], int]:
@@ -89,17 +95,29 @@ def cell_rows(result: Comparison, most: int) -> tuple[list[list[str]], int]:
 
     Where not all fit: those with most people and those with the largest differences.
     """
-    head = [*map(clean, result.attributes), "what", "people", "production", "candidate",
-            "difference"]  # fmt: skip
+    head = [
+        *map(clean, result.attributes),
+        "what",
+        "people",
+        "production",
+        "candidate",
+        "difference",
+    ]
     cells = result.cells
     by_people = sorted(range(len(cells)), key=lambda k: -cells[k].people)
     by_difference = sorted(by_people, key=lambda k: -abs(cells[k].candidate - cells[k].baseline))
     kept = sorted(some_of_each(by_people, by_difference, most))
     rows = [
-        [*(clean(level, 40) for level in cell.levels), cell.what, f"{cell.people:,}",
-         f"{cell.baseline:.3f}", f"{cell.candidate:.3f}", _signed(cell.candidate - cell.baseline)]
+        [
+            *(clean(level, 40) for level in cell.levels),
+            cell.what,
+            f"{cell.people:,}",
+            f"{cell.baseline:.3f}",
+            f"{cell.candidate:.3f}",
+            _signed(cell.candidate - cell.baseline),
+        ]
         for cell in (cells[k] for k in kept)
-    ]  # fmt: skip
+    ]
     return [head, *rows], len(cells) - len(kept)
 
 

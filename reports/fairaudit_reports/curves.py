@@ -38,28 +38,60 @@ def power_curves(plan: SamplePlan) -> Markup:
     for k, one in enumerate(plan.groups):
         marks += _curve(one, _COLOURS[k % len(_COLOURS)], x)
         name = one.group if len(one.group) < 26 else one.group[:25] + "…"
-        marks.append(tag("text", name, x=_RIGHT + 16, y=_TOP + 12 + 20 * k, font_size=13,
-                         fill=_COLOURS[k % len(_COLOURS)]))  # fmt: skip
+        marks.append(
+            tag(
+                "text",
+                name,
+                x=_RIGHT + 16,
+                y=_TOP + 12 + 20 * k,
+                font_size=13,
+                fill=_COLOURS[k % len(_COLOURS)],
+            )
+        )
     return tag(
-        "svg", tag("title", f"Power against rows: {plan.goal}"),
-        tag("rect", width=WIDTH, height=HEIGHT, fill="#ffffff"), join(marks),
-        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH} {HEIGHT}", width="100%",
-        role="img", font_family="system-ui, sans-serif", style="max-width:760px",
-    )  # fmt: skip
+        "svg",
+        tag("title", f"Power against rows: {plan.goal}"),
+        tag("rect", width=WIDTH, height=HEIGHT, fill="#ffffff"),
+        join(marks),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        width="100%",
+        role="img",
+        font_family="system-ui, sans-serif",
+        style="max-width:760px",
+    )
 
 
 def _curve(one: GroupPlan, colour: str, x) -> list[Markup]:  # type: ignore[no-untyped-def]
     marks = []
     for a, b in pairwise(one.curve):
         if a.fitted is not None and b.fitted is not None:
-            marks.append(tag("line", x1=x(a.rows), x2=x(b.rows), y1=_y(a.fitted), y2=_y(b.fitted),
-                             stroke=colour, stroke_width=2))  # fmt: skip
+            marks.append(
+                tag(
+                    "line",
+                    x1=x(a.rows),
+                    x2=x(b.rows),
+                    y1=_y(a.fitted),
+                    y2=_y(b.fitted),
+                    stroke=colour,
+                    stroke_width=2,
+                )
+            )
     marks += [
         tag("circle", cx=x(point.rows), cy=_y(point.found), r=3, fill=colour) for point in one.curve
     ]
     if one.rows is not None:
-        marks.append(tag("line", x1=x(one.rows), x2=x(one.rows), y1=_BASE, y2=_BASE - 8,
-                         stroke=colour, stroke_width=2))  # fmt: skip
+        marks.append(
+            tag(
+                "line",
+                x1=x(one.rows),
+                x2=x(one.rows),
+                y1=_BASE,
+                y2=_BASE - 8,
+                stroke=colour,
+                stroke_width=2,
+            )
+        )
     return marks
 
 

@@ -25,10 +25,16 @@ _RATES = {"TPR": "among those who are positive", "FPR": "among those who are neg
 def certificate_rows(result: AuditResult) -> tuple[list[str], list[list[str]]]:
     """Header and one row per tolerance that was to be certified."""
     rows = [
-        [one.measure, f"{one.limit:g}", fixed(one.value), fixed(one.upper),
-         "yes" if one.holds else "no", clean(one.note) if one.note else ""]
+        [
+            one.measure,
+            f"{one.limit:g}",
+            fixed(one.value),
+            fixed(one.upper),
+            "yes" if one.holds else "no",
+            clean(one.note) if one.note else "",
+        ]
         for one in result.certificates
-    ]  # fmt: skip
+    ]
     return ["measure", "tolerance", "estimate", "at most", "certified", ""], rows
 
 
@@ -80,9 +86,7 @@ def gaps(result: AuditResult) -> Markup:
     table = result.gaps
     inside: list[Markup | None] = [_certificates(result)]
     if table is None or not table.gaps:
-        inside.append(h.paragraph(
-            "There are no rates of groups to compare; the notes say why."
-        ))  # fmt: skip
+        inside.append(h.paragraph("There are no rates of groups to compare; the notes say why."))
         return h.section("gaps", *inside)
     head, rows, about = gap_rows(result, MOST_LISTED)
     if not rows:
@@ -113,10 +117,16 @@ def _certificates(result: AuditResult) -> Markup:
     level = f"{100 * result.certificates[0].confidence:g} %"
     return h.table(
         f"Upper bounds with {level} confidence, and the tolerances declared before the audit",
-        [("Measure", None), ("Tolerance", "n"), ("Estimate", "n"), ("At most", "n"),
-         ("Certified", None), ("Note", None)],
+        [
+            ("Measure", None),
+            ("Tolerance", "n"),
+            ("Estimate", "n"),
+            ("At most", "n"),
+            ("Certified", None),
+            ("Note", None),
+        ],
         [h.body(rows)],
-    )  # fmt: skip
+    )
 
 
 def _figure(table: GapTable) -> Markup | None:
@@ -138,9 +148,11 @@ def _figure(table: GapTable) -> Markup | None:
             for label, one in zip(labels, known, strict=True)
         ]
         chart = intervals(
-            dots, Scale(-far, far), title=f"Gaps in {rate}",
+            dots,
+            Scale(-far, far),
+            title=f"Gaps in {rate}",
             description=f"{h.several(len(dots), 'group')}; the table has the numbers.",
-        )  # fmt: skip
+        )
         panels.append(tag("div", h.paragraph(f"{rate}, {among}"), chart))
     side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
     return tag(
@@ -154,10 +166,12 @@ def _numbers(table: GapTable, head: list[str], rows: list[list[str]]) -> Markup:
     columns = [(name, "wide" if k < len(table.attributes) else "n") for k, name in enumerate(head)]
     body = (
         h.row(
-            *(tag("th", x, scope="row", role="rowheader", class_="wide")
-              for x in row[: len(table.attributes)]),
+            *(
+                tag("th", x, scope="row", role="rowheader", class_="wide")
+                for x in row[: len(table.attributes)]
+            ),
             *(h.cell(x, name, "n") for x, name in zip(row[-2:], head[-2:], strict=True)),
         )
         for row in rows
-    )  # fmt: skip
+    )
     return h.table("Gaps with simultaneous intervals", columns, [h.body(body)], scrolls=True)

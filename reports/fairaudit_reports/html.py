@@ -30,8 +30,12 @@ LIMIT = "A test can find evidence of a violation; it cannot show that there is n
 #: Levels of the two checks of a fitted density; `fairaudit.testing.diagnostics` sets them.
 COPY_CHECK_LEVEL, CALIBRATION_LEVEL = 0.01, 0.001
 
-_TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open",
-          "equivalent within tolerance": "shown"}  # fmt: skip
+_TONES = {
+    "violation": "violation",
+    "no violation found": "none",
+    "inconclusive": "open",
+    "equivalent within tolerance": "shown",
+}
 
 
 def render(result: AuditResult) -> str:
@@ -39,9 +43,17 @@ def render(result: AuditResult) -> str:
     title = f"{result.verdict}: equalized odds of {h.names(result.joint.attributes)} – fairaudit"
     head = h.head(title, result.capsule.version)
     sections = (
-        _audited(result), evidence(result), where(result), size(result), groups(result),
-        gaps(result), power_section(result), _belief(result), _notes(result), _repeat(result),
-    )  # fmt: skip
+        _audited(result),
+        evidence(result),
+        where(result),
+        size(result),
+        groups(result),
+        gaps(result),
+        power_section(result),
+        _belief(result),
+        _notes(result),
+        _repeat(result),
+    )
     body = tag(
         "body",
         _brand(result),
@@ -65,11 +77,13 @@ def _verdict(result: AuditResult) -> Markup:
         tag("h1", str(result.verdict), id="verdict"),
     )
     because = h.paragraph(result.because, class_="because name")
-    return join([
-        tag("div", icon(result.verdict.value), words, because, class_="banner"),
-        _facts(result),
-        _contents(),
-    ])  # fmt: skip
+    return join(
+        [
+            tag("div", icon(result.verdict.value), words, because, class_="banner"),
+            _facts(result),
+            _contents(),
+        ]
+    )
 
 
 def _certified(result: AuditResult) -> bool:
@@ -91,10 +105,14 @@ def _facts(result: AuditResult) -> Markup:
         ("Level α", number(result.alpha), ""),
         ("Date", moment, time),
     ]
-    return tag("dl", *(
-        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
-        for name, value, note in facts
-    ), class_="facts")  # fmt: skip
+    return tag(
+        "dl",
+        *(
+            tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
+            for name, value, note in facts
+        ),
+        class_="facts",
+    )
 
 
 def _contents() -> Markup:
@@ -105,30 +123,37 @@ def _contents() -> Markup:
 def _audited(result: AuditResult) -> Markup:
     table = result.table
     names = tag("em", h.names([one.name for one in table.attributes]))
-    question = join([
-        "Among rows with the same ", tag("em", table.outcome.name),
-        ", does the prediction still depend on ", names,
-        "? Equalized odds holds if it does not: Ŷ ⟂ A | Y.",
-    ])  # fmt: skip
+    question = join(
+        [
+            "Among rows with the same ",
+            tag("em", table.outcome.name),
+            ", does the prediction still depend on ",
+            names,
+            "? Equalized odds holds if it does not: Ŷ ⟂ A | Y.",
+        ]
+    )
     columns = [("outcome", table.outcome), *(("sensitive", one) for one in table.attributes)]
     return h.section(
         "audited",
         h.paragraph(question, class_="lead name"),
         h.table(
             "The outcome and the sensitive attributes",
-            [("Column", None), ("Role", None), ("Kind", None), ("Values", None),
-             ("Missing", "n")],
+            [("Column", None), ("Role", None), ("Kind", None), ("Values", None), ("Missing", "n")],
             [h.body(_column(role, column) for role, column in columns)],
         ),
-        h.listing([
-            ("Prediction", table.prediction),
-            ("Features of the model", _features(result)),
-            ("Rows", _rows(result)),
-            ("Weights", f"column {table.weights}" if table.weights else "none"),
-            ("Ids of people", f"column {table.ids}" if table.ids
-             else "none: every row counts as one person"),
-        ]),
-    )  # fmt: skip
+        h.listing(
+            [
+                ("Prediction", table.prediction),
+                ("Features of the model", _features(result)),
+                ("Rows", _rows(result)),
+                ("Weights", f"column {table.weights}" if table.weights else "none"),
+                (
+                    "Ids of people",
+                    f"column {table.ids}" if table.ids else "none: every row counts as one person",
+                ),
+            ]
+        ),
+    )
 
 
 def _column(role: str, column: ColumnFacts) -> Markup:
@@ -157,9 +182,11 @@ def _listed(values: Sequence[str], most: int) -> str:
 def _features(result: AuditResult) -> str:
     if result.table.features:
         count = len(result.table.features)
-        return f"{count:,}: {_listed(result.table.features, 40)}" if count > 1 else (
-            result.table.features[0]
-        )  # fmt: skip
+        return (
+            f"{count:,}: {_listed(result.table.features, 40)}"
+            if count > 1
+            else (result.table.features[0])
+        )
     if result.capsule.model is None:
         return "not known: predictions were given, and no model"
     return "not recorded"
@@ -174,10 +201,12 @@ def _rows(result: AuditResult) -> Markup:
         return join([f"{told}; none was left out."])
     known = [one.rows for one in table.excluded if one.rows is not None]
     left = f"{sum(known):,}" if len(known) == len(table.excluded) else "some"
-    return join([
-        f"{told}; {left} left out:",
-        *(tag("p", f"{count_text(one.rows)}: {one.reason}") for one in table.excluded),
-    ])  # fmt: skip
+    return join(
+        [
+            f"{told}; {left} left out:",
+            *(tag("p", f"{count_text(one.rows)}: {one.reason}") for one in table.excluded),
+        ]
+    )
 
 
 def _belief(result: AuditResult) -> Markup:
@@ -199,46 +228,65 @@ def _belief(result: AuditResult) -> Markup:
             "A p-value is only as good as its copies: apart from the prediction they must look "
             "like the data. These checks never look at the prediction."
         ),
-        h.listing([
-            ("Copies by", quality.copies_by),
-            ("Copy check", _check(
-                quality.copy_check, COPY_CHECK_LEVEL,
-                "Can the attributes and outcomes of the copies be told from those of the data?",
-            )),
-            ("Calibration", _check(
-                quality.calibration, CALIBRATION_LEVEL,
-                "Are the outcomes spread as the fitted model of the outcome says?",
-            )),
-            ("Rows that moved", moved),
-            ("Different copies", f"{quality.distinct:,} among those looked at"),
-        ]),
+        h.listing(
+            [
+                ("Copies by", quality.copies_by),
+                (
+                    "Copy check",
+                    _check(
+                        quality.copy_check,
+                        COPY_CHECK_LEVEL,
+                        "Can the attributes and outcomes of the copies be told from those of the "
+                        "data?",
+                    ),
+                ),
+                (
+                    "Calibration",
+                    _check(
+                        quality.calibration,
+                        CALIBRATION_LEVEL,
+                        "Are the outcomes spread as the fitted model of the outcome says?",
+                    ),
+                ),
+                ("Rows that moved", moved),
+                ("Different copies", f"{quality.distinct:,} among those looked at"),
+            ]
+        ),
         calibration_part(result.calibration, result.alpha),
         _scores(result),
-    )  # fmt: skip
+    )
 
 
 def _check(p: float | None, level: float, question: str) -> Markup:
     if p is None:
         return join(["not needed: nothing was fitted"])
     told = "failed" if p <= level else "passed"
-    return join([
-        f"{told}, p = {h.chance(p)}",
-        tag("p", f"{question} A p-value of {number(level)} or less fails.", class_="quiet"),
-    ])  # fmt: skip
+    return join(
+        [
+            f"{told}, p = {h.chance(p)}",
+            tag("p", f"{question} A p-value of {number(level)} or less fails.", class_="quiet"),
+        ]
+    )
 
 
 def _scores(result: AuditResult) -> Markup | None:
     quality = result.quality
     if not quality.scores:
         return None
-    used = max((name for name in quality.scores if quality.copies_by.startswith(name)),
-               key=len, default=None)  # fmt: skip
+    used = max(
+        (name for name in quality.scores if quality.copies_by.startswith(name)),
+        key=len,
+        default=None,
+    )
     ranked = sorted(quality.scores.items(), key=lambda item: -_order(item[1]))
     rows = (
-        h.row(h.row_head(name), h.cell(h.fixed(score), "Log-likelihood per row", "n"),
-             h.cell("used" if name == used else None, "Choice"))
+        h.row(
+            h.row_head(name),
+            h.cell(h.fixed(score), "Log-likelihood per row", "n"),
+            h.cell("used" if name == used else None, "Choice"),
+        )
         for name, score in ranked
-    )  # fmt: skip
+    )
     return h.table(
         "Models of the outcome given the attributes that were tried; higher fits better",
         [("Model", None), ("Log-likelihood per row, held out", "n"), ("Choice", None)],
@@ -264,20 +312,22 @@ def _repeat(result: AuditResult) -> Markup:
     return h.section(
         "repeat",
         _command(result) if capsule.command else _call(result),
-        h.listing([
-            ("Created", f"{day} {time}".strip()),
-            ("Seed", str(capsule.seed)),
-            ("Copies", f"{capsule.copies:,}"),
-            ("Steps", f"{capsule.steps:,} between data and copy, where a model was fitted"),
-            ("Model", None if capsule.model is None else _source(capsule.model)),
-            *(("Data", _source(one)) for one in capsule.data),
-            ("Audited columns", _hash(capsule.table_sha256)),
-            ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-            ("Platform", capsule.platform),
-            ("CPU", f"{result.seconds:,.1f} seconds"),
-        ]),
+        h.listing(
+            [
+                ("Created", f"{day} {time}".strip()),
+                ("Seed", str(capsule.seed)),
+                ("Copies", f"{capsule.copies:,}"),
+                ("Steps", f"{capsule.steps:,} between data and copy, where a model was fitted"),
+                ("Model", None if capsule.model is None else _source(capsule.model)),
+                *(("Data", _source(one)) for one in capsule.data),
+                ("Audited columns", _hash(capsule.table_sha256)),
+                ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+                ("Platform", capsule.platform),
+                ("CPU", f"{result.seconds:,.1f} seconds"),
+            ]
+        ),
         join([tag("h3", "Options"), tag("pre", tag("code", options))]) if options else None,
-    )  # fmt: skip
+    )
 
 
 def _command(result: AuditResult) -> Markup:
@@ -290,24 +340,32 @@ def _command(result: AuditResult) -> Markup:
         told = "This repeats the audit from its JSON record and compares every number:"
         parts += [h.paragraph(told), tag("pre", tag("code", quiet(capsule.verify)))]
     else:
-        parts.append(h.paragraph(
-            "No JSON record was written. With ", tag("code", "--report audit.json"),
-            " added, the record can be repeated and compared number by number (",
-            tag("code", "fairaudit verify"), ")."
-        ))  # fmt: skip
+        parts.append(
+            h.paragraph(
+                "No JSON record was written. With ",
+                tag("code", "--report audit.json"),
+                " added, the record can be repeated and compared number by number (",
+                tag("code", "fairaudit verify"),
+                ").",
+            )
+        )
     if any(source.path == STANDARD_INPUT for source in capsule.data):
         parts.append(h.paragraph("The table came from standard input: pass the same rows there."))
     return join(parts)
 
 
 def _call(result: AuditResult) -> Markup:
-    return join([
-        h.paragraph(
-            "The audit was called from Python. No command repeats it, because the objects that it "
-            "was given are in no file; with the same objects this call does (A: the attributes):"
-        ),
-        tag("pre", tag("code", python_call(result))),
-    ])  # fmt: skip
+    return join(
+        [
+            h.paragraph(
+                "The audit was called from Python. No command repeats it, because the objects that "
+                "it "
+                "was given are in no file; with the same objects this call does (A: the "
+                "attributes):"
+            ),
+            tag("pre", tag("code", python_call(result))),
+        ]
+    )
 
 
 def _plain(value: Any) -> str:

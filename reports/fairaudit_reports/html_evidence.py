@@ -76,22 +76,23 @@ def _null_figure(result: AuditResult) -> Markup:
     null, joint = _finite(result), result.joint
     if not null:
         return h.paragraph(
-            "The record holds no statistics of copies, so there is nothing to draw.",
-            class_="said",
+            "The record holds no statistics of copies, so there is nothing to draw.", class_="said"
         )
     observed = joint.value
     title = (
         f"Histogram of the statistic {joint.statistic} on {h.several(len(null), 'copy', 'copies')}"
     )
     description = f"The copies range from {number(min(null))} to {number(max(null))}. " + (
-        "The observed value is undefined." if observed is None
+        "The observed value is undefined."
+        if observed is None
         else f"The observed value is {number(observed)}; "
-             f"{reaching(null, observed):,} of {len(null):,} copies reach it."
-    )  # fmt: skip
+        f"{reaching(null, observed):,} of {len(null):,} copies reach it."
+    )
     unit = (
         ", in standard deviations of the copies from their mean, since groups are masked"
-        if result.masked else ""
-    )  # fmt: skip
+        if result.masked
+        else ""
+    )
     caption = f"Statistic: {joint.statistic}{unit}. Larger values are more dependence."
     if far_away(null, observed):
         caption += " The axis is broken: the observed value lies far outside the copies."
@@ -102,11 +103,14 @@ def _null_figure(result: AuditResult) -> Markup:
             keys.append(("k-reached", "copies that reach its value"))
     return tag(
         "figure",
-        tag("ul", *(tag("li", tag("i", class_=kind or None), text) for kind, text in keys),
-            class_="key"),
+        tag(
+            "ul",
+            *(tag("li", tag("i", class_=kind or None), text) for kind, text in keys),
+            class_="key",
+        ),
         histogram(null, observed, title=title, description=description),
         tag("figcaption", caption),
-    )  # fmt: skip
+    )
 
 
 def _reading(result: AuditResult) -> list[Markup]:
@@ -115,27 +119,41 @@ def _reading(result: AuditResult) -> list[Markup]:
     how = (
         join(["between rows with the same ", outcome])
         if joint.copies_by.startswith("exact")
-        else join([
-            "between rows, as often as the law of ", outcome,
-            f" given the attributes behind these copies allows ({joint.copies_by}),",
-        ])
-    )  # fmt: skip
-    told = [h.paragraph(
-        "Suppose the prediction carried nothing about ", tag("em", h.names(joint.attributes)),
-        " beyond what the outcome ", outcome, " explains. Then these attributes could be "
-        "exchanged ", how, " and nothing systematic would change. The audit did so "
-        f"{h.several(joint.copies, 'time')}. Each copy of the table gives one value of the "
-        "statistic", ": the bars" if drawn else None, ".",
-        " The line is the table as it is." if drawn and joint.value is not None else None,
-        class_="name",
-    )]  # fmt: skip
+        else join(
+            [
+                "between rows, as often as the law of ",
+                outcome,
+                f" given the attributes behind these copies allows ({joint.copies_by}),",
+            ]
+        )
+    )
+    told = [
+        h.paragraph(
+            "Suppose the prediction carried nothing about ",
+            tag("em", h.names(joint.attributes)),
+            " beyond what the outcome ",
+            outcome,
+            " explains. Then these attributes could be exchanged ",
+            how,
+            " and nothing systematic would change. The audit did so "
+            f"{h.several(joint.copies, 'time')}. Each copy of the table gives one value of the "
+            "statistic",
+            ": the bars" if drawn else None,
+            ".",
+            " The line is the table as it is." if drawn and joint.value is not None else None,
+            class_="name",
+        )
+    ]
     told.append(h.paragraph(*_chance(result)))
     if joint.statistic == "kpc":
-        told.append(h.paragraph(
-            "The statistic averages over more neighbouring rows than the effect size KPC, which "
-            "makes it less noisy; the two numbers can differ.",
-            class_="quiet",
-        ))  # fmt: skip
+        told.append(
+            h.paragraph(
+                "The statistic averages over more neighbouring rows than the effect size KPC, "
+                "which "
+                "makes it less noisy; the two numbers can differ.",
+                class_="quiet",
+            )
+        )
     return told
 
 
@@ -177,9 +195,13 @@ def where(result: AuditResult) -> Markup:
     behind = result.findings[1:]
     adjust = _ADJUSTMENTS.get(result.adjust, result.adjust)
     if not behind:
-        return h.section("where", h.paragraph(
-            "The joint test was the only question: there is nothing to divide it into."
-        ), place_part(result.localisation))  # fmt: skip
+        return h.section(
+            "where",
+            h.paragraph(
+                "The joint test was the only question: there is nothing to divide it into."
+            ),
+            place_part(result.localisation),
+        )
     gate = (
         f"The joint test is a gate: it rejected at level {number(result.alpha)}, so the "
         f"{h.several(len(behind), 'question')} behind it may be answered."
@@ -190,8 +212,15 @@ def where(result: AuditResult) -> Markup:
     scale = _effects([one.kpc for one in result.findings])
     families = dict.fromkeys(one.family for one in result.findings)
     bodies = (_family(family, result, scale) for family in families)
-    columns = [("Question", None), ("Rows", "n"), ("Size (KPC)", None), ("Statistic", "n"),
-               ("p", "n"), ("Adjusted p", "n"), ("Significant", None)]  # fmt: skip
+    columns = [
+        ("Question", None),
+        ("Rows", "n"),
+        ("Size (KPC)", None),
+        ("Statistic", "n"),
+        ("p", "n"),
+        ("Adjusted p", "n"),
+        ("Significant", None),
+    ]
     return h.section(
         "where",
         h.paragraph(gate, _found(result), class_="said name"),
@@ -252,8 +281,12 @@ def _significant(finding: Finding) -> Markup:
         return tag("span", mark, "inconclusive", why, class_="maybe")
     if finding.p_value is None:
         return tag("span", mark, "not tested", class_="maybe")
-    return tag("span", mark, "yes" if finding.significant else "no",
-               class_="yes" if finding.significant else None)  # fmt: skip
+    return tag(
+        "span",
+        mark,
+        "yes" if finding.significant else "no",
+        class_="yes" if finding.significant else None,
+    )
 
 
 def size(result: AuditResult) -> Markup:
@@ -276,8 +309,10 @@ def size(result: AuditResult) -> Markup:
             "Measures of the dependence",
             [("Measure", None), ("Value", "n"), ("Attributes", None), ("Note", None)],
             [h.body(rows)],
-        ) if rows else h.paragraph("No measure fits this table.", class_="said"),
-    )  # fmt: skip
+        )
+        if rows
+        else h.paragraph("No measure fits this table.", class_="said"),
+    )
 
 
 def _measure(one: MeasuredValue, meaning: str, digits: int) -> Markup:

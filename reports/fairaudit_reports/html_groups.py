@@ -24,15 +24,17 @@ MOST_DRAWN = 40  # in the chart
 def groups(result: AuditResult) -> Markup:
     cells = result.cells
     if cells is None:
-        return h.section("groups", h.paragraph(
-            "There is no table of groups for this audit; the notes say why."
-        ))  # fmt: skip
+        return h.section(
+            "groups", h.paragraph("There is no table of groups for this audit; the notes say why.")
+        )
     shown, left = shown_cells(cells, result.gaps, MOST_CELLS)
     people = any(cell.people != cell.rows for cell in cells.cells)
     columns = [
-        *((name, "wide") for name in cells.attributes), ("Rows", "n"),
-        *([("People", "n")] if people else []), *((name, "n") for name in cells.columns),
-    ]  # fmt: skip
+        *((name, "wide") for name in cells.attributes),
+        ("Rows", "n"),
+        *([("People", "n")] if people else []),
+        *((name, "n") for name in cells.columns),
+    ]
     digits = digits_of(cells)
     rows = (_group(cell, cells, digits, people) for cell in shown)
     caption = f"{_capital(cells.columns)} by group, with 95 % intervals"
@@ -84,8 +86,9 @@ def digits_of(cells: CellTable | None) -> int:
 
 
 def _group(cell: Cell, cells: CellTable, digits: int, people: bool) -> Markup:
-    heads = [tag("th", level, scope="row", role="rowheader", class_="wide")
-             for level in cell.levels]  # fmt: skip
+    heads = [
+        tag("th", level, scope="row", role="rowheader", class_="wide") for level in cell.levels
+    ]
     width = 1 + people + len(cells.columns)
     if cell.masked:
         return h.row(*heads, tag("td", "masked", colspan=width, role="cell", class_="masked"))
@@ -153,9 +156,11 @@ def _interval_figure(cells: CellTable) -> Markup | None:
         known = [dot.value for dot in dots if dot.value is not None]
         span = f"from {number(min(known))} to {number(max(known))}" if known else "undefined"
         chart = intervals(
-            dots, scale, title=f"{name} by group",
+            dots,
+            scale,
+            title=f"{name} by group",
             description=f"{h.several(len(dots), 'group')}, {span}; the table has the numbers.",
-        )  # fmt: skip
+        )
         panels.append(tag("div", h.paragraph(name), chart))
     side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
     masked = " Masked groups are not drawn." if cells.masked else ""

@@ -143,15 +143,17 @@ def table(
     A box that may have to be scrolled is reached by keyboard and has a name. The roles are
     spelled out because rows that are stacked lose them in some browsers.
     """
-    heads = (tag("th", name, scope="col", role="columnheader", class_=kind)
-             for name, kind in columns)  # fmt: skip
+    heads = (
+        tag("th", name, scope="col", role="columnheader", class_=kind) for name, kind in columns
+    )
     table = tag(
         "table",
         tag("caption", caption),
         tag("thead", tag("tr", *heads, role="row"), role="rowgroup"),
         join(bodies),
-        role="table", class_="stack",
-    )  # fmt: skip
+        role="table",
+        class_="stack",
+    )
     if not scrolls:
         return tag("div", table, class_="box")
     return tag("div", table, class_="box", role="region", tabindex=0, aria_label=caption)

@@ -51,5 +51,8 @@ def _json(result: IncompleteResult) -> str:
 
 #: Ending of a file name → renderer.
 FORMATS: dict[str, Callable[[IncompleteResult], str]] = {
-    "html": _html, "md": _markdown, "json": _json, "txt": _text,
-}  # fmt: skip
+    "html": _html,
+    "md": _markdown,
+    "json": _json,
+    "txt": _text,
+}

@@ -44,9 +44,10 @@ def _ordered(place: Localisation) -> list[Claim]:
 def shown_curves(place: Localisation) -> list[Curve]:
     """Curves with something to see: those of findings, or of all rows where there is none."""
     found = {
-        (one.attributes, one.outcome) for one in place.claims
+        (one.attributes, one.outcome)
+        for one in place.claims
         if one.family == "curve" and one.significant
-    }  # fmt: skip
+    }
     if not found:
         return [one for one in place.curves if one.group is None]
     return [one for one in place.curves if (_attributes(one, found), one.outcome) in found]
@@ -71,21 +72,30 @@ def place_part(place: Localisation | None) -> Markup | None:
     others = [one for one in _ordered(place) if not one.significant]
     curves = shown_curves(place)
     charts = (
-        tag("div", join(map(_figure, curves[:MOST_CURVES])), class_="charts",
+        tag(
+            "div",
+            join(map(_figure, curves[:MOST_CURVES])),
+            class_="charts",
             style="display:grid;gap:1rem 2rem;grid-template-columns:"
-            "repeat(auto-fill,minmax(min(100%,22rem),1fr))")
-        if curves else None
-    )  # fmt: skip
+            "repeat(auto-fill,minmax(min(100%,22rem),1fr))",
+        )
+        if curves
+        else None
+    )
     left = len(curves) - MOST_CURVES
-    return join([
-        tag("h3", "Where it sits"),
-        _list(found) if found else None,
-        tag("h4", "Not shown to differ") if others else None,
-        _list(others, "name quiet") if others else None,
-        charts,
-        h.paragraph(f"{h.several(left, 'more curve')}: see the JSON report.") if left > 0 else None,
-        *(h.paragraph(note, class_="quiet") for note in place.notes),
-    ])  # fmt: skip
+    return join(
+        [
+            tag("h3", "Where it sits"),
+            _list(found) if found else None,
+            tag("h4", "Not shown to differ") if others else None,
+            _list(others, "name quiet") if others else None,
+            charts,
+            h.paragraph(f"{h.several(left, 'more curve')}: see the JSON report.")
+            if left > 0
+            else None,
+            *(h.paragraph(note, class_="quiet") for note in place.notes),
+        ]
+    )
 
 
 def _list(claims: Sequence[Claim], class_: str = "name") -> Markup:
@@ -105,25 +115,55 @@ def _figure(curve: Curve) -> Markup:
     zero = upwards(0.0)
     marks.append(tag("line", x1="12%", x2="98%", y1=zero, y2=zero, class_="axis"))
     for tick in across.ticks(5):
-        marks.append(tag("text", number(tick), x=f"{across(tick):.2f}%", y=_BASE + 18,
-                         text_anchor="middle", class_="tick"))  # fmt: skip
-    band = [*zip(curve.x, curve.high, strict=True), *reversed([*zip(curve.x, curve.low,
-                                                                    strict=True)])]  # fmt: skip
+        marks.append(
+            tag(
+                "text",
+                number(tick),
+                x=f"{across(tick):.2f}%",
+                y=_BASE + 18,
+                text_anchor="middle",
+                class_="tick",
+            )
+        )
+    band = [
+        *zip(curve.x, curve.high, strict=True),
+        *reversed([*zip(curve.x, curve.low, strict=True)]),
+    ]
     line = zip(curve.x, curve.value, strict=True)
-    marks.append(tag(  # stretched in width only: text beside it keeps its shape
-        "svg",
-        tag("polygon", points=_points(band, across, upwards), class_="bar", fill_opacity=0.45),
-        tag("polyline", points=_points(line, across, upwards), class_="reach", fill="none",
-            vector_effect="non-scaling-stroke"),
-        x=0, y=0, width="100%", height=_BASE + 1, viewBox=f"0 0 100 {_BASE + 1:g}",
-        preserveAspectRatio="none", aria_hidden="true",
-    ))  # fmt: skip
-    told = (f"From {number(curve.x[0])} to {number(curve.x[-1])}: "
-            f"{', '.join(number(v, 2) for v in curve.value[::10])}.")  # fmt: skip
+    marks.append(
+        tag(  # stretched in width only: text beside it keeps its shape
+            "svg",
+            tag("polygon", points=_points(band, across, upwards), class_="bar", fill_opacity=0.45),
+            tag(
+                "polyline",
+                points=_points(line, across, upwards),
+                class_="reach",
+                fill="none",
+                vector_effect="non-scaling-stroke",
+            ),
+            x=0,
+            y=0,
+            width="100%",
+            height=_BASE + 1,
+            viewBox=f"0 0 100 {_BASE + 1:g}",
+            preserveAspectRatio="none",
+            aria_hidden="true",
+        )
+    )
+    told = (
+        f"From {number(curve.x[0])} to {number(curve.x[-1])}: "
+        f"{', '.join(number(v, 2) for v in curve.value[::10])}."
+    )
     chart = tag(
-        "svg", tag("title", f"Mean over {curve.attribute}: {title}"), tag("desc", told),
-        join(marks), class_="chart", role="img", width="100%", height=_BASE + 24,
-    )  # fmt: skip
+        "svg",
+        tag("title", f"Mean over {curve.attribute}: {title}"),
+        tag("desc", told),
+        join(marks),
+        class_="chart",
+        role="img",
+        width="100%",
+        height=_BASE + 24,
+    )
     caption = f"{title}: over {curve.attribute}, with the simultaneous band"
     return tag("figure", chart, tag("figcaption", caption), style="margin:0")
 

@@ -154,8 +154,12 @@ def _certificates(result: AuditResult) -> str:
     if result.gaps is not None and result.gaps.gaps:
         head, rows, about = gap_rows(result, MOST_GAPS)
         table = [_table([escape(name) for name in head], _escaped(rows))] if rows else []
-        parts += ["<details>\n<summary>Gaps of the groups, with simultaneous intervals</summary>",
-                  *table, escape(about), "</details>"]  # fmt: skip
+        parts += [
+            "<details>\n<summary>Gaps of the groups, with simultaneous intervals</summary>",
+            *table,
+            escape(about),
+            "</details>",
+        ]
     return _section(*parts) if parts else ""
 
 

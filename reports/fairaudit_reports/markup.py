@@ -11,10 +11,18 @@ __all__ = ["Markup", "join", "tag"]
 _VOID = {"br", "link", "meta"}
 #: Control characters, halves of surrogate pairs, and marks that reverse the text after them.
 _NOT_TEXT = dict.fromkeys(
-    [*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0xD800, 0xE000),
-     *range(0x202A, 0x202F), *range(0x2066, 0x206A)],
+    [
+        *range(9),
+        11,
+        12,
+        *range(14, 32),
+        *range(127, 160),
+        *range(0xD800, 0xE000),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    ],
     "\ufffd",
-)  # fmt: skip
+)
 
 Attribute: TypeAlias = str | int | float | None
 

@@ -22,8 +22,9 @@ GUARANTEE = (
 def render(result: MonitorResult) -> str:
     """Plain text of at most 96 columns."""
     head, rows, left = batch_rows(result, MOST)
-    marked = [[*row, _bar(batch, result)] for row, batch in
-              zip(rows, result.batches[left:], strict=True)]  # fmt: skip
+    marked = [
+        [*row, _bar(batch, result)] for row, batch in zip(rows, result.batches[left:], strict=True)
+    ]
     mark, _, because = clean(result.because, 1600).partition(": ")
     parts = [
         textwrap.fill(f"{mark.upper()}: {because}", WIDTH),
@@ -68,8 +69,14 @@ def _row(batch: MonitoredBatch, result: MonitorResult) -> list[str]:
         evidence += "  alarm"
     elif batch.unusable:
         evidence += "  not used"
-    return [str(batch.number), clean(batch.name, 40), f"{batch.rows:,}", p_text(batch.p_value),
-            evidence_text(math.log10(batch.e_value)), evidence]  # fmt: skip
+    return [
+        str(batch.number),
+        clean(batch.name, 40),
+        f"{batch.rows:,}",
+        p_text(batch.p_value),
+        evidence_text(math.log10(batch.e_value)),
+        evidence,
+    ]
 
 
 def _bar(batch: MonitoredBatch, result: MonitorResult) -> str:

@@ -102,24 +102,33 @@ def _html(plan: SamplePlan) -> str:
 
     head, *rows = _rows(plan)
     body = (
-        h.row(h.row_head(row[0]), *(
-            h.cell(text, name, "n") for text, name in zip(row[1:], head[1:], strict=True)
-        ))
+        h.row(
+            h.row_head(row[0]),
+            *(h.cell(text, name, "n") for text, name in zip(row[1:], head[1:], strict=True)),
+        )
         for row in rows
-    )  # fmt: skip
+    )
     columns = [(name, None if k == 0 else "n") for k, name in enumerate(head)]
     page = tag(
         "body",
-        tag("main",
+        tag(
+            "main",
             tag("h1", "Rows that the audit needs"),
             h.paragraph(_headline(plan), class_="lead"),
-            tag("figure", power_curves(plan),
-                tag("figcaption", "Dots are shares found in simulated tables, lines fitted to "
-                                  "them; the dotted line is the wanted power.")),
+            tag(
+                "figure",
+                power_curves(plan),
+                tag(
+                    "figcaption",
+                    "Dots are shares found in simulated tables, lines fitted to "
+                    "them; the dotted line is the wanted power.",
+                ),
+            ),
             h.table("Rows by group", columns, [h.body(body)]),
-            join(h.paragraph(line, class_="quiet") for line in _about(plan))),
+            join(h.paragraph(line, class_="quiet") for line in _about(plan)),
+        ),
         class_="none",
-    )  # fmt: skip
+    )
     title = f"{_headline(plan)} – fairaudit"
     number = version("fairaudit-icp")
     return f"<!DOCTYPE html>\n{tag('html', h.head(title, number), page, lang='en')}\n"

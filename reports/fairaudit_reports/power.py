@@ -19,12 +19,15 @@ def power_rows(power: Power) -> tuple[list[str], list[list[str]]]:
     """Header and one row per group."""
     rows = [
         [
-            clean(one.group), "hidden" if one.rows is None else f"{one.rows:,}",
+            clean(one.group),
+            "hidden" if one.rows is None else f"{one.rows:,}",
             "nothing" if one.shift is None else f"{fixed(one.shift, 2)} sd",
-            fixed(one.tpr_gap), fixed(one.fpr_gap), fixed(one.kpc),
+            fixed(one.tpr_gap),
+            fixed(one.fpr_gap),
+            fixed(one.kpc),
         ]
         for one in power.detectable
-    ]  # fmt: skip
+    ]
     return ["group", "rows", "score shift", "TPR gap", "FPR gap", "KPC"], rows
 
 
@@ -41,18 +44,23 @@ def about_power(power: Power) -> str:
 def power_section(result: AuditResult) -> Markup:
     """The section of the HTML report."""
     if result.power is None:
-        return h.section("power", h.paragraph(
-            "Not computed: it was switched off, the audit is inconclusive, it drew fewer than 99 "
-            "copies, or people have several rows."
-        ))  # fmt: skip
+        return h.section(
+            "power",
+            h.paragraph(
+                "Not computed: it was switched off, the audit is inconclusive, it drew fewer than "
+                "99 "
+                "copies, or people have several rows."
+            ),
+        )
     head, rows = power_rows(result.power)
     columns = [(name, None if k == 0 else "n") for k, name in enumerate(head)]
     body = (
-        h.row(h.row_head(row[0]), *(
-            h.cell(text, name, "n") for text, name in zip(row[1:], head[1:], strict=True)
-        ))
+        h.row(
+            h.row_head(row[0]),
+            *(h.cell(text, name, "n") for text, name in zip(row[1:], head[1:], strict=True)),
+        )
         for row in rows
-    )  # fmt: skip
+    )
     return h.section(
         "power",
         h.paragraph("The smallest violation that this audit could have found.", class_="lead"),

@@ -25,20 +25,27 @@ def groups(result: RemedyResult) -> Markup:
             "There is no table of groups for both models; the notes of the audits say why."
         )
     pairs = _pairs(before, after)
-    return join([
-        h.paragraph(
-            f"{h.several(len(after.cells), 'group')} by {h.names(after.attributes)}. Gaps between "
-            "groups are also sampling noise: the test above judges them, not the eye."
-        ),
-        h.paragraph(h.capital(after.note.rstrip(".")) + ".", class_="quiet name")
-        if after.note else None,
-        h.paragraph(
-            f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or "
-            "protect small ones.", class_="said",
-        ) if after.masked else None,
-        _drawn(pairs, after),
-        _pair_table(pairs, after),
-    ])  # fmt: skip
+    return join(
+        [
+            h.paragraph(
+                f"{h.several(len(after.cells), 'group')} by {h.names(after.attributes)}. Gaps "
+                "between "
+                "groups are also sampling noise: the test above judges them, not the eye."
+            ),
+            h.paragraph(h.capital(after.note.rstrip(".")) + ".", class_="quiet name")
+            if after.note
+            else None,
+            h.paragraph(
+                f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or "
+                "protect small ones.",
+                class_="said",
+            )
+            if after.masked
+            else None,
+            _drawn(pairs, after),
+            _pair_table(pairs, after),
+        ]
+    )
 
 
 def _pairs(before: CellTable, after: CellTable) -> list[tuple[Cell, Cell]]:
@@ -50,10 +57,12 @@ def _drawn(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup | None:
     shown = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
     values = [
         value
-        for pair in shown for cell in pair for one in cell.estimates
+        for pair in shown
+        for cell in pair
+        for one in cell.estimates
         for value in (one.value, one.low, one.high)
         if value is not None and math.isfinite(value)
-    ]  # fmt: skip
+    ]
     if not shown or not values or len(shown) > MOST_DRAWN:
         return None
     rates = not any("error" in name for name in cells.columns)
@@ -68,9 +77,12 @@ def _drawn(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup | None:
         ]
         spans = [_span(dots) for dots in both]
         chart = changes(
-            both[0], both[1], scale, title=f"{name} by group, before and after",
+            both[0],
+            both[1],
+            scale,
+            title=f"{name} by group, before and after",
             description=f"{h.several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}.",
-        )  # fmt: skip
+        )
         panels.append(tag("div", h.paragraph(name), chart))
     side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
     keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
@@ -94,17 +106,17 @@ def _span(dots: list[Dot]) -> str:
 def _pair_table(pairs: list[tuple[Cell, Cell]], cells: CellTable) -> Markup:
     digits = digits_of(cells)
     columns = [
-        *((name, "wide") for name in cells.attributes), ("Rows", "n"),
+        *((name, "wide") for name in cells.attributes),
+        ("Rows", "n"),
         *((f"{name}, {when}", "n") for name in cells.columns for when in ("before", "after")),
-    ]  # fmt: skip
+    ]
     rows = (_pair_row(old, new, cells, digits) for old, new in pairs[:MOST_CELLS])
     caption = f"{h.capital(h.names(cells.columns))} by group, before and after"
     return h.table(caption, columns, [h.body(rows)], scrolls=True)
 
 
 def _pair_row(old: Cell, new: Cell, cells: CellTable, digits: int) -> Markup:
-    heads = [tag("th", level, scope="row", role="rowheader", class_="wide")
-             for level in new.levels]  # fmt: skip
+    heads = [tag("th", level, scope="row", role="rowheader", class_="wide") for level in new.levels]
     if old.masked or new.masked:
         width = 1 + 2 * len(cells.columns)
         return h.row(*heads, tag("td", "masked", colspan=width, role="cell", class_="masked"))

@@ -12,15 +12,7 @@ from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.power import power_section
 from fairaudit_reports.remedy_groups import groups
 from fairaudit_reports.remedy_text import change_rows, fate, loss_text, seen_rows
-from fairaudit_reports.svg import (
-    Point,
-    far_away,
-    histogram,
-    icon,
-    number,
-    plane,
-    reaching,
-)
+from fairaudit_reports.svg import Point, far_away, histogram, icon, number, plane, reaching
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult, Capsule
@@ -41,8 +33,12 @@ LIMIT = (
     "The audit found what it says in these rows. Other people, later data or another outcome are "
     "other questions, and a test that finds nothing does not show that there is nothing."
 )
-TONES = {"violation": "violation", "no violation found": "none", "inconclusive": "open",
-         "equivalent within tolerance": "shown"}  # fmt: skip
+TONES = {
+    "violation": "violation",
+    "no violation found": "none",
+    "inconclusive": "open",
+    "equivalent within tolerance": "shown",
+}
 _STYLE = """
 .outcome { margin-bottom: 1.25rem; }
 .pair { display: grid; gap: 1.25rem; margin: 0 0 1.5rem; }
@@ -127,24 +123,30 @@ def _headline(result: RemedyResult) -> Markup:
         h.paragraph("Outcome of the repair", class_="kicker name"),
         tag("h1", str(result.outcome), id="verdict"),
     )
-    told = join([
-        h.paragraph(result.headline, class_="because name"),
-        tag("p", "What would help:", class_="because") if result.advice else None,
-        tag("ul", *(tag("li", one) for one in result.advice)) if result.advice else None,
-    ])  # fmt: skip
+    told = join(
+        [
+            h.paragraph(result.headline, class_="because name"),
+            tag("p", "What would help:", class_="because") if result.advice else None,
+            tag("ul", *(tag("li", one) for one in result.advice)) if result.advice else None,
+        ]
+    )
     verdict = str(result.verdict)
     return tag(
-        "div", icon(verdict), words, tag("div", told, class_="because"),
+        "div",
+        icon(verdict),
+        words,
+        tag("div", told, class_="because"),
         class_=f"banner outcome {TONES[verdict]}",
-    )  # fmt: skip
+    )
 
 
 def _banners(result: RemedyResult) -> Markup:
     old = "plain training" if result.old is None else result.old
     both = []
     for name, what, audit in (
-        ("Before", old, result.before), ("After", _chosen(result), result.after)
-    ):  # fmt: skip
+        ("Before", old, result.before),
+        ("After", _chosen(result), result.after),
+    ):
         verdict = str(audit.verdict)
         words = tag(
             "div",
@@ -168,10 +170,14 @@ def _facts(result: RemedyResult) -> Markup:
         ("Method", result.method, f"{result.symbol} = {result.mu:g}"),
         ("Level α", number(result.after.alpha), ""),
     ]
-    return tag("dl", *(
-        tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
-        for name, value, note in facts
-    ), class_="facts")  # fmt: skip
+    return tag(
+        "dl",
+        *(
+            tag("div", tag("dt", name), tag("dd", value, tag("small", note) if note else None))
+            for name, value, note in facts
+        ),
+        class_="facts",
+    )
 
 
 def _contents() -> Markup:
@@ -195,9 +201,12 @@ def _change(result: RemedyResult) -> Markup:
             "a choice has seen, and by the same copies.",
             class_="lead",
         ),
-        h.table("Before and after", [("Measure", None), ("Before", None), ("After", None)],
-                [h.body(rows)]),
-    )  # fmt: skip
+        h.table(
+            "Before and after",
+            [("Measure", None), ("Before", None), ("After", None)],
+            [h.body(rows)],
+        ),
+    )
 
 
 _ABOUT = {
@@ -211,13 +220,14 @@ _ABOUT = {
 def _curve(result: RemedyResult) -> Markup:
     rows = result.curve.to_dict("records")
     symbol = result.symbol
-    unit, y_name = (100, "misclassified, %") if result.loss_name == "misclassified" else (
-        1, result.loss_name
-    )  # fmt: skip
-    points = [Point(f"{symbol} {one['mu']:g}", one["kpc"], unit * one["loss"], one["chosen"])
-              for one in rows]  # fmt: skip
-    mixed = [Point("", one["kpc"], unit * one["loss"])
-             for one in result.mixture.to_dict("records")]  # fmt: skip
+    unit, y_name = (
+        (100, "misclassified, %") if result.loss_name == "misclassified" else (1, result.loss_name)
+    )
+    points = [
+        Point(f"{symbol} {one['mu']:g}", one["kpc"], unit * one["loss"], one["chosen"])
+        for one in rows
+    ]
+    mixed = [Point("", one["kpc"], unit * one["loss"]) for one in result.mixture.to_dict("records")]
     chosen = next(one for one in rows if one["chosen"])
     description = (
         f"{h.several(len(rows), 'model')}, from {symbol} = {rows[0]['mu']:g} with KPC "
@@ -235,15 +245,29 @@ def _curve(result: RemedyResult) -> Markup:
         "figure",
         tag("ul", *(tag("li", tag("i", class_=kind), text) for kind, text in keys), class_="key"),
         plane(
-            points, mixed, x_name="KPC →", y_name=f"↑ {y_name}",
-            title=f"Loss against KPC on {seen_rows(result)}", description=description,
+            points,
+            mixed,
+            x_name="KPC →",
+            y_name=f"↑ {y_name}",
+            title=f"Loss against KPC on {seen_rows(result)}",
+            description=description,
         ),
-        tag("figcaption", "Lower is more accurate. KPC is 0 under equalized odds; estimates from "
-            "few rows can fall below."),
+        tag(
+            "figcaption",
+            "Lower is more accurate. KPC is 0 under equalized odds; estimates from "
+            "few rows can fall below.",
+        ),
         class_="curve",
-    )  # fmt: skip
-    head = [("Model", None), (h.capital(result.loss_name), "n"), ("KPC", "n"), ("DEO", "n"),
-            ("p", "n"), ("p, training rows", "n"), ("Choice", None)]  # fmt: skip
+    )
+    head = [
+        ("Model", None),
+        (h.capital(result.loss_name), "n"),
+        ("KPC", "n"),
+        ("DEO", "n"),
+        ("p", "n"),
+        ("p, training rows", "n"),
+        ("Choice", None),
+    ]
     with_deo = any(math.isfinite(one["deo"]) for one in rows)
     body = (_model(one, result, with_deo) for one in rows)
     return _section(
@@ -258,11 +282,14 @@ def _curve(result: RemedyResult) -> Markup:
             "The dashed line is what anybody can have: give a random share of people the plain "
             "model’s answer and the rest a constant. It lowers the dependence by throwing "
             "information away. A repair is worth its price only below that line. A collapsed model "
-            "gives nearly one answer, or its ranking is lost.",
+            "gives nearly one answer, or its ranking is lost."
         ),
-        h.table(f"The models on {seen_rows(result)}",
-                [one for one in head if with_deo or one[0] != "DEO"], [h.body(body)]),
-    )  # fmt: skip
+        h.table(
+            f"The models on {seen_rows(result)}",
+            [one for one in head if with_deo or one[0] != "DEO"],
+            [h.body(body)],
+        ),
+    )
 
 
 def _model(one: dict[Any, Any], result: RemedyResult, with_deo: bool) -> Markup:
@@ -317,14 +344,17 @@ def _null(name: str, audit: AuditResult) -> Markup:
         )
     broken = " The axis is broken." if far_away(null, joint.value) else ""
     chart = histogram(
-        null, joint.value, title=f"{name}: histogram of the statistic {joint.statistic} on copies",
+        null,
+        joint.value,
+        title=f"{name}: histogram of the statistic {joint.statistic} on copies",
         description=f"The copies range from {number(min(null))} to {number(max(null))}. {told}",
-    )  # fmt: skip
+    )
     trust = (
         "" if audit.quality.trustworthy else f" The copies are doubtful: {audit.quality.because}."
     )
-    return tag("div", head, tag("figure", chart, tag("figcaption", told + broken + trust)),
-               class_=tone)  # fmt: skip
+    return tag(
+        "div", head, tag("figure", chart, tag("figcaption", told + broken + trust)), class_=tone
+    )
 
 
 def _notes(result: RemedyResult) -> Markup:
@@ -343,16 +373,18 @@ def _notes(result: RemedyResult) -> Markup:
 def _repeat(result: RemedyResult) -> Markup:
     capsule, saved = result.after.capsule, result.saved
     command = (
-        join([
-            h.paragraph("The command that was run, in the folder in which its paths begin:"),
-            tag("pre", tag("code", quiet(result.command))),
-        ])
+        join(
+            [
+                h.paragraph("The command that was run, in the folder in which its paths begin:"),
+                tag("pre", tag("code", quiet(result.command))),
+            ]
+        )
         if result.command
         else h.paragraph(
             "The remedy was called from Python. No command repeats it, because the objects that it "
             "was given are in no file; its seed and its split are below."
         )
-    )  # fmt: skip
+    )
     day, time = h.when(capsule.created)
     versions = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
     shares = ", ".join(h.percent(share) for share in result.split)
@@ -361,19 +393,24 @@ def _repeat(result: RemedyResult) -> Markup:
         command,
         _later(result, saved.path) if saved.path is not None else None,
         _unwritten(result) if result.refused else None,
-        h.listing([
-            ("Created", f"{day} {time}".strip()),
-            ("Seed", f"{result.seed}: the split, the training and the copies"),
-            ("Split", f"{shares} to train, to choose and to audit"),
-            ("Features", f"{len(result.features):,}: {', '.join(result.features[:40])}"
-             + (", …" if len(result.features) > 40 else "")),
-            ("Copies", f"{capsule.copies:,} in both audits"),
-            ("New model", _file(saved.path, saved.kind, saved.sha256)),
-            *(("Data", _file(one.path, one.kind, one.sha256)) for one in capsule.data),
-            ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-            ("Platform", capsule.platform),
-        ]),
-    )  # fmt: skip
+        h.listing(
+            [
+                ("Created", f"{day} {time}".strip()),
+                ("Seed", f"{result.seed}: the split, the training and the copies"),
+                ("Split", f"{shares} to train, to choose and to audit"),
+                (
+                    "Features",
+                    f"{len(result.features):,}: {', '.join(result.features[:40])}"
+                    + (", …" if len(result.features) > 40 else ""),
+                ),
+                ("Copies", f"{capsule.copies:,} in both audits"),
+                ("New model", _file(saved.path, saved.kind, saved.sha256)),
+                *(("Data", _file(one.path, one.kind, one.sha256)) for one in capsule.data),
+                ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+                ("Platform", capsule.platform),
+            ]
+        ),
+    )
 
 
 def _unwritten(result: RemedyResult) -> Markup:
@@ -385,13 +422,24 @@ def _unwritten(result: RemedyResult) -> Markup:
 def _later(result: RemedyResult, model: str) -> Markup:
     """How the new model is audited on rows that do not exist yet."""
     table = result.after.table
-    words = ["fairaudit", "test", "--model", model, "--data", "FILE",
-             "--outcome", _listed(table.outcome.name),
-             "--sensitive", ",".join(_listed(one.name) for one in table.attributes)]  # fmt: skip
+    words = [
+        "fairaudit",
+        "test",
+        "--model",
+        model,
+        "--data",
+        "FILE",
+        "--outcome",
+        _listed(table.outcome.name),
+        "--sensitive",
+        ",".join(_listed(one.name) for one in table.attributes),
+    ]
     return h.paragraph(
         "The new model is an ordinary scikit-learn model. Later rows, in a FILE with the same "
-        "columns, are audited by ", tag("code", quiet(shlex.join(words))), "."
-    )  # fmt: skip
+        "columns, are audited by ",
+        tag("code", quiet(shlex.join(words))),
+        ".",
+    )
 
 
 def _listed(name: str) -> str:

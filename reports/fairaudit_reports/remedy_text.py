@@ -77,10 +77,8 @@ def _verdicts(result: RemedyResult) -> list[tuple[str, AuditResult, str]]:
     new = f"{result.method}, {result.symbol} = {result.mu:g}"
     return [
         (name, audit, f"{str(audit.verdict).upper()}: {clean(what)}")
-        for name, audit, what in (
-            ("Before:", result.before, old), ("After: ", result.after, new)
-        )
-    ]  # fmt: skip
+        for name, audit, what in (("Before:", result.before, old), ("After: ", result.after, new))
+    ]
 
 
 def _headline(result: RemedyResult) -> list[str]:
@@ -112,12 +110,16 @@ def _rest(result: RemedyResult) -> list[str]:
     rows = result.rows
     curve = [[result.symbol, "loss", "KPC", "DEO", "p", "p, training rows", ""]] + [
         [
-            f"{one['mu']:g}", loss_text(one["loss"], result.loss_name), fixed(one["kpc"]),
-            fixed(one["deo"]), p_text(one["p_value"]), p_text(one["p_train"]),
+            f"{one['mu']:g}",
+            loss_text(one["loss"], result.loss_name),
+            fixed(one["kpc"]),
+            fixed(one["deo"]),
+            p_text(one["p_value"]),
+            p_text(one["p_train"]),
             fate(one),
         ]
         for one in result.curve.to_dict("records")
-    ]  # fmt: skip
+    ]
     if all(row[3] == "–" for row in curve[1:]):
         curve = [row[:3] + row[4:] for row in curve]
     lines = [

@@ -46,7 +46,7 @@ def python_call(result: AuditResult) -> str:
 
 
 def _arguments(result: AuditResult) -> Iterator[str]:
-    from fairaudit.auditing.run import audit
+    from fairaudit.auditing.doors import audit
 
     capsule, table = result.capsule, result.table
     options = dict(capsule.options)

@@ -20,8 +20,12 @@ __all__ = ["render"]
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 #: The exit status of the command, by verdict.
-EXIT = {Verdict.NO_VIOLATION: 0, Verdict.EQUIVALENT: 0, Verdict.VIOLATION: 1,
-        Verdict.INCONCLUSIVE: 3}  # fmt: skip
+EXIT = {
+    Verdict.NO_VIOLATION: 0,
+    Verdict.EQUIVALENT: 0,
+    Verdict.VIOLATION: 1,
+    Verdict.INCONCLUSIVE: 3,
+}
 
 _EXPLAINED = (
     "Equalized odds: among people with the same true outcome, the prediction must not depend on "
@@ -143,9 +147,13 @@ def _result(
 ) -> dict[str, Any]:
     mark = _fingerprint(finding, result)
     facts = {
-        "question": question(finding), "p": finding.p_value, "pAdjusted": finding.p_adjusted,
-        "kpc": finding.kpc, "n": finding.rows, "copies": finding.copies,
-    }  # fmt: skip
+        "question": question(finding),
+        "p": finding.p_value,
+        "pAdjusted": finding.p_adjusted,
+        "kpc": finding.kpc,
+        "n": finding.rows,
+        "copies": finding.copies,
+    }
     return {
         "ruleId": rule,
         "ruleIndex": [known[0] for known in _RULES].index(rule),

@@ -117,8 +117,11 @@ def icon(verdict: str) -> Markup:
         "svg",
         tag("path", d=_ICONS[verdict], class_="shape"),
         tag("path", d=_SIGNS[verdict], class_="sign"),
-        viewBox="0 0 48 48", class_="icon", aria_hidden="true", focusable="false",
-    )  # fmt: skip
+        viewBox="0 0 48 48",
+        class_="icon",
+        aria_hidden="true",
+        focusable="false",
+    )
 
 
 def histogram(
@@ -149,9 +152,15 @@ def histogram(
             wide = max(scale(right) - place - 0.12, 0.2)
             reached = observed is not None and left >= observed - (right - left) / 2
             marks.append(
-                tag("rect", x=f"{place:.3f}%", width=f"{wide:.3f}%", y=base - tall, height=tall,
-                    class_="bar reached" if reached else "bar")
-            )  # fmt: skip
+                tag(
+                    "rect",
+                    x=f"{place:.3f}%",
+                    width=f"{wide:.3f}%",
+                    y=base - tall,
+                    height=tall,
+                    class_="bar reached" if reached else "bar",
+                )
+            )
     marks.append(_line("0%", "100%", base, class_="axis"))
     marks += _axis(scale, base)
     if observed is not None and line is not None:
@@ -180,9 +189,10 @@ def _scale(null: Sequence[float], observed: float | None) -> tuple[Scale, str]:
     far = observed - low if observed >= high else high - observed
     if (high - low) / (far * 1.1) >= NARROWEST:
         return (
-            Scale(low, observed + far / 10) if observed >= high
+            Scale(low, observed + far / 10)
+            if observed >= high
             else Scale(observed - far / 10, high)
-        ), ""  # fmt: skip
+        ), ""
     if observed >= high:
         return Scale(low, high, 0.0, 100 * _BROKEN), "right"
     return Scale(low, high, 100 * (1 - _BROKEN), 100.0), "left"
@@ -261,8 +271,9 @@ def _axis(scale: Scale, base: float) -> list[Markup]:
     marks = []
     for tick in scale.ticks():
         x = scale(tick)
-        marks.append(tag("line", x1=f"{x:.3f}%", x2=f"{x:.3f}%", y1=base, y2=base + 5,
-                         class_="axis"))  # fmt: skip
+        marks.append(
+            tag("line", x1=f"{x:.3f}%", x2=f"{x:.3f}%", y1=base, y2=base + 5, class_="axis")
+        )
         anchor = "start" if x < 4 else "end" if x > 96 else "middle"
         marks.append(_text(f"{x:.3f}%", base + 20, number(tick), anchor, "tick"))
     return marks
@@ -321,10 +332,16 @@ def _at(scale: Scale, value: float) -> str:
 def _upright(scale: Scale, top: float, base: float, low: float) -> list[Markup]:
     """Lines at the ticks; zero is an axis where it lies within."""
     return [
-        tag("line", x1=_at(scale, t), x2=_at(scale, t), y1=top, y2=base,
-            class_="axis" if t == 0 > low else "grid")
+        tag(
+            "line",
+            x1=_at(scale, t),
+            x2=_at(scale, t),
+            y1=top,
+            y2=base,
+            class_="axis" if t == 0 > low else "grid",
+        )
         for t in scale.ticks(3)
-    ]  # fmt: skip
+    ]
 
 
 def _below(scale: Scale, base: float) -> list[Markup]:
@@ -338,9 +355,14 @@ def _below(scale: Scale, base: float) -> list[Markup]:
 
 
 def plane(
-    points: Sequence[Point], other: Sequence[Point], *, x_name: str, y_name: str, title: str,
+    points: Sequence[Point],
+    other: Sequence[Point],
+    *,
+    x_name: str,
+    y_name: str,
+    title: str,
     description: str,
-) -> Markup:  # fmt: skip
+) -> Markup:
     """Points joined in their order, beside a dashed line through `other`."""
     top, base = 40.0, 320.0
     every = [*points, *other]
@@ -359,22 +381,34 @@ def plane(
     marks.append(_text("100%", base + 40, x_name, "end", "tick"))
     for some, kind in ((other, "trivial"), (points, "path")):
         marks += [
-            tag("line", x1=_at(across, a.x), y1=upwards(a.y), x2=_at(across, b.x),
-                y2=upwards(b.y), class_=kind)
+            tag(
+                "line",
+                x1=_at(across, a.x),
+                y1=upwards(a.y),
+                x2=_at(across, b.x),
+                y2=upwards(b.y),
+                class_=kind,
+            )
             for a, b in pairwise(some)
-        ]  # fmt: skip
+        ]
     for one in sorted(points, key=lambda one: one.strong):
         marks.append(
-            tag("circle", cx=_at(across, one.x), cy=upwards(one.y), r=8 if one.strong else 5,
-                class_="chosen" if one.strong else "dot")
-        )  # fmt: skip
+            tag(
+                "circle",
+                cx=_at(across, one.x),
+                cy=upwards(one.y),
+                r=8 if one.strong else 5,
+                class_="chosen" if one.strong else "dot",
+            )
+        )
     places = [(across(one.x), upwards(one.y)) for one in points]
     lines = [[(across(one.x), upwards(one.y)) for one in some] for some in (points, other)]
     for one, (x, y, anchor) in _labels(points, places, lines):
         kind = "strong" if one.strong else "tick"
         dx = {"start": 10, "end": -10, "middle": 0}[anchor]
-        marks.append(tag("text", one.label, x=f"{x:.3f}%", dx=dx, y=y, text_anchor=anchor,
-                         class_=kind))  # fmt: skip
+        marks.append(
+            tag("text", one.label, x=f"{x:.3f}%", dx=dx, y=y, text_anchor=anchor, class_=kind)
+        )
     return _svg(marks, base + 46, title, description)
 
 
@@ -398,9 +432,16 @@ def _labels(
     found = []
     for one, (x, y) in sorted(zip(points, places, strict=True), key=lambda pair: -pair[0].strong):
         wide, best = 7.5 * len(one.label), None
-        for place in ((x, y - 12, "middle"), (x, y + 22, "middle"), (x, y + 4, "start"),
-                      (x, y + 4, "end"), (x, y - 8, "start"), (x, y + 16, "start"),
-                      (x, y - 8, "end"), (x, y + 16, "end")):  # fmt: skip
+        for place in (
+            (x, y - 12, "middle"),
+            (x, y + 22, "middle"),
+            (x, y + 4, "start"),
+            (x, y + 4, "end"),
+            (x, y - 8, "start"),
+            (x, y + 16, "start"),
+            (x, y - 8, "end"),
+            (x, y + 16, "end"),
+        ):
             left = x * _NARROW + {"start": 10, "end": -10 - wide, "middle": -wide / 2}[place[2]]
             box = (left, place[1] - 11, left + wide, place[1] + 3)
             if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in taken):
@@ -434,17 +475,29 @@ def bar(value: float | None, scale: Scale, *, strong: bool) -> Markup:
     if value is not None:
         end = scale(value)
         marks.append(
-            tag("rect", x=f"{min(zero, end):.2f}%", width=f"{max(abs(end - zero), 0.8):.2f}%",
-                y=3.5, height=7, class_="bar reached" if strong else "bar")
-        )  # fmt: skip
+            tag(
+                "rect",
+                x=f"{min(zero, end):.2f}%",
+                width=f"{max(abs(end - zero), 0.8):.2f}%",
+                y=3.5,
+                height=7,
+                class_="bar reached" if strong else "bar",
+            )
+        )
     return tag("svg", *marks, class_="spark", height=14, aria_hidden="true", focusable="false")
 
 
 def _svg(marks: Sequence[Markup], height: float, title: str, description: str) -> Markup:
     return tag(
-        "svg", tag("title", title), tag("desc", description), join(marks),
-        class_="chart", role="img", width="100%", height=height,
-    )  # fmt: skip
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        join(marks),
+        class_="chart",
+        role="img",
+        width="100%",
+        height=height,
+    )
 
 
 def _line(x1: str, x2: str, y: float, *, class_: str) -> Markup:

@@ -33,8 +33,16 @@ def evidence_chart(result: MonitorResult, *, title: str, description: str) -> Ma
     marks: list[Markup] = []
     if result.since is not None:
         left = across(result.since - 0.5)
-        marks.append(tag("rect", x=f"{left:.3f}%", width=f"{97.0 - left:.3f}%", y=top,
-                         height=base - top, class_="since"))  # fmt: skip
+        marks.append(
+            tag(
+                "rect",
+                x=f"{left:.3f}%",
+                width=f"{97.0 - left:.3f}%",
+                y=top,
+                height=base - top,
+                class_="since",
+            )
+        )
     step = max(1, math.ceil((math.floor(high) - math.ceil(low)) / _MOST_POWERS))
     for power in range(math.ceil(low), math.floor(high) + 1, step):
         y = upwards(power)
@@ -56,12 +64,25 @@ def evidence_chart(result: MonitorResult, *, title: str, description: str) -> Ma
     for k, (x, height) in enumerate(places):
         strong = k > 0 and k == result.alarm
         if strong or len(places) <= _MOST_DOTS:
-            marks.append(tag("circle", cx=f"{x:.3f}%", cy=height, r=7 if strong else 3.5,
-                             class_="chosen" if strong else "dot"))  # fmt: skip
+            marks.append(
+                tag(
+                    "circle",
+                    cx=f"{x:.3f}%",
+                    cy=height,
+                    r=7 if strong else 3.5,
+                    class_="chosen" if strong else "dot",
+                )
+            )
     return tag(
-        "svg", tag("title", title), tag("desc", description), *marks,
-        class_="chart", role="img", width="100%", height=base + 46,
-    )  # fmt: skip
+        "svg",
+        tag("title", title),
+        tag("desc", description),
+        *marks,
+        class_="chart",
+        role="img",
+        width="100%",
+        height=base + 46,
+    )
 
 
 def _power(power: int) -> str:

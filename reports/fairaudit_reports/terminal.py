@@ -60,7 +60,7 @@ _ADJUSTMENTS = {"holm": "Holm", "fdr_bh": "Benjamini and Hochberg"}
 Row = list[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
     """A titled part of the report: a table, then sentences."""
 
@@ -242,11 +242,15 @@ def findings_rows(findings: Sequence[Finding]) -> tuple[Row, list[Row]]:
     """Header and rows."""
     rows = [
         [
-            question(one), f"{one.rows:,}", fixed(one.kpc), p_text(one.p_value),
-            "" if one.family == "joint" else p_text(one.p_adjusted), _mark(one),
+            question(one),
+            f"{one.rows:,}",
+            fixed(one.kpc),
+            p_text(one.p_value),
+            "" if one.family == "joint" else p_text(one.p_adjusted),
+            _mark(one),
         ]
         for one in findings
-    ]  # fmt: skip
+    ]
     return ["question", "rows", "KPC", "p", "adjusted p", ""], rows
 
 
@@ -327,8 +331,9 @@ def about_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
     lines = ["Brackets are 95 % intervals." + (f" {_capital(table.note)}." if table.note else "")]
     if table.masked:
         groups = "1 group is" if table.masked == 1 else f"{table.masked} groups are"
-        lines.append(f"{groups} hidden, to protect groups of few people; what they enter is "
-                     "rounded.")  # fmt: skip
+        lines.append(
+            f"{groups} hidden, to protect groups of few people; what they enter is rounded."
+        )
     if left:
         lines.append(f"{_more(left, 'group')}: {elsewhere}.")
     if table.unlisted:
@@ -375,29 +380,35 @@ def _content(result: AuditResult) -> list[Block]:
     head, rows = findings_rows(shown)
     more = (f"{_more(left, 'question')}: see the JSON report.",) if left else ()
     blocks = [
-        Block("Audited", [list(fact) for fact in table_facts(result)]),
+        Block(title="Audited", rows=[list(fact) for fact in table_facts(result)]),
         Block(
-            "Questions", rows, head, frozenset({1, 2}), (*more, how_to_read(result)),
+            title="Questions",
+            rows=rows,
+            head=head,
+            right=frozenset({1, 2}),
+            lines=(*more, how_to_read(result)),
             bold=frozenset(k for k, one in enumerate(shown) if one.significant),
         ),
-    ]  # fmt: skip
+    ]
     if result.localisation is not None:
         blocks.append(_place(result.localisation))
     head, rows = measures_rows(result)
     if rows:
-        blocks.append(Block("Measures", rows, head, frozenset({1})))
+        blocks.append(Block(title="Measures", rows=rows, head=head, right=frozenset({1})))
     if result.cells is not None:
         cells, left = shown_cells(result.cells, result.gaps, MOST_CELLS)
         head, rows = cell_rows(result.cells, cells, digits=2)
         counts = range(len(result.cells.attributes), len(head) - len(result.cells.columns))
         about = about_cells(result.cells, left, "see the HTML or JSON report")
-        blocks.append(Block("Groups", rows, head, frozenset(counts), about))
+        blocks.append(
+            Block(title="Groups", rows=rows, head=head, right=frozenset(counts), lines=about)
+        )
     blocks += _shown_and_gaps(result)
-    blocks.append(Block("Copies", [list(fact) for fact in copies_facts(result)]))
+    blocks.append(Block(title="Copies", rows=[list(fact) for fact in copies_facts(result)]))
     if result.notes:
         notes = tuple(clean(note, 2 * LONGEST) for note in result.notes)
-        blocks.append(Block("Notes", lines=notes, bullets=True))
-    blocks.append(Block("Repeat it", _repeat(result)))
+        blocks.append(Block(title="Notes", lines=notes, bullets=True))
+    blocks.append(Block(title="Repeat it", rows=_repeat(result)))
     return blocks
 
 
@@ -408,15 +419,17 @@ def _shown_and_gaps(result: AuditResult) -> list[Block]:
     blocks = []
     if result.certificates:
         head, rows = certificate_rows(result)
-        blocks.append(Block("Certificates", rows, head, frozenset({1, 2, 3})))
+        blocks.append(Block(title="Certificates", rows=rows, head=head, right=frozenset({1, 2, 3})))
     if result.gaps is not None and result.gaps.gaps:
         head, rows, about = gap_rows(result, MOST_CELLS)
-        blocks.append(Block("Gaps", rows, head if rows else None, lines=(about,)))
+        blocks.append(Block(title="Gaps", rows=rows, head=head if rows else None, lines=(about,)))
     if result.power is not None and result.power.detectable:
         head, rows = power_rows(result.power)
         right = frozenset(range(1, 6))
         lines = (about_power(result.power),)
-        blocks.append(Block("Could have been found", rows, head, right, lines))
+        blocks.append(
+            Block(title="Could have been found", rows=rows, head=head, right=right, lines=lines)
+        )
     return blocks
 
 
@@ -442,7 +455,7 @@ def _place(place: Localisation) -> Block:
     from fairaudit_reports.localisation import place_lines
 
     lines = tuple(clean(line, 2 * LONGEST) for line in place_lines(place))
-    return Block("Where it sits", lines=lines, bullets=True)
+    return Block(title="Where it sits", lines=lines, bullets=True)
 
 
 def _plain(block: Block) -> Iterator[str]:
@@ -496,15 +509,20 @@ def _rich(block: Block) -> RenderableType:
     parts: list[RenderableType] = [_text(block.title, "bold")]
     if block.rows:
         table = Table(
-            box=None, show_header=block.head is not None, pad_edge=False, padding=(0, 1),
+            box=None,
+            show_header=block.head is not None,
+            pad_edge=False,
+            padding=(0, 1),
             header_style="dim",
-        )  # fmt: skip
+        )
         for k in range(len(block.rows[0])):
             table.add_column(
                 _text(block.head[k] if block.head else ""),
                 justify="right" if k in block.right else "left",
-                no_wrap=_numeric(block, k), overflow="fold", style="" if block.head or k else "dim",
-            )  # fmt: skip
+                no_wrap=_numeric(block, k),
+                overflow="fold",
+                style="" if block.head or k else "dim",
+            )
         for number, row in enumerate(block.rows):
             table.add_row(*map(_text, row), style="bold" if number in block.bold else "")
         parts.append(Padding(table, (0, 0, 0, 2)))

@@ -14,9 +14,15 @@ TONES = {"violation": "violation", "no violation found": "none", "inconclusive":
 
 
 def page(
-    title: str, about: str, tone: str, version: str, created: str, limit: str, *inside: str | None,
+    title: str,
+    about: str,
+    tone: str,
+    version: str,
+    created: str,
+    limit: str,
+    *inside: str | None,
     style: str = "",
-) -> str:  # fmt: skip
+) -> str:
     """One HTML document in the look of the audit's report; `tone` is the verdict whose it has."""
     left = join([tag("strong", "fairaudit"), f" {about}"])
     brand = h.paragraph(tag("span", left), tag("span", f"version {version}"), class_="brand")
@@ -32,20 +38,22 @@ def page(
 
 def banner(tone: str, verdict: str, because: str) -> Markup:
     """The verdict and its sentence."""
-    words = tag(
-        "div", h.paragraph("Verdict", class_="kicker"), tag("h1", verdict, id="verdict")
-    )  # fmt: skip
-    return tag("div", icon(tone), words, h.paragraph(because, class_="because name"),
-               class_="banner")  # fmt: skip
+    words = tag("div", h.paragraph("Verdict", class_="kicker"), tag("h1", verdict, id="verdict"))
+    return tag(
+        "div", icon(tone), words, h.paragraph(because, class_="because name"), class_="banner"
+    )
 
 
 def facts(items: Iterable[tuple[str, str, str]]) -> Markup:
     """Names, what they are, and a small line below."""
-    return tag("dl", *(
-        tag("div", tag("dt", name),
-            tag("dd", text, tag("small", below) if below else None))
-        for name, text, below in items
-    ), class_="facts")  # fmt: skip
+    return tag(
+        "dl",
+        *(
+            tag("div", tag("dt", name), tag("dd", text, tag("small", below) if below else None))
+            for name, text, below in items
+        ),
+        class_="facts",
+    )
 
 
 def section(key: str, title: str, *inside: str | None) -> Markup:

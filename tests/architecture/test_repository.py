@@ -76,8 +76,11 @@ def test_settings_do_not_loosen_the_mask(project, capsys, bound):
     settings(project, f"suppress = {bound}")
     refused(capsys, r"'suppress' can only be stricter than 10 in a file. Got -?\d; pass --suppress")
     for command in ("plan", "compare", "remedy"):
-        more = {"plan": ["--effect", "tpr_gap=0.3"], "compare": ["--models", "m.pkl"],
-                "remedy": ["--data", "data.csv"]}[command]  # fmt: skip
+        more = {
+            "plan": ["--effect", "tpr_gap=0.3"],
+            "compare": ["--models", "m.pkl"],
+            "remedy": ["--data", "data.csv"],
+        }[command]
         refused(capsys, "'suppress' can only be stricter", (command, *more))
 
 
@@ -96,9 +99,13 @@ def test_settings_write_no_report_outside_of_the_project(project, capsys, tmp_pa
     (project / "report.html").symlink_to(outside / "linked.html")
     (project / "inside").mkdir()
     for path in (
-        str(outside / "a.html"), "../outside/a.html", "inside/../../outside/a.html",
-        "link/a.html", "report.html", "/tmp/fairaudit-outside.json",
-    ):  # fmt: skip
+        str(outside / "a.html"),
+        "../outside/a.html",
+        "inside/../../outside/a.html",
+        "link/a.html",
+        "report.html",
+        "/tmp/fairaudit-outside.json",
+    ):
         settings(project, f"report = ['ok.txt', '{path}']")
         refused(capsys, r"'report' .* lies outside of the project.*--report on the command line")
     assert list(outside.iterdir()) == [] and not (project / "ok.txt").exists()
@@ -128,9 +135,13 @@ def test_the_split_of_the_action_runs_no_module_of_the_repository(tmp_path):
     (tmp_path / "shlex.py").write_text("raise SystemExit('ran')\n")
     code = re.search(r"python (-I) -c '(.*)' >", line)
     done = subprocess.run(
-        [sys.executable, code[1], "-c", code[2]], cwd=tmp_path, capture_output=True, text=True,
-        env={**os.environ, "ARGUMENTS": "--data 'a b.csv'"}, check=True,
-    )  # fmt: skip
+        [sys.executable, code[1], "-c", code[2]],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "ARGUMENTS": "--data 'a b.csv'"},
+        check=True,
+    )
     assert done.stdout == "--data\0a b.csv\0"
 
 
@@ -138,9 +149,10 @@ def obeyed(text):
     """Lines that a runner takes for a command: `::` in front, `##…[` anywhere."""
     lines = re.split(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]", text)
     return [
-        line for line in lines
+        line
+        for line in lines
         if line.lstrip().startswith("::") or re.search(r"##\w*\[", line) or "\x1b" in line
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -156,9 +168,13 @@ def hostile(tmp_path_factory):
     n = 900
     y = rng.integers(0, 2, n)
     group = rng.choice(ORDERS, n)
-    frame = pd.DataFrame({"::add-mask::score": y + rng.normal(size=n) > 0.5,
-                          "##[group]y": np.where(y, "::error::yes", "##[x]no"),
-                          "::warning::g": group})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "::add-mask::score": y + rng.normal(size=n) > 0.5,
+            "##[group]y": np.where(y, "::error::yes", "##[x]no"),
+            "::warning::g": group,
+        }
+    )
     frame["::add-mask::score"] = frame["::add-mask::score"].astype(int)
     frame.loc[:30, "::warning::g"] = None
     path = tmp_path_factory.mktemp("hostile") / "data.parquet"
@@ -183,11 +199,23 @@ def test_names_print_no_log_commands(hostile, tmp_path, monkeypatch, capsys, wha
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     name = "test" if what == "wrong" else what.split()[0]
     state = ["--state", str(tmp_path / "a.state")] if name == "monitor" else []
-    cli.main([
-        name, "--data", str(hostile), "--predictions", "::add-mask::score", "--sensitive",
-        '"::warning::g"', "--outcome", "##[group]y", "--positive", "::error::yes",
-        *state, *COMMANDS[what],
-    ])  # fmt: skip
+    cli.main(
+        [
+            name,
+            "--data",
+            str(hostile),
+            "--predictions",
+            "::add-mask::score",
+            "--sensitive",
+            '"::warning::g"',
+            "--outcome",
+            "##[group]y",
+            "--positive",
+            "::error::yes",
+            *state,
+            *COMMANDS[what],
+        ]
+    )
     shown, errors = capsys.readouterr()
     assert errors.startswith("fairaudit: error: ") if what == "wrong" else shown, errors
     assert not obeyed(shown) and not obeyed(errors)
@@ -198,15 +226,30 @@ def test_reports_hold_no_log_commands_but_their_own(hostile, tmp_path, monkeypat
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     reports = [tmp_path / f"r.{form}" for form in ("txt", "md", "github")]
-    cli.main([
-        "test", "--data", str(hostile), "--predictions", "::add-mask::score", "--sensitive",
-        '"::warning::g"', "--outcome", "##[group]y", "--positive", "::error::yes",
-        "--permutations", "39",
-        *(word for path in reports for word in ("--report", str(path))),
-    ])  # fmt: skip
+    cli.main(
+        [
+            "test",
+            "--data",
+            str(hostile),
+            "--predictions",
+            "::add-mask::score",
+            "--sensitive",
+            '"::warning::g"',
+            "--outcome",
+            "##[group]y",
+            "--positive",
+            "::error::yes",
+            "--permutations",
+            "39",
+            *(word for path in reports for word in ("--report", str(path))),
+        ]
+    )
     own = re.compile(r"^::(error|warning|notice) title=[^:,]*::[^\r\n]*$")
-    texts = [capsys.readouterr().out, summary.read_text("utf-8"),
-             *(path.read_text("utf-8") for path in reports)]  # fmt: skip
+    texts = [
+        capsys.readouterr().out,
+        summary.read_text("utf-8"),
+        *(path.read_text("utf-8") for path in reports),
+    ]
     for text in texts:
         assert all(own.match(line) for line in obeyed(text)), obeyed(text)
 

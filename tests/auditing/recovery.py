@@ -71,9 +71,10 @@ def disagreement(shown: Open, some: Candidates) -> tuple[np.ndarray, np.ndarray]
         _within(people, positive, n, total)
         for people, positive in [
             *zip(shown.people, shown.positive, strict=True),
-            (some.first, some.first_positive), (some.second, some.second_positive),
+            (some.first, some.first_positive),
+            (some.second, some.second_positive),
         ]
-    )  # fmt: skip
+    )
     return within, over
 
 
@@ -108,8 +109,11 @@ def after_gaps(record: Record, outcome: int, some: Candidates) -> Candidates:
     """
     shown = shown_groups(record, outcome)
     open_ = [tuple(cell["levels"]) for cell in record["cells"]["cells"] if not cell["masked"]]
-    gaps = {tuple(one["levels"]): one["value"] for one in record["gaps"]["gaps"]
-            if one["rate"] == RATES[outcome] and one["value"] is not None}  # fmt: skip
+    gaps = {
+        tuple(one["levels"]): one["value"]
+        for one in record["gaps"]["gaps"]
+        if one["rate"] == RATES[outcome] and one["value"] is not None
+    }
     for k, levels in enumerate(open_):
         if levels not in gaps:
             continue
@@ -129,9 +133,10 @@ def after_mask(record: Record, both: list[Candidates], fewest: int) -> list[Cand
     pattern = [cell["masked"] for cell in record["cells"]["cells"]]
     allowed = {
         (zero, one)
-        for zero in np.unique(both[0].first) for one in np.unique(both[1].first)
+        for zero in np.unique(both[0].first)
+        for one in np.unique(both[1].first)
         if _masked_so(shown, (zero, one), pattern, fewest)
-    }  # fmt: skip
+    }
     zeros, ones = ({pair[k] for pair in allowed} for k in (0, 1))
     return [
         some.take(np.isin(some.first, list(values)))
@@ -145,14 +150,19 @@ def _masked_so(shown: list[Open], first: tuple[int, int], pattern: list[bool], f
     open_ = list(zip(shown[0].people, shown[1].people, strict=True))
     groups = [masked.pop(0) if hide else open_.pop(0) for hide in pattern]
     cells = tuple(_cell(k, *map(int, group)) for k, group in enumerate(groups))
-    table = suppress(CellTable(("g",), ("selected", "TPR", "FPR"), cells, 0), fewest)
+    table = suppress(
+        CellTable(attributes=("g",), columns=("selected", "TPR", "FPR"), cells=cells, unlisted=0),
+        fewest,
+    )
     return [cell.masked for cell in table.cells] == pattern
 
 
 def _cell(number: int, zeros: int, ones: int) -> Cell:
     counts = (zeros + ones, ones, zeros)
-    estimates = tuple(Estimate(0.5, 0.4, 0.6, count, count) for count in counts)
-    return Cell((str(number),), counts[0], counts[0], estimates)
+    estimates = tuple(
+        Estimate(value=0.5, low=0.4, high=0.6, rows=count, people=count) for count in counts
+    )
+    return Cell(levels=(str(number),), rows=counts[0], people=counts[0], estimates=estimates)
 
 
 def after_joint(record: Record, both: list[Candidates], step: float) -> list[Candidates]:
@@ -189,8 +199,9 @@ def _facts(shown: Open, some: Candidates) -> np.ndarray:
     gap = np.zeros(len(some.first))
     for people, positive in [
         *zip(shown.people, shown.positive, strict=True),
-        (some.first, some.first_positive), (some.second, some.second_positive),
-    ]:  # fmt: skip
+        (some.first, some.first_positive),
+        (some.second, some.second_positive),
+    ]:
         size = np.broadcast_to(people, gap.shape)
         rate = np.broadcast_to(positive, gap.shape) / np.maximum(size, 1)
         gap += np.where(size > 0, np.abs(rate - overall), 0.0)

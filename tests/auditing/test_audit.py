@@ -40,8 +40,14 @@ def test_a_violation_is_found_and_placed():
     assert result.verdict is fa.Verdict.VIOLATION and result.p_value == 0.001
     by_name = {finding.name: finding for finding in result.findings}
     assert list(by_name) == [
-        "race, sex, age", "race", "sex", "age", "race, sex", "y_true = 0", "y_true = 1"
-    ]  # fmt: skip
+        "race, sex, age",
+        "race",
+        "sex",
+        "age",
+        "race, sex",
+        "y_true = 0",
+        "y_true = 1",
+    ]
     assert by_name["sex"].significant and not by_name["race"].significant
     assert by_name["y_true = 1"].rows == int(y.sum())
     assert result.joint.kpc == pytest.approx(float(fa.metrics.kpc(u, sensitive=frame, y_true=y)))
@@ -106,8 +112,9 @@ def test_size_within_ranges():
         from fairaudit.testing.core import Question, run_tests
         from fairaudit.testing.statistic import statistic_named
 
-        fitted = ICP(known).prepare(table.outcome, table.attributes, steps=50, seed=seed,
-                                    strata=strata)  # fmt: skip
+        fitted = ICP(known).prepare(
+            table.outcome, table.attributes, steps=50, seed=seed, strata=strata
+        )
         rows = np.flatnonzero(strata == 0)
         asked = [Question(table.take(rows), rows=rows)]
         drawn = fa.Permutations(n=19, seed=seed)
@@ -148,9 +155,11 @@ def test_family_wise_error_behind_the_gate():
     for seed in range(150):
         u, y, frame = people(120, seed=seed)
         result = fa.audit(
-            predictions=u, outcome=y, sensitive=frame[["race", "sex"]],
+            predictions=u,
+            outcome=y,
+            sensitive=frame[["race", "sex"]],
             permutations=fa.Permutations(n=19, seed=seed),
-        )  # fmt: skip
+        )
         claims += any(finding.significant for finding in result.findings)
     assert claims <= 17  # .05 · 150 + 3.5 standard errors
 
@@ -168,8 +177,12 @@ def test_decide():
 
 def test_a_tolerance_of_mean_errors_alone_is_refused():
     """They can be equal where equalized odds is violated."""
-    measures = [MeasuredValue("kpc", "KPC", 0.1, ("sex",)),
-                MeasuredValue("mean_error_difference", "mean errors", 0.0, ("sex",))]  # fmt: skip
+    measures = [
+        MeasuredValue(key="kpc", name="KPC", value=0.1, attributes=("sex",)),
+        MeasuredValue(
+            key="mean_error_difference", name="mean errors", value=0.0, attributes=("sex",)
+        ),
+    ]
     with pytest.raises(InputError, match=r"says nothing about equalized odds.*Name kpc too"):
         check_tolerance({"mean_error_difference": 0.1}, measures, ["sex"])
     check_tolerance({"mean_error_difference": 0.1, "kpc": 0.1}, measures, ["sex"])
@@ -190,9 +203,13 @@ def test_tolerance():
 def test_record_round_trip(continuous):
     u, y, frame = people(200, continuous=continuous)
     result = fa.audit(
-        predictions=u, outcome=y, sensitive=frame, permutations=QUICK, weights=np.ones(200),
+        predictions=u,
+        outcome=y,
+        sensitive=frame,
+        permutations=QUICK,
+        weights=np.ones(200),
         ids=np.arange(200) // 2,
-    )  # fmt: skip
+    )
     text = json.dumps(result.to_dict(), allow_nan=False)
     assert AuditResult.from_dict(json.loads(text)) == result
     assert result.table.people == 100 and result.table.weights == "weights"
@@ -272,9 +289,12 @@ def test_bad_options(options, message):
 def test_outcomes_with_a_spike_have_ranges_of_one_value():
     rng = np.random.default_rng(0)
     outcome = np.where(rng.random(300) < 0.8, 0.0, np.abs(rng.normal(size=300)))
-    result = fa.audit(predictions=rng.normal(size=300), outcome=outcome,
-                      sensitive={"a": rng.choice(["x", "y"], 300)},
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=rng.normal(size=300),
+        outcome=outcome,
+        sensitive={"a": rng.choice(["x", "y"], 300)},
+        permutations=fa.Permutations(n=19),
+    )
     assert [one.family for one in result.findings] == ["joint", "outcome", "outcome"]
 
 
@@ -282,8 +302,12 @@ def test_predictions_that_are_constant_within_every_range():
     rng = np.random.default_rng(1)
     outcome = rng.normal(size=300)
     steps = np.searchsorted(np.quantile(outcome, [1 / 3, 2 / 3]), outcome).astype(float)
-    result = fa.audit(predictions=steps, outcome=outcome, sensitive={"a": rng.normal(size=300)},
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=steps,
+        outcome=outcome,
+        sensitive={"a": rng.normal(size=300)},
+        permutations=fa.Permutations(n=19),
+    )
     assert len(result.findings) == 1
 
 
@@ -291,8 +315,12 @@ def test_too_few_copies_for_claims_are_not_called_a_combination():
     rng = np.random.default_rng(0)
     y, a, b, c = rng.integers(0, 2, (4, 400))
     score = y + 3 * a + rng.normal(size=400)
-    result = fa.audit(predictions=score, outcome=y, sensitive={"a": a, "b": b, "c": c},
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=score,
+        outcome=y,
+        sensitive={"a": a, "b": b, "c": c},
+        permutations=fa.Permutations(n=19),
+    )
     assert result.joint.significant and not any(one.significant for one in result.findings[1:])
     assert not any("in combination" in note for note in result.notes)
     assert any("draw at least 99" in note for note in result.notes)
@@ -308,9 +336,13 @@ def test_scores_as_text_are_refused():
 def test_a_pair_counts_once():
     rng = np.random.default_rng(0)
     y, a, b, c = rng.integers(0, 2, (4, 200))
-    result = fa.audit(predictions=y + rng.normal(size=200), outcome=y,
-                      sensitive={"a": a, "b": b, "c": c}, pairs=[("a", "b"), ("b", "a")],
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=y + rng.normal(size=200),
+        outcome=y,
+        sensitive={"a": a, "b": b, "c": c},
+        pairs=[("a", "b"), ("b", "a")],
+        permutations=fa.Permutations(n=19),
+    )
     assert [one.name for one in result.findings if one.family == "pair"] == ["a, b"]
 
 

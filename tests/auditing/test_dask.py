@@ -25,7 +25,7 @@ from fairaudit.auditing.engines.engines import dask_cluster  # noqa: E402
 from fairaudit.auditing.engines.entry import audit_files  # noqa: E402
 
 pytestmark = pytest.mark.timeout(300)
-ROLES = Roles(("race", "sex", "age"), "y", ("score",))
+ROLES = Roles(sensitive=("race", "sex", "age"), outcome="y", predictions=("score",))
 PLAN = Plan(permutations=fa.Permutations(n=19))
 
 
@@ -87,8 +87,13 @@ def test_a_table_of_dask_is_audited_as_the_files_are(files, client):
     import dask.dataframe as dd
 
     table = dd.from_pandas(frame_of(), npartitions=5)
-    options = {"predictions": "score", "outcome": "y", "sensitive": "race,sex,age", "shards": 4,
-               "permutations": PLAN.permutations}  # fmt: skip
+    options = {
+        "predictions": "score",
+        "outcome": "y",
+        "sensitive": "race,sex,age",
+        "shards": 4,
+        "permutations": PLAN.permutations,
+    }
     spread = fa.audit(table, engine="dask", **options)
     assert numbers(spread) == numbers(audit_files([files], ROLES, PLAN, shards=4))
     assert numbers(fa.audit(X=frame_of(), **options)) == numbers(spread)
@@ -100,7 +105,7 @@ def test_a_table_of_dask_is_audited_as_the_files_are(files, client):
 
 def test_a_continuous_outcome_in_shards(files, client):
     plan = Plan(permutations=fa.Permutations(n=9, steps=5), density="ols", statistic="features")
-    roles = Roles(("age", "sex"), "target", ("score",))
+    roles = Roles(sensitive=("age", "sex"), outcome="target", predictions=("score",))
     alone = audit_files([files], roles, plan, shards=2)
     spread = audit_files([files], roles, plan, shards=2, engine="dask")
     assert numbers(spread) == numbers(alone)
@@ -119,7 +124,7 @@ def test_the_model_is_loaded_by_every_worker(files, client, tmp_path):
     from fairaudit.models import load_model
 
     predictor = load_model(str(path))
-    roles = Roles(("race", "sex"), "y")
+    roles = Roles(sensitive=("race", "sex"), outcome="y")
     alone = audit_files([files], roles, PLAN, shards=2, predictor=predictor)
     spread = audit_files([files], roles, PLAN, shards=2, predictor=predictor, engine="dask")
     assert numbers(spread) == numbers(alone)
@@ -170,10 +175,28 @@ def test_a_worker_out_of_memory_is_named(files, tmp_path, monkeypatch, harm, tol
 
     with dask.config.set({"distributed.scheduler.allowed-failures": 1}):
         status = main(
-            ["test", "--data", files, "--model", "harmful:scores", "--outcome", "y",
-             "--sensitive", "sex", "--engine", "dask", "--shards", "2", "--permutations", "19",
-             "--memory", "800MB", "--report", str(tmp_path / "audit.html")]
-        )  # fmt: skip
+            [
+                "test",
+                "--data",
+                files,
+                "--model",
+                "harmful:scores",
+                "--outcome",
+                "y",
+                "--sensitive",
+                "sex",
+                "--engine",
+                "dask",
+                "--shards",
+                "2",
+                "--permutations",
+                "19",
+                "--memory",
+                "800MB",
+                "--report",
+                str(tmp_path / "audit.html"),
+            ]
+        )
     error = capsys.readouterr().err
     assert status == 2
     assert told in error
@@ -189,10 +212,24 @@ def test_a_partition_that_cannot_be_read_is_named(files, client, tmp_path, capsy
     data[100:40_000] = bytes(39_900)  # the footer is whole
     path.write_bytes(data)
     status = main(
-        ["test", "--data", str(tmp_path / "good.parquet"), str(path), "--predictions", "score",
-         "--outcome", "y", "--sensitive", "race,sex", "--engine", "dask", "--json",
-         "--report", str(tmp_path / "audit.json")]
-    )  # fmt: skip
+        [
+            "test",
+            "--data",
+            str(tmp_path / "good.parquet"),
+            str(path),
+            "--predictions",
+            "score",
+            "--outcome",
+            "y",
+            "--sensitive",
+            "race,sex",
+            "--engine",
+            "dask",
+            "--json",
+            "--report",
+            str(tmp_path / "audit.json"),
+        ]
+    )
     shown = capsys.readouterr()
     assert status == 2
     assert "Partition" in shown.err and "torn.parquet" in shown.err
@@ -202,8 +239,16 @@ def test_a_partition_that_cannot_be_read_is_named(files, client, tmp_path, capsy
 
 def test_a_scheduler_that_goes_away(files, tmp_path):
     address = tmp_path / "scheduler.json"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0",
-               "--no-dashboard", "--scheduler-file", str(address)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "distributed.cli.dask_scheduler",
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--scheduler-file",
+        str(address),
+    ]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     scheduler = subprocess.Popen(command, **quiet)
     worker = None
@@ -214,17 +259,27 @@ def test_a_scheduler_that_goes_away(files, tmp_path):
         time.sleep(0.5)
         where = json.loads(address.read_text())["address"]
         worker = subprocess.Popen(
-            [sys.executable, "-m", "distributed.cli.dask_worker", where, "--no-dashboard",
-             "--no-nanny", "--nthreads", "1"], **quiet
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "distributed.cli.dask_worker",
+                where,
+                "--no-dashboard",
+                "--no-nanny",
+                "--nthreads",
+                "1",
+            ],
+            **quiet,
+        )
 
         def stop(what, done, total):
             if what == "shuffle":
                 scheduler.kill()
 
         with pytest.raises(InputError, match="scheduler of Dask was lost"):
-            audit_files([files], ROLES, PLAN, shards=2, engine="dask", scheduler=where,
-                        progress=stop)  # fmt: skip
+            audit_files(
+                [files], ROLES, PLAN, shards=2, engine="dask", scheduler=where, progress=stop
+            )
     finally:
         scheduler.kill()
         if worker is not None:
@@ -232,8 +287,21 @@ def test_a_scheduler_that_goes_away(files, tmp_path):
 
 
 def test_no_scheduler_at_an_address(files, capsys):
-    status = main(["test", "--data", files, "--predictions", "score", "--outcome", "y",
-                   "--sensitive", "sex", "--scheduler", "tcp://127.0.0.1:1"])  # fmt: skip
+    status = main(
+        [
+            "test",
+            "--data",
+            files,
+            "--predictions",
+            "score",
+            "--outcome",
+            "y",
+            "--sensitive",
+            "sex",
+            "--scheduler",
+            "tcp://127.0.0.1:1",
+        ]
+    )
     assert status == 2
     assert "There is no scheduler of Dask at 'tcp://127.0.0.1:1'" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.descriptions import described, fully_described
-from fairaudit.auditing.run import audit_frame
+from fairaudit.auditing.doors import audit_frame
 from fairaudit.data.reading.files import read_tables
 from fairaudit.data.roles import Roles
 from fairaudit.density.gaussian import Gaussian
@@ -29,7 +29,7 @@ def people(n: int = 300) -> pd.DataFrame:
     return pd.DataFrame({"score": score, "y": y, "sex": sex})
 
 
-ROLES = Roles(("sex",), "y", ("score",))
+ROLES = Roles(sensitive=("sex",), outcome="y", predictions=("score",))
 
 
 def plan(statistic, **options) -> Plan:
@@ -39,8 +39,13 @@ def plan(statistic, **options) -> Plan:
 def test_statistics_with_other_parameters_have_other_records():
     """KPCStatistic(knn=1) and (knn=20) had equal capsules."""
     frame = people()
-    given = {"predictions": frame["score"], "outcome": frame["y"], "sensitive": frame[["sex"]],
-             "permutations": QUICK, "power": False}  # fmt: skip
+    given = {
+        "predictions": frame["score"],
+        "outcome": frame["y"],
+        "sensitive": frame[["sex"]],
+        "permutations": QUICK,
+        "power": False,
+    }
     one, twenty = (fa.audit(statistic=KPCStatistic(knn=k), **given).capsule for k in (1, 20))
     assert one.options != twenty.options
     assert one.options["statistic"]["parameters"]["knn"] == 1

@@ -18,16 +18,32 @@ from fairaudit_reports.plan_report import rendered
 FEWEST = 10
 # group: rows with outcome 0 and 1, of them predicted 1
 TABLES = {
-    "plain": {"a": (120, 90, 30, 60), "b": (80, 70, 25, 40), "c": (5, 3, 2, 1),
-              "d": (20, 18, 3, 9)},
+    "plain": {
+        "a": (120, 90, 30, 60),
+        "b": (80, 70, 25, 40),
+        "c": (5, 3, 2, 1),
+        "d": (20, 18, 3, 9),
+    },
     "small": {"a": (30, 30, 10, 20), "b": (25, 25, 5, 20), "c": (5, 3, 2, 1), "d": (20, 18, 3, 9)},
-    "large": {"a": (3000, 2000, 700, 1500), "b": (2500, 2500, 500, 2000), "c": (2, 3, 1, 0),
-              "d": (30, 28, 0, 28)},
-    "extreme": {"a": (300, 200, 70, 150), "b": (250, 250, 50, 200), "c": (0, 4, 0, 0),
-                "d": (18, 19, 0, 0)},
-    "opposed": {"a": (149, 59, 71, 47), "b": (106, 151, 8, 131), "c": (7, 7, 0, 0),
-                "d": (23, 22, 23, 0)},
-}  # fmt: skip
+    "large": {
+        "a": (3000, 2000, 700, 1500),
+        "b": (2500, 2500, 500, 2000),
+        "c": (2, 3, 1, 0),
+        "d": (30, 28, 0, 28),
+    },
+    "extreme": {
+        "a": (300, 200, 70, 150),
+        "b": (250, 250, 50, 200),
+        "c": (0, 4, 0, 0),
+        "d": (18, 19, 0, 0),
+    },
+    "opposed": {
+        "a": (149, 59, 71, 47),
+        "b": (106, 151, 8, 131),
+        "c": (7, 7, 0, 0),
+        "d": (23, 22, 23, 0),
+    },
+}
 
 
 def frame_of(groups, seed=0):
@@ -44,9 +60,12 @@ def frame_of(groups, seed=0):
 def audited(groups, **options):
     frame = frame_of(groups)
     return fa.audit(
-        predictions=frame.label, outcome=frame.y, sensitive={"g": frame.g},
-        permutations=fa.Permutations(n=99), **options,
-    )  # fmt: skip
+        predictions=frame.label,
+        outcome=frame.y,
+        sensitive={"g": frame.g},
+        permutations=fa.Permutations(n=99),
+        **options,
+    )
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -82,9 +101,11 @@ def test_candidates_of_random_tables():
         many = int(rng.choice([40, 100, 300, 1000]))
         groups = {}
         for name, span, rates in (
-            ("a", (many // 2, 2 * many), (0.1, 0.5, 0.9)), ("b", (many // 2, 2 * many), (0.3, 0.7)),
-            ("c", (0, 9), (0, 0.5, 1)), ("d", (18, 25), (0, 0.5, 1)),
-        ):  # fmt: skip
+            ("a", (many // 2, 2 * many), (0.1, 0.5, 0.9)),
+            ("b", (many // 2, 2 * many), (0.3, 0.7)),
+            ("c", (0, 9), (0, 0.5, 1)),
+            ("d", (18, 25), (0, 0.5, 1)),
+        ):
             people = rng.integers(*span, 2)
             people[people == 1] = 0  # the attacker's joint KPC is not made for people alone
             positive = [rng.binomial(count, rng.choice(rates)) for count in people]
@@ -123,16 +144,24 @@ def test_every_number_of_a_masked_record_is_open_or_coarse():
     record = result.suppressed(FEWEST).to_dict()
     assert record["verdict"] == str(result.verdict)
     coarse = [
-        *(one["kpc"] for one in record["findings"]), *(one["value"] for one in record["findings"]),
+        *(one["kpc"] for one in record["findings"]),
+        *(one["value"] for one in record["findings"]),
         *(one["value"] for one in record["measures"] if one["key"] in ("kpc", "codec")),
-        *(one["upper"] for one in record["certificates"]), record["quality"]["moved"],
+        *(one["upper"] for one in record["certificates"]),
+        record["quality"]["moved"],
         *record["null"],
-        *(one[key] for one in record["power"]["detectable"]
-          for key in ("shift", "tpr_gap", "fpr_gap", "kpc")),
-    ]  # fmt: skip
+        *(
+            one[key]
+            for one in record["power"]["detectable"]
+            for key in ("shift", "tpr_gap", "fpr_gap", "kpc")
+        ),
+    ]
     assert all(value is None or value == round(value, 2) for value in coarse)
-    assert all(one["rows"] is None for one in record["power"]["detectable"]
-               if one["group"] in ("g = c", "g = d"))  # fmt: skip
+    assert all(
+        one["rows"] is None
+        for one in record["power"]["detectable"]
+        if one["group"] in ("g = c", "g = d")
+    )
     exact = f"{result.joint.kpc:.3f}"
     assert exact in result.because and exact not in record["because"]
 
@@ -172,8 +201,9 @@ def test_compare_shows_nothing_that_test_masks(tmp_path, capsys, monkeypatch):
     }
     frame = frame_of(groups)
     frame["score"] = np.where(frame.label == 1, 0.9, 0.1)
-    result = fa.compare(old, new, frame[["g", "y", "score"]], sensitive="g", outcome="y",
-                        suppress=FEWEST)  # fmt: skip
+    result = fa.compare(
+        old, new, frame[["g", "y", "score"]], sensitive="g", outcome="y", suppress=FEWEST
+    )
     table = AuditTable.of(frame.label, {"g": frame.g}, frame.y)
     assert masked_groups(table, FEWEST) == {("c",), ("d",)}
     assert [one.levels[0] for one in result.cells] == ["a", "b", "a", "b"]
@@ -201,8 +231,18 @@ def new(table):
 
 def command(tmp_path, frame, name, *more):
     frame.to_csv(tmp_path / "data.csv", index=False)
-    return [name, "--data", str(tmp_path / "data.csv"), "--outcome", "y", "--sensitive", "g",
-            "--predictions", "label", *more]  # fmt: skip
+    return [
+        name,
+        "--data",
+        str(tmp_path / "data.csv"),
+        "--outcome",
+        "y",
+        "--sensitive",
+        "g",
+        "--predictions",
+        "label",
+        *more,
+    ]
 
 
 def shown(capsys, arguments):
@@ -256,12 +296,31 @@ def test_metrics_mask_by_the_same_rule(tmp_path, capsys):
 def test_a_plan_does_not_tell_the_groups_of_its_pilot():
     """Share times rows of the pilot was the count of every group, the smallest too."""
     groups = tuple(
-        GroupPlan(f"g = {name}", sum(own[:2]) / 419, 1000, round(1000 * sum(own[:2]) / 419),
-                  (("y = 0", round(1000 * own[0] / 419)), ("y = 1", round(1000 * own[1] / 419))),
-                  ())
+        GroupPlan(
+            group=f"g = {name}",
+            share=sum(own[:2]) / 419,
+            rows=1000,
+            rows_of_group=round(1000 * sum(own[:2]) / 419),
+            rows_by_outcome=(
+                ("y = 0", round(1000 * own[0] / 419)),
+                ("y = 1", round(1000 * own[1] / 419)),
+            ),
+            curve=(),
+        )
         for name, own in TABLES["plain"].items()
-    )  # fmt: skip
-    exact = SamplePlan("tpr_gap", 0.3, 0.8, 0.05, "find it", groups, 419, 2000, "kpc", 0.1)
+    )
+    exact = SamplePlan(
+        effect="tpr_gap",
+        size=0.3,
+        power=0.8,
+        alpha=0.05,
+        goal="find it",
+        groups=groups,
+        pilot_rows=419,
+        most_rows=2000,
+        statistic="kpc",
+        seconds=0.1,
+    )
     plan = exact.suppressed(FEWEST)
     shares = {one.group: one.share for one in plan.groups}
     assert shares == {"g = a": 0.5, "g = b": 0.35, "g = c": None, "g = d": 0.1}
@@ -351,16 +410,29 @@ def test_weights_several_rows_and_regression_are_masked_too():
     frame = frame_of(TABLES["plain"])
     given = {"weights": rng.uniform(0.5, 2, len(frame)), "ids": rng.integers(0, 250, len(frame))}
     for name in given:
-        result = fa.audit(predictions=frame.label, outcome=frame.y, sensitive={"g": frame.g},
-                          permutations=fa.Permutations(n=39), **{name: given[name]})  # fmt: skip
+        result = fa.audit(
+            predictions=frame.label,
+            outcome=frame.y,
+            sensitive={"g": frame.g},
+            permutations=fa.Permutations(n=39),
+            **{name: given[name]},
+        )
         shown = result.suppressed(FEWEST)
         assert shown.masked and shown.suppressed(FEWEST).to_dict() == shown.to_dict()
         assert all(shown.render(form) for form in ("txt", "html", "md"))
     error = rng.normal(size=len(frame))
-    result = fa.audit(predictions=frame.y + error, outcome=frame.y + rng.normal(size=len(frame)),
-                      sensitive={"g": frame.g}, permutations=fa.Permutations(n=39))  # fmt: skip
+    result = fa.audit(
+        predictions=frame.y + error,
+        outcome=frame.y + rng.normal(size=len(frame)),
+        sensitive={"g": frame.g},
+        permutations=fa.Permutations(n=39),
+    )
     shown = result.suppressed(FEWEST)
     assert shown.masked and shown.joint.kpc == round(shown.joint.kpc, 2)
-    classes = fa.audit(predictions=error, outcome=rng.choice(["x", "y", "z"], len(frame)),
-                       sensitive={"g": frame.g}, permutations=fa.Permutations(n=39))  # fmt: skip
+    classes = fa.audit(
+        predictions=error,
+        outcome=rng.choice(["x", "y", "z"], len(frame)),
+        sensitive={"g": frame.g},
+        permutations=fa.Permutations(n=39),
+    )
     assert classes.cells is None and classes.suppressed(FEWEST).masked  # nobody knows the sizes

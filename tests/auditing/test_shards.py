@@ -17,7 +17,7 @@ from fairaudit_cli.main import main
 pytest.importorskip("pyarrow")
 
 PLAN = Plan(permutations=fa.Permutations(n=19))
-ROLES = Roles(("race", "sex", "age"), "y", ("score",))
+ROLES = Roles(sensitive=("race", "sex", "age"), outcome="y", predictions=("score",))
 NAMES = {"predictions": "score", "outcome": "y", "sensitive": "race,sex,age"}
 
 
@@ -65,11 +65,15 @@ def test_people_have_one_key(ids):
 def test_the_statistic_of_ties_is_that_of_the_whole_table(shards):
     frame = frame_of(effect=0.3)
     whole = fa.audit(
-        predictions=frame["score"], outcome=frame["y"], sensitive=frame[["race", "sex", "age"]],
-        permutations=PLAN.permutations, pairs=[("race", "sex")],
-    )  # fmt: skip
-    parts = fa.audit(X=frame, shards=shards, permutations=PLAN.permutations,
-                     pairs=[("race", "sex")], **NAMES)  # fmt: skip
+        predictions=frame["score"],
+        outcome=frame["y"],
+        sensitive=frame[["race", "sex", "age"]],
+        permutations=PLAN.permutations,
+        pairs=[("race", "sex")],
+    )
+    parts = fa.audit(
+        X=frame, shards=shards, permutations=PLAN.permutations, pairs=[("race", "sex")], **NAMES
+    )
     for one, other in zip(parts.findings, whole.findings, strict=True):
         assert (one.family, one.name, one.rows) == (other.family, other.name, other.rows)
         assert one.value == pytest.approx(other.value, abs=1e-7)
@@ -86,9 +90,11 @@ def test_rates_are_those_of_the_whole_table():
     frame = frame_of(effect=0.3)
     frame["score"] = 1 / (1 + np.exp(-frame["score"]))
     whole = fa.audit(
-        predictions=frame["score"], outcome=frame["y"], sensitive=frame[["race", "sex", "age"]],
+        predictions=frame["score"],
+        outcome=frame["y"],
+        sensitive=frame[["race", "sex", "age"]],
         permutations=PLAN.permutations,
-    )  # fmt: skip
+    )
     parts = fa.audit(X=frame, shards=3, permutations=PLAN.permutations, **NAMES)
     assert parts.cells.note == whole.cells.note
     for one, other in zip(parts.cells.cells, whole.cells.cells, strict=True):
@@ -119,7 +125,7 @@ def test_copies_exchange_within_shards_and_classes_only():
     seen = survey(frame, schema, 1.0, None)
     space, keys = space_of(seen.cells, (schema.outcome, *schema.attributes))
     maps = features_of(schema, seen.sample, ())
-    job = CellJob(schema, space, keys, maps, 0)
+    job = CellJob(schema=schema, space=space, keys=keys, maps=maps, seed=0)
     pieces = LocalEngine().shuffled([frame], 3, 0.0)
     assert sorted(np.concatenate([piece.index for piece in pieces])) == list(range(2_000))
     for shard, piece in enumerate(pieces):
@@ -140,7 +146,7 @@ def test_the_layout_of_the_files_changes_nothing(tmp_path, sensitive):
     results = []
     for k, (files, options) in enumerate(layouts):
         paths = written(tmp_path / str(k), frame, files, **options)
-        roles = Roles(tuple(sensitive.split(",")), "y", ("score",))
+        roles = Roles(sensitive=tuple(sensitive.split(",")), outcome="y", predictions=("score",))
         results.append(audit_files(paths, roles, PLAN, shards=3))
     for other in results[1:]:
         assert other.null == results[0].null
@@ -163,9 +169,9 @@ def test_sums_have_one_order(count):
 def test_people_stay_in_one_shard():
     frame = frame_of(4_000)
     frame["person"] = np.arange(4_000) // 2
-    frame[["race", "sex", "age"]] = frame[["race", "sex", "age"]].iloc[::2].loc[
-        frame.index - frame.index % 2
-    ].to_numpy()  # fmt: skip
+    frame[["race", "sex", "age"]] = (
+        frame[["race", "sex", "age"]].iloc[::2].loc[frame.index - frame.index % 2].to_numpy()
+    )
     result = fa.audit(X=frame, shards=2, ids="person", permutations=PLAN.permutations, **NAMES)
     assert result.joint.rows == 4_000
     assert result.table.people == 2_000
@@ -224,8 +230,21 @@ def test_what_shards_refuse(options, told):
 def test_the_command_and_its_record(tmp_path, capsys):
     paths = written(tmp_path / "a", frame_of(effect=0.5), 3)
     record = tmp_path / "audit.json"
-    command = ["test", "--data", *paths, "--predictions", "score", "--outcome", "y",
-               "--sensitive", "race,sex,age", "--permutations", "39", "--shards", "3"]  # fmt: skip
+    command = [
+        "test",
+        "--data",
+        *paths,
+        "--predictions",
+        "score",
+        "--outcome",
+        "y",
+        "--sensitive",
+        "race,sex,age",
+        "--permutations",
+        "39",
+        "--shards",
+        "3",
+    ]
     assert main([*command, "--report", str(record), "--report", str(tmp_path / "a.html")]) == 1
     assert "within 3 shards" in capsys.readouterr().out
     assert json.loads(record.read_text())["capsule"]["options"]["shards"] == 3
@@ -236,8 +255,21 @@ def test_the_command_and_its_record(tmp_path, capsys):
 
 def test_shards_are_read_from_parquet(tmp_path, capsys):
     frame_of(1_000).to_csv(tmp_path / "t.csv", index=False)
-    status = main(["test", "--data", str(tmp_path / "t.csv"), "--predictions", "score",
-                   "--outcome", "y", "--sensitive", "sex", "--shards", "2"])  # fmt: skip
+    status = main(
+        [
+            "test",
+            "--data",
+            str(tmp_path / "t.csv"),
+            "--predictions",
+            "score",
+            "--outcome",
+            "y",
+            "--sensitive",
+            "sex",
+            "--shards",
+            "2",
+        ]
+    )
     assert status == 2
     assert "is not a Parquet file" in capsys.readouterr().err
 
@@ -250,7 +282,13 @@ def test_size_in_shards_in_small():
     for seed in range(60):
         frame = frame_of(1_500, seed=seed)
         drawn = fa.Permutations(n=19, seed=seed)
-        result = fa.audit(X=frame, shards=3, predictions="score", outcome="y",
-                          sensitive="race,sex", permutations=drawn)  # fmt: skip
+        result = fa.audit(
+            X=frame,
+            shards=3,
+            predictions="score",
+            outcome="y",
+            sensitive="race,sex",
+            permutations=drawn,
+        )
         alarms += result.p_value <= 0.05
     assert alarms <= binom.ppf(1 - 1e-4, 60, 0.05)

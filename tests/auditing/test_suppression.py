@@ -9,26 +9,32 @@ from hypothesis import strategies as st
 from fairaudit.evidence.disclosure import of_open_cells, suppress
 from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
-HIDDEN = Estimate(None, None, None, None, None)
+HIDDEN = Estimate(value=None, low=None, high=None, rows=None, people=None)
 
 
 def rate(rows, rows_per_person=1):
     people = -(-rows // rows_per_person)
-    return Estimate(0.5, 0.4, 0.6, rows, people) if rows else Estimate(None, None, None, 0, 0)
+    return (
+        Estimate(value=0.5, low=0.4, high=0.6, rows=rows, people=people)
+        if rows
+        else Estimate(value=None, low=None, high=None, rows=0, people=0)
+    )
 
 
 def cell(number, zeros, ones, rows_per_person=1):
     """A group with so many people of each outcome."""
     rows = zeros + ones
     return Cell(
-        (f"level {number}",), rows, -(-rows // rows_per_person),
-        tuple(rate(count, rows_per_person) for count in (rows, ones, zeros)),
-    )  # fmt: skip
+        levels=(f"level {number}",),
+        rows=rows,
+        people=-(-rows // rows_per_person),
+        estimates=tuple(rate(count, rows_per_person) for count in (rows, ones, zeros)),
+    )
 
 
 def table(*groups, rows_per_person=1):
     cells = tuple(cell(k, *group, rows_per_person) for k, group in enumerate(groups))
-    return CellTable(("a",), ("selected", "TPR", "FPR"), cells, 0)
+    return CellTable(attributes=("a",), columns=("selected", "TPR", "FPR"), cells=cells, unlisted=0)
 
 
 def counts(one):
@@ -63,7 +69,9 @@ def test_masked_cells_show_nothing_and_others_all(before, k):
     assert replace(after, cells=()) == replace(before, cells=())
     for old, new in zip(before.cells, after.cells, strict=True):
         if new.masked:
-            assert new == Cell(old.levels, None, None, (HIDDEN,) * 3, masked=True)
+            assert new == Cell(
+                levels=old.levels, rows=None, people=None, estimates=(HIDDEN,) * 3, masked=True
+            )
         else:
             assert new == old
 
@@ -129,12 +137,18 @@ def masked(result):
 
 def test_the_smallest_open_cells_protect_a_small_one():
     assert masked(suppress(table((2, 2), (50, 50), (20, 20), (90, 90)), 10)) == [
-        True, False, True, False,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+        False,
+    ]
     # two small cells that together have fewer than ten need a third
     assert masked(suppress(table((2, 2), (2, 2), (20, 20), (90, 90)), 10)) == [
-        True, True, True, False,
-    ]  # fmt: skip
+        True,
+        True,
+        True,
+        False,
+    ]
     # two small cells that hide each other do not
     assert masked(suppress(table((9, 9), (9, 9), (20, 20)), 10)) == [True, True, False]
 
@@ -156,7 +170,9 @@ def test_a_single_group_can_only_be_hidden():
 def test_a_cell_that_was_masked_alone_gets_company():
     one, *others = table((3, 3), (20, 20), (30, 30), (40, 40)).cells
     alone = replace(one, rows=None, people=None, estimates=(HIDDEN,) * 3, masked=True)
-    given_so = CellTable(("a",), ("selected", "TPR", "FPR"), (alone, *others), 0)
+    given_so = CellTable(
+        attributes=("a",), columns=("selected", "TPR", "FPR"), cells=(alone, *others), unlisted=0
+    )
     assert sum(masked(suppress(given_so, 10))) >= 2
 
 
@@ -166,30 +182,64 @@ def test_limits_that_hide_nothing(k):
 
 
 def test_gaps_do_not_tell_rates_of_masked_groups():
-    shown = [Cell((name,), 40, 40, (Estimate(r, 0, 1, 40, 40), Estimate(r, 0, 1, 20, 20),
-                                    Estimate(r, 0, 1, 20, 20)))
-             for name, r in (("a", 0.5), ("b", 0.4), ("c", 0.6))]  # fmt: skip
-    small = Cell(("d",), 7, 7, tuple(Estimate(2 / 7, 0, 1, 7, 7) for _ in range(3)))
-    masked = suppress(CellTable(("g",), ("selected", "TPR", "FPR"), (*shown, small), 0), 10)
-    gap = MeasuredValue("equalized_odds_difference", "gap", 0.6 - 2 / 7, ("g",), "cut at 0.5")
+    shown = [
+        Cell(
+            levels=(name,),
+            rows=40,
+            people=40,
+            estimates=(
+                Estimate(value=r, low=0, high=1, rows=40, people=40),
+                Estimate(value=r, low=0, high=1, rows=20, people=20),
+                Estimate(value=r, low=0, high=1, rows=20, people=20),
+            ),
+        )
+        for name, r in (("a", 0.5), ("b", 0.4), ("c", 0.6))
+    ]
+    small = Cell(
+        levels=("d",),
+        rows=7,
+        people=7,
+        estimates=tuple(Estimate(value=2 / 7, low=0, high=1, rows=7, people=7) for _ in range(3)),
+    )
+    masked = suppress(
+        CellTable(
+            attributes=("g",), columns=("selected", "TPR", "FPR"), cells=(*shown, small), unlisted=0
+        ),
+        10,
+    )
+    gap = MeasuredValue(
+        key="equalized_odds_difference",
+        name="gap",
+        value=0.6 - 2 / 7,
+        attributes=("g",),
+        note="cut at 0.5",
+    )
     open_ = [one.estimates[1].value for one in masked.cells if not one.masked]
     told = of_open_cells(gap, masked, 0.02, False)
     assert told.value == max(open_) - min(open_)
     assert told == of_open_cells(told, masked, 0.02, False)
     assert told.note.startswith("cut at 0.5; ")
-    deo = MeasuredValue("deo", "DEO", 0.9, ("g",))
+    deo = MeasuredValue(key="deo", name="DEO", value=0.9, attributes=("g",))
     rates = [one.estimates[1].value for one in masked.cells if not one.masked]
     of_shown = 2 * sum(abs(rate - sum(rates) / len(rates)) for rate in rates)
     assert of_open_cells(deo, masked, 0.02, False).value == pytest.approx(of_shown)
     assert of_open_cells(deo, masked, 0.02, True).value is None  # the weights are not known
-    kpc = MeasuredValue("kpc", "KPC", 0.12345, ("g",))
+    kpc = MeasuredValue(key="kpc", name="KPC", value=0.12345, attributes=("g",))
     assert of_open_cells(kpc, masked, 0.02, False).value == 0.12
 
 
 def test_one_person_with_many_rows_is_one_person():
     """Twelve rows of one outcome by one person are no crowd."""
-    own = Cell(("d",), 60, 21, (Estimate(0.5, 0, 1, 60, 21), Estimate(0.5, 0, 1, 12, 1),
-                                Estimate(0.5, 0, 1, 48, 20)))  # fmt: skip
+    own = Cell(
+        levels=("d",),
+        rows=60,
+        people=21,
+        estimates=(
+            Estimate(value=0.5, low=0, high=1, rows=60, people=21),
+            Estimate(value=0.5, low=0, high=1, rows=12, people=1),
+            Estimate(value=0.5, low=0, high=1, rows=48, people=20),
+        ),
+    )
     before = table((30, 40), (50, 60), (70, 80))
     after = suppress(replace(before, cells=(*before.cells, own)), 10)
     assert after.cells[-1].masked and after.masked >= 2

@@ -62,8 +62,12 @@ def one_line(capsys, arguments, message):
 
 
 def test_the_command_of_the_mission(here, capsys):
-    assert cli.main(["test", "--model", "model.pkl", "--data", "test.csv",
-                     "--sensitive", "race,sex,age"]) == 1  # fmt: skip
+    assert (
+        cli.main(
+            ["test", "--model", "model.pkl", "--data", "test.csv", "--sensitive", "race,sex,age"]
+        )
+        == 1
+    )
     shown = capsys.readouterr().out
     assert "violation" in shown.lower() and "repaid" in shown and "p = 0.001" in shown
     for name in ("race", "sex", "age"):
@@ -99,8 +103,11 @@ def test_report_shows_a_record_again(here, capsys, tmp_path):
     assert cli.main(test_command("--report", str(record))) == 1
     assert cli.main(["report", str(record), "--to", "html,junit", "--to", "md"]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "audit.html", "audit.json", "audit.md", "audit.xml"
-    ]  # fmt: skip
+        "audit.html",
+        "audit.json",
+        "audit.md",
+        "audit.xml",
+    ]
     capsys.readouterr()
     assert cli.main(["report", str(record)]) == 0
     assert "repaid" in capsys.readouterr().out
@@ -148,13 +155,17 @@ def tables(tmp_path_factory):
     n = 600
     frame = pd.DataFrame(
         {
-            "x1": rng.normal(size=n), "x2": rng.normal(size=n),
-            "city": rng.choice(["rome", "oslo"], n), "race": rng.choice(["a", "b", "c"], n),
-            "member": rng.random(n) < 0.5, "region": rng.integers(1, 5, n),
-            "age": rng.integers(18, 80, n), "extra": rng.choice(["p", "q"], n),
+            "x1": rng.normal(size=n),
+            "x2": rng.normal(size=n),
+            "city": rng.choice(["rome", "oslo"], n),
+            "race": rng.choice(["a", "b", "c"], n),
+            "member": rng.random(n) < 0.5,
+            "region": rng.integers(1, 5, n),
+            "age": rng.integers(18, 80, n),
+            "extra": rng.choice(["p", "q"], n),
             "when": pd.date_range("2020", periods=n).astype(str),
         }
-    )  # fmt: skip
+    )
     frame["y"] = (frame.x1 + rng.normal(size=n) > 0).astype(int)
     frame["grade"] = np.select([frame.x1 < -0.5, frame.x1 < 0.5], ["low", "mid"], "high")
     frame["amount"] = frame.x1 + rng.normal(size=n)
@@ -164,8 +175,9 @@ def tables(tmp_path_factory):
     frame[:300].to_csv(folder / "part-1.csv", index=False)
     frame[300:].to_csv(folder / "part-2.csv", index=False)
     features = ["x1", "x2", "city"]
-    columns = ColumnTransformer([("n", StandardScaler(), ["x1", "x2"]),
-                                 ("c", OneHotEncoder(), ["city"])])  # fmt: skip
+    columns = ColumnTransformer(
+        [("n", StandardScaler(), ["x1", "x2"]), ("c", OneHotEncoder(), ["city"])]
+    )
     forest = {"n_estimators": 5, "max_depth": 3, "random_state": 0}
     models = {
         "pipeline": make_pipeline(columns, LogisticRegression()).fit(frame[features], frame.y),
@@ -188,9 +200,21 @@ def tables(tmp_path_factory):
 def test_kinds_of_models_and_columns(tables, monkeypatch, capsys, model, outcome, sensitive):
     monkeypatch.chdir(tables)
     record = audited(
-        capsys, "test", "--model", model, "--data", "data.csv", "--outcome", outcome,
-        "--sensitive", sensitive, "--permutations", "19", "--alpha", "0.05",
-    )  # fmt: skip
+        capsys,
+        "test",
+        "--model",
+        model,
+        "--data",
+        "data.csv",
+        "--outcome",
+        outcome,
+        "--sensitive",
+        sensitive,
+        "--permutations",
+        "19",
+        "--alpha",
+        "0.05",
+    )
     assert record["table"]["rows"] == 600 and record["findings"][0]["p_value"] >= 0.05
     kinds = {column["name"]: column["kind"] for column in record["table"]["attributes"]}
     assert kinds["race"] == "categorical" and kinds["age"] in ("integer", "continuous")
@@ -203,11 +227,14 @@ def test_formats_of_tables(tables, monkeypatch, capsys):
     records = [
         audited(capsys, "test", *data, *rest)
         for data in (
-            ["--data", "data.csv"], ["--data", "data.parquet"], ["--data", "data.arrow"],
-            ["--data", "part-*.csv"], ["--data", "part-1.csv", "part-2.csv"],
+            ["--data", "data.csv"],
+            ["--data", "data.parquet"],
+            ["--data", "data.arrow"],
+            ["--data", "part-*.csv"],
+            ["--data", "part-1.csv", "part-2.csv"],
             ["--data", "part-1.csv", "--data", "part-2.csv"],
         )
-    ]  # fmt: skip
+    ]
     assert len({record["findings"][0]["p_value"] for record in records}) == 1
     assert len(records[3]["capsule"]["data"]) == 2
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("data.csv").read_bytes())))
@@ -221,8 +248,16 @@ def test_where_and_missing(tables, monkeypatch, capsys, tmp_path):
     frame.loc[:9, "race"] = np.nan
     frame.loc[20:24, "age"] = np.nan
     frame.to_csv(tmp_path / "holes.csv", index=False)
-    base = ["test", "--model", "pipeline.pkl", "--data", str(tmp_path / "holes.csv"),
-            "--outcome", "y", *QUICK]  # fmt: skip
+    base = [
+        "test",
+        "--model",
+        "pipeline.pkl",
+        "--data",
+        str(tmp_path / "holes.csv"),
+        "--outcome",
+        "y",
+        *QUICK,
+    ]
     race = audited(capsys, *base, "--sensitive", "race", "--suppress", "0")["table"]
     assert race["attributes"][0]["missing"] == 10
     assert "(missing)" in race["attributes"][0]["levels"] and race["rows"] == 600
@@ -256,10 +291,21 @@ def test_bad_conditions(tables, monkeypatch, capsys, condition, message):
     monkeypatch.chdir(tables)
     one_line(
         capsys,
-        ["test", "--model", "pipeline.pkl", "--data", "data.csv", "--outcome", "y",
-         "--sensitive", "race", "--where", condition],
+        [
+            "test",
+            "--model",
+            "pipeline.pkl",
+            "--data",
+            "data.csv",
+            "--outcome",
+            "y",
+            "--sensitive",
+            "race",
+            "--where",
+            condition,
+        ],
         message,
-    )  # fmt: skip
+    )
 
 
 def test_inconclusive_and_strict(here, capsys):
@@ -296,9 +342,17 @@ def test_weights_and_ids(here, capsys, tmp_path):
     )
     frame.to_csv(tmp_path / "more.csv", index=False)
     record = audited(
-        capsys, *test_command("--weights", "w", "--id", "person", "--outcome", "repaid",
-                              data=str(tmp_path / "more.csv")),
-    )  # fmt: skip
+        capsys,
+        *test_command(
+            "--weights",
+            "w",
+            "--id",
+            "person",
+            "--outcome",
+            "repaid",
+            data=str(tmp_path / "more.csv"),
+        ),
+    )
     assert record["table"]["people"] == 400 and record["table"]["ids"] == "person"
     assert any("whole people" in note for note in record["notes"])
 
@@ -459,8 +513,9 @@ def test_wrong_input_is_one_line(here, broken, capsys, change, message, tmp_path
     option, value = change
     if value == "one":
         pd.read_csv("test.csv").assign(one=1).to_csv(tmp_path / "one.csv", index=False)
-        command = test_command("--outcome", "repaid", data=str(tmp_path / "one.csv"),
-                               sensitive="race,one")  # fmt: skip
+        command = test_command(
+            "--outcome", "repaid", data=str(tmp_path / "one.csv"), sensitive="race,one"
+        )
     else:
         base = {"--model": "model.pkl", "--data": "test.csv", "--sensitive": "race,sex,age"}
         base[option] = value
@@ -477,8 +532,15 @@ def test_unclear_outcome_lists_candidates(here, capsys, tmp_path):
     assert record["table"]["outcome"]["name"] == "Target"
 
 
-@pytest.mark.parametrize("option", [("--permutations", "0"), ("--permutations", "few"),
-                                    ("--tolerance", "kpc"), ("--alpha", "nan")])  # fmt: skip
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--permutations", "0"),
+        ("--permutations", "few"),
+        ("--tolerance", "kpc"),
+        ("--alpha", "nan"),
+    ],
+)
 def test_wrong_options_end_with_2(here, capsys, option):
     with pytest.raises(SystemExit) as caught:
         cli.main(test_command(*option))
@@ -489,8 +551,11 @@ def test_wrong_options_end_with_2(here, capsys, option):
 def test_unwritable_report_is_told_before_the_work(here, capsys, tmp_path):
     (tmp_path / "folder.html").mkdir()
     start = time.process_time()
-    one_line(capsys, test_command("--permutations", "99999", "--report",
-                                  str(tmp_path / "folder.html")), "Cannot write")  # fmt: skip
+    one_line(
+        capsys,
+        test_command("--permutations", "99999", "--report", str(tmp_path / "folder.html")),
+        "Cannot write",
+    )
     assert time.process_time() - start < 5
 
 
@@ -508,11 +573,19 @@ def wait_until_busy(pid, seconds=4.0):
 def test_interrupt_leaves_no_half_written_report(here, tmp_path):
     report = tmp_path / "audit.html"
     process = subprocess.Popen(
-        [sys.executable, "-m", "fairaudit_cli.main", *test_command("--permutations", "9999999"),
-         "--report", str(report)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [
+            sys.executable,
+            "-m",
+            "fairaudit_cli.main",
+            *test_command("--permutations", "9999999"),
+            "--report",
+            str(report),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
+    )
     wait_until_busy(process.pid)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
@@ -525,8 +598,12 @@ def test_demo(tmp_path, capsys):
     assert cli.main(["demo", "--out", str(out)]) == 0
     shown = capsys.readouterr().out
     assert sorted(path.name for path in out.iterdir()) == [
-        "audit.json", "model.pkl", "report.html", "test.csv", "train.csv"
-    ]  # fmt: skip
+        "audit.json",
+        "model.pkl",
+        "report.html",
+        "test.csv",
+        "train.csv",
+    ]
     assert str(out / "report.html") in shown.splitlines()[-1] and "exit status 1" in shown
     findings = {f["name"]: f for f in json.loads((out / "audit.json").read_text())["findings"]}
     assert findings["race, sex, age"]["significant"]

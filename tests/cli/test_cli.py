@@ -67,8 +67,10 @@ COMMAS = "Several values of --sensitive are separated by commas: --sensitive rac
         ("nonsense", "There is no command 'nonsense'. Commands: test, plan, "),
         ("--verison", "There is no command '--verison'. Did you mean '--version'?"),
         ("--model m.pkl test", "There is no command '--model'. Commands: test, "),
-        ("test --sensitve race", "'fairaudit test' has no option --sensitve. "
-         "Did you mean --sensitive?"),
+        (
+            "test --sensitve race",
+            "'fairaudit test' has no option --sensitve. Did you mean --sensitive?",
+        ),
         ("test --sensitve=race", "Did you mean --sensitive?"),
         ("test -model m.pkl", "Did you mean --model?"),
         ("monitor --stat x", "Did you mean --state?"),
@@ -81,7 +83,7 @@ COMMAS = "Several values of --sensitive are separated by commas: --sensitive rac
         ("test --json true", "--json takes no value. Leave 'true' out."),
         ("test model.pkl", "'model.pkl' belongs to no option."),
     ],
-)  # fmt: skip
+)
 def test_hints_for_misspelt_commands_and_options(line, told, capsys):
     assert cli.main(line.split()) == ExitCode.BAD_INPUT
     shown, error = capsys.readouterr()
@@ -126,10 +128,13 @@ def test_closed_pipe_is_quiet():
 
 @pytest.mark.parametrize(
     "statement",
-    ["import fairaudit", "import fairaudit_cli.main as m; m.main(['--help'])",
-     "import fairaudit.metrics._r_bridge",
-     "import fairaudit.integrations.environment, fairaudit_cli.doctor"],
-)  # fmt: skip
+    [
+        "import fairaudit",
+        "import fairaudit_cli.main as m; m.main(['--help'])",
+        "import fairaudit.metrics._r_bridge",
+        "import fairaudit.integrations.environment, fairaudit_cli.doctor",
+    ],
+)
 def test_imports_nothing_heavy(statement):
     script = f"""
 import sys
@@ -163,8 +168,11 @@ def test_doctor_json():
 def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
     real = doctor._version
     versions = {"numpy": None, "fairaudit": "9.9"}
-    monkeypatch.setattr(doctor, "_version", lambda name: versions.get(name) or (
-        None if name in versions else real(name)))  # fmt: skip
+    monkeypatch.setattr(
+        doctor,
+        "_version",
+        lambda name: versions.get(name) or (None if name in versions else real(name)),
+    )
     broken = doctor.Component("rpy2", "3.6.9", "backend='r'", "pip install this", "no R_getVar")
     monkeypatch.setattr(doctor, "_r_components", lambda: (broken,))
     assert cli.main(["doctor"]) == ExitCode.BAD_INPUT
@@ -187,11 +195,13 @@ def test_doctor_names_what_this_was_installed_from(monkeypatch):
             return None if self.source is None else json.dumps(self.source)
 
     for source, told in (
-        ({"url": "file:///a%20b/fairaudit", "dir_info": {"editable": True}},
-         "--editable file:///a%20b/fairaudit"),
+        (
+            {"url": "file:///a%20b/fairaudit", "dir_info": {"editable": True}},
+            "--editable file:///a%20b/fairaudit",
+        ),
         ({"url": "file:///dist/f.whl", "archive_info": {}}, "file:///dist/f.whl"),
         (None, "fairaudit-icp"),
-    ):  # fmt: skip
+    ):
         monkeypatch.setattr("importlib.metadata.distribution", lambda _, s=source: Installed(s))
         assert doctor._origin() == told
 
@@ -199,9 +209,15 @@ def test_doctor_names_what_this_was_installed_from(monkeypatch):
 def test_nothing_claims_that_the_project_is_on_a_package_index():
     """`pip install fairaudit-icp` works only once it is published; what is printed works today."""
     root = Path(__file__).parents[2]
-    files = [*(root / "fairaudit").rglob("*.py"), *(root / "cli").rglob("*.py"),
-             *(root / "reports").rglob("*.py"), *(root / "docs").rglob("*.md"),
-             root / "README.md", root / "action.yml", root / "ci" / "gitlab.yml"]  # fmt: skip
+    files = [
+        *(root / "fairaudit").rglob("*.py"),
+        *(root / "cli").rglob("*.py"),
+        *(root / "reports").rglob("*.py"),
+        *(root / "docs").rglob("*.md"),
+        root / "README.md",
+        root / "action.yml",
+        root / "ci" / "gitlab.yml",
+    ]
     claim = re.compile(r"""(pip install|PACKAGE:|default:)[^\n]*\bfairaudit-icp(?!\[\w+\] @)""")
     assert [str(file) for file in files if claim.search(file.read_text())] == []
 

@@ -51,8 +51,18 @@ def data(frame, tmp_path_factory):
 
 
 def command(data, *more, predictions="p", outcome="y", sensitive="race,sex,age"):
-    return ["metrics", "--data", data, "--predictions", predictions, "--outcome", outcome,
-            "--sensitive", sensitive, *more]  # fmt: skip
+    return [
+        "metrics",
+        "--data",
+        data,
+        "--predictions",
+        predictions,
+        "--outcome",
+        outcome,
+        "--sensitive",
+        sensitive,
+        *more,
+    ]
 
 
 def as_json(capsys, *args, **kwargs):
@@ -97,8 +107,9 @@ def test_text_says_what_it_measures(data, capsys):
 
 def test_repeated_sensitive_adds_up(data, capsys):
     together = as_json(capsys, data)
-    one_by_one = as_json(capsys, data, "--sensitive", " sex", "--sensitive", "age",
-                         sensitive="race")  # fmt: skip
+    one_by_one = as_json(
+        capsys, data, "--sensitive", " sex", "--sensitive", "age", sensitive="race"
+    )
     assert together == one_by_one
 
 
@@ -223,8 +234,9 @@ def test_empty_group_is_shown_as_undefined(tmp_path, capsys):
 def test_many_groups_are_not_dropped_in_silence():
     rng = np.random.default_rng(0)
     group = {"g": np.arange(800) % 80}
-    table = fa.AuditTable.of(rng.integers(0, 2, 800), group, rng.integers(0, 2, 800),
-                             kinds={"g": "categorical"})  # fmt: skip
+    table = fa.AuditTable.of(
+        rng.integers(0, 2, 800), group, rng.integers(0, 2, 800), kinds={"g": "categorical"}
+    )
     assert cells_table(measure(table).cells).endswith("… and 20 more groups; --json lists them all")
 
 

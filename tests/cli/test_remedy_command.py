@@ -38,8 +38,7 @@ def here(folder, monkeypatch):
 
 
 def remedy(*more, data="train.csv", sensitive="race,sex,age", outcome="repaid"):
-    return ["remedy", "--data", data, "--sensitive", sensitive, "--outcome", outcome,
-            *QUICK, *more]  # fmt: skip
+    return ["remedy", "--data", data, "--sensitive", sensitive, "--outcome", outcome, *QUICK, *more]
 
 
 def small(*more, **kw):
@@ -60,8 +59,18 @@ def repaired(folder):
     """The record of the whole loop, with fair.pkl and the reports beside it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        status = cli.main(remedy("--model", "old.pkl", "--out", "new/fair.pkl", "--report",
-                                 "remedy.html", "--report", "remedy.json"))  # fmt: skip
+        status = cli.main(
+            remedy(
+                "--model",
+                "old.pkl",
+                "--out",
+                "new/fair.pkl",
+                "--report",
+                "remedy.html",
+                "--report",
+                "remedy.json",
+            )
+        )
     record = json.loads((folder / "remedy.json").read_text(), parse_constant=pytest.fail)
     return status, record
 
@@ -137,8 +146,11 @@ def test_compare(here, repaired, capsys, tmp_path):
     old, new = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["models"]
     assert old["verdict"] == "violation" and new["kpc"] < old["kpc"]
     assert old["audit"]["findings"][0]["p_value"] == 0.01 and 0.1 < new["loss"] < 0.5
-    reports = [word for form in ("md", "html", "json", "txt")
-               for word in ("--report", str(tmp_path / f"c.{form}"))]  # fmt: skip
+    reports = [
+        word
+        for form in ("md", "html", "json", "txt")
+        for word in ("--report", str(tmp_path / f"c.{form}"))
+    ]
     assert cli.main(["compare", "--models", "new/fair.pkl", *rows, *reports]) in (0, 1)
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].split() == ["model", "misclassified", "KPC", "DEO", "p", "verdict"]
@@ -148,14 +160,14 @@ def test_compare(here, repaired, capsys, tmp_path):
     one_line(capsys, [*models, *rows, "--report", "c.docx"], "no known format")
     frame = load_demo(300).drop(columns="savings")
     frame.to_csv(tmp_path / "less.csv", index=False)
-    one_line(capsys, [*models, "--data", str(tmp_path / "less.csv"), *rows[2:]],
-             "old.pkl: The table lacks 1 of the 6 features")  # fmt: skip
+    one_line(
+        capsys,
+        [*models, "--data", str(tmp_path / "less.csv"), *rows[2:]],
+        "old.pkl: The table lacks 1 of the 6 features",
+    )
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "status"),
-    [("NN", 0), ("NV", 1), ("IV", 1), ("NI", 3)],
-)
+@pytest.mark.parametrize(("verdicts", "status"), [("NN", 0), ("NV", 1), ("IV", 1), ("NI", 3)])
 def test_status_of_compare(verdicts, status):
     from types import SimpleNamespace
 
@@ -171,9 +183,20 @@ def test_regression(tmp_path, capsys):
     frame = load_diabetes(as_frame=True, scaled=False).frame
     frame.to_csv(tmp_path / "diabetes.csv", index=False)
     out, page = str(tmp_path / "fair.pkl"), str(tmp_path / "r.html")
-    args = remedy("--mus", "0.8", "--mu", "0.8", "--out", out, "--json", "--report", page,
-                  data=str(tmp_path / "diabetes.csv"), sensitive="sex,age",
-                  outcome="target")  # fmt: skip
+    args = remedy(
+        "--mus",
+        "0.8",
+        "--mu",
+        "0.8",
+        "--out",
+        out,
+        "--json",
+        "--report",
+        page,
+        data=str(tmp_path / "diabetes.csv"),
+        sensitive="sex,age",
+        outcome="target",
+    )
     assert cli.main(args) in (0, 1, 3)
     record = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
     assert record["loss_name"] == "mean squared error" and record["loss"]["after"] < 8000
@@ -187,19 +210,31 @@ def test_text_gaps_and_people(tmp_path):
     n = 600
     sex = rng.choice(["f", "m"], n)
     y = rng.choice(["no", "yes"], n)
-    frame = pd.DataFrame({
-        "job": np.where(rng.random(n) < 0.1, None, rng.choice(["a", "b", "c"], n)),
-        "pay": np.where(rng.random(n) < 0.1, np.nan, (y == "yes") + rng.normal(size=n)),
-        "gap": (sex == "f") + (y == "yes") / 2 + rng.normal(size=n) / 3,
-        "works": rng.random(n) < 0.5,
-        "name": [f"p{k}" for k in range(n)],
-        "person": np.repeat(np.arange(n // 2), 2),
-        "sex": np.where(rng.random(n) < 0.05, None, sex),
-        "y": y,
-    })  # fmt: skip
-    roles = Roles(("sex",), "y", ids="person", where="pay != 99")
-    result = repair(frame, roles, mus=[0.8], mu=0.8, steps=40, permutations=19, alpha=0.1,
-                    drop=["name"], out=tmp_path / "fair.pkl", force=True)  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "job": np.where(rng.random(n) < 0.1, None, rng.choice(["a", "b", "c"], n)),
+            "pay": np.where(rng.random(n) < 0.1, np.nan, (y == "yes") + rng.normal(size=n)),
+            "gap": (sex == "f") + (y == "yes") / 2 + rng.normal(size=n) / 3,
+            "works": rng.random(n) < 0.5,
+            "name": [f"p{k}" for k in range(n)],
+            "person": np.repeat(np.arange(n // 2), 2),
+            "sex": np.where(rng.random(n) < 0.05, None, sex),
+            "y": y,
+        }
+    )
+    roles = Roles(sensitive=("sex",), outcome="y", ids="person", where="pay != 99")
+    result = repair(
+        frame,
+        roles,
+        mus=[0.8],
+        mu=0.8,
+        steps=40,
+        permutations=19,
+        alpha=0.1,
+        drop=["name"],
+        out=tmp_path / "fair.pkl",
+        force=True,
+    )
     assert result.features == ("job", "pay", "gap", "works")
     assert "(missing)" in result.after.table.attributes[0].levels
     assert result.after.table.people * 2 == result.rows["audit"]  # people are not divided
@@ -208,8 +243,17 @@ def test_text_gaps_and_people(tmp_path):
     new = pd.DataFrame({"job": ["z"], "pay": [np.nan], "gap": [0.0], "works": [True]})
     assert 0 < model.predict(new)["score"][0] < 1
     assert set(result.model.predict(frame)) <= {"no", "yes"}
-    with_sex = repair(frame, roles, mus=[0.8], mu=0.8, steps=5, permutations=19, alpha=0.1,
-                      drop=["name", "job"], use_sensitive=True)  # fmt: skip
+    with_sex = repair(
+        frame,
+        roles,
+        mus=[0.8],
+        mu=0.8,
+        steps=5,
+        permutations=19,
+        alpha=0.1,
+        drop=["name", "job"],
+        use_sensitive=True,
+    )
     assert "sex" in with_sex.features
 
 
@@ -223,8 +267,14 @@ def test_same_seed_same_model(here, capsys, tmp_path):
 
 def test_rules_of_choice(here):
     frame = load_demo(600)
-    quick = {"sensitive": "sex,age", "outcome": "repaid", "mus": [0.5, 0.9], "steps": 20,
-             "permutations": 19, "alpha": 0.1}  # fmt: skip
+    quick = {
+        "sensitive": "sex,age",
+        "outcome": "repaid",
+        "mus": [0.5, 0.9],
+        "steps": 20,
+        "permutations": 19,
+        "alpha": 0.1,
+    }
     loose = repair(frame, kpc=1.0, **quick)
     assert loose.curve.loc[loose.curve["chosen"], "loss"].item() == loose.curve["loss"].min()
     tight = repair(frame, loss=1.0, **quick)
@@ -276,10 +326,16 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
 
 def test_too_few_rows(capsys, tmp_path):
     load_demo(60).to_csv(tmp_path / "few.csv", index=False)
-    one_line(capsys, small(data=str(tmp_path / "few.csv")),
-             "60 rows are too few: 30 to train, 30 to audit; at least 40, 20")  # fmt: skip
-    one_line(capsys, remedy(data=str(tmp_path / "few.csv")),
-             "60 rows are too few: 30 to train, 12 to choose, 18 to audit")  # fmt: skip
+    one_line(
+        capsys,
+        small(data=str(tmp_path / "few.csv")),
+        "60 rows are too few: 30 to train, 30 to audit; at least 40, 20",
+    )
+    one_line(
+        capsys,
+        remedy(data=str(tmp_path / "few.csv")),
+        "60 rows are too few: 30 to train, 12 to choose, 18 to audit",
+    )
 
 
 def test_interrupted(here, capsys, tmp_path, monkeypatch):
@@ -326,8 +382,15 @@ def test_interrupted_in_the_audit(here, tmp_path, monkeypatch):
 
     monkeypatch.setattr(Rows, "audit", stops)
     with pytest.raises(RepairInterrupted) as caught:
-        repair(load_demo(400), sensitive="sex", outcome="repaid", mus=[0.5], mu=0.5, steps=5,
-               out=tmp_path / "fair.pkl")  # fmt: skip
+        repair(
+            load_demo(400),
+            sensitive="sex",
+            outcome="repaid",
+            mus=[0.5],
+            mu=0.5,
+            steps=5,
+            out=tmp_path / "fair.pkl",
+        )
     assert caught.value.mu == 0.5 and load_model(str(tmp_path / "fair.pkl")).features
 
 
@@ -342,8 +405,19 @@ def test_settings_of_the_project(here, tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["seed"] == 3 and record["old"] is None
     assert [one["name"] for one in record["after"]["table"]["attributes"]] == ["race", "sex"]
-    cli.main(["compare", "--models", "old.pkl", "--data", "later.csv", "--permutations", "19",
-              "--json", *config])  # fmt: skip
+    cli.main(
+        [
+            "compare",
+            "--models",
+            "old.pkl",
+            "--data",
+            "later.csv",
+            "--permutations",
+            "19",
+            "--json",
+            *config,
+        ]
+    )
     (row,) = json.loads(capsys.readouterr().out)["models"]
     assert row["audit"]["alpha"] == 0.1
 
@@ -354,8 +428,15 @@ def quick():
     rng = np.random.default_rng(0)
     y, sex = rng.integers(0, 2, 400), rng.choice(["f", "<script>alert(1)</script>"], 400)
     frame = pd.DataFrame({"x": y + (sex == "f") + rng.normal(size=400), "sex": sex, "y": y})
-    return repair(frame, Roles(("sex",), "y"), mus=[0.8], mu=0.8, steps=5, permutations=19,
-                  alpha=0.1)  # fmt: skip
+    return repair(
+        frame,
+        Roles(sensitive=("sex",), outcome="y"),
+        mus=[0.8],
+        mu=0.8,
+        steps=5,
+        permutations=19,
+        alpha=0.1,
+    )
 
 
 def test_reports_of_a_remedy_that_lacks_things(quick):

@@ -38,8 +38,10 @@ def scorer(of_sex=0.0, of_z=0.0):
 
 
 def cells_of(frame, baseline, candidate, ids=None, groups=("sex",)):
-    tables = [fa.AuditTable.of(model(frame), frame[list(groups)], frame["y"], ids=ids)
-              for model in (baseline, candidate)]  # fmt: skip
+    tables = [
+        fa.AuditTable.of(model(frame), frame[list(groups)], frame["y"], ids=ids)
+        for model in (baseline, candidate)
+    ]
     return paired_cells(*tables, None)
 
 
@@ -80,8 +82,9 @@ def test_models_that_agree_have_a_tight_interval():
     assert same.high - same.low < 0.2 * (other.high - other.low)
 
 
-@pytest.mark.parametrize("bound", [lambda c: gap_difference(c, (0, 1), 0.05, 0),
-                                   lambda c: deo_difference(c, 0.05, 0)])  # fmt: skip
+@pytest.mark.parametrize(
+    "bound", [lambda c: gap_difference(c, (0, 1), 0.05, 0), lambda c: deo_difference(c, 0.05, 0)]
+)
 def test_exchanging_the_models_turns_the_interval_round(bound):
     frame = people()
     there = bound(cells_of(frame, scorer(), scorer(0.6, 0.3), groups=("sex", "race")))
@@ -105,11 +108,14 @@ def test_rows_of_one_person_do_not_count_as_people():
     frame = people(1000)
     twice = pd.concat([frame, frame])
     ids = np.tile(np.arange(1000), 2)
-    spread = [np.sqrt(np.diag(cells.covariance)) for cells in (
-        cells_of(frame, scorer(), scorer(0.5, 0.5)),
-        cells_of(twice, scorer(), scorer(0.5, 0.5), ids=ids),
-        cells_of(twice, scorer(), scorer(0.5, 0.5)),
-    )]  # fmt: skip
+    spread = [
+        np.sqrt(np.diag(cells.covariance))
+        for cells in (
+            cells_of(frame, scorer(), scorer(0.5, 0.5)),
+            cells_of(twice, scorer(), scorer(0.5, 0.5), ids=ids),
+            cells_of(twice, scorer(), scorer(0.5, 0.5)),
+        )
+    ]
     np.testing.assert_allclose(spread[1], spread[0], rtol=0.02)
     np.testing.assert_allclose(spread[2], spread[0] / np.sqrt(2), rtol=0.02)
     values = np.random.default_rng(0).normal(size=500)
@@ -173,9 +179,12 @@ def test_a_constant_prediction_is_not_less_fair():
     """It satisfies equalized odds; by mean errors it was called less fair."""
     frame = equal_odds()
     result = fa.compare(
-        lambda table: table["half"], lambda table: np.full(len(table), 3.0), frame,
-        sensitive="sex", outcome="y",
-    )  # fmt: skip
+        lambda table: table["half"],
+        lambda table: np.full(len(table), 3.0),
+        frame,
+        sensitive="sex",
+        outcome="y",
+    )
     assert str(result.verdict) == "not less fair"
     assert result.differences[0].candidate == 0
     told = {one.key: one for one in result.differences}["mean_error_difference"]
@@ -185,8 +194,14 @@ def test_a_constant_prediction_is_not_less_fair():
 @pytest.mark.parametrize("name", ["mean_error_difference", "error_gap"])
 def test_mean_errors_cannot_decide(name):
     with pytest.raises(InputError, match=r"not 0 under equalized odds.*Name prediction_gap"):
-        fa.compare(lambda table: table["half"], lambda table: table["half"], equal_odds(200),
-                   sensitive="sex", outcome="y", margin={name: 0.1})  # fmt: skip
+        fa.compare(
+            lambda table: table["half"],
+            lambda table: table["half"],
+            equal_odds(200),
+            sensitive="sex",
+            outcome="y",
+            margin={name: 0.1},
+        )
 
 
 @pytest.mark.parametrize("rows", [10, 22, 42, 120])
@@ -228,8 +243,10 @@ def test_weighted_and_repeated_rows_have_effective_counts():
     bounds = [gap_difference(c, (0, 1), 0.05, 0).at_most for c in (alone, repeated)]
     assert bounds[0] == pytest.approx(bounds[1], rel=0.02)
     weights = np.where(np.arange(1000) % 2, 1.0, 4.0)
-    tables = [fa.AuditTable.of(model(frame), frame[["sex"]], frame["y"], weights=weights)
-              for model in (scorer(), scorer(0.2))]  # fmt: skip
+    tables = [
+        fa.AuditTable.of(model(frame), frame[["sex"]], frame["y"], weights=weights)
+        for model in (scorer(), scorer(0.2))
+    ]
     weighted = paired_cells(*tables, None)
     assert (weighted.effective < 0.8 * weighted.people).all()
     assert gap_difference(weighted, (0, 1), 0.05, 0).at_most > bounds[0]
@@ -237,11 +254,15 @@ def test_weighted_and_repeated_rows_have_effective_counts():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"margin": {"kpc": 0.1}}, "one can compare: equalized_odds_difference, tpr_gap"),
-     ({"margin": -0.1}, "0 or more"), ({"margin": {"eod": 0.1, "deo": 0.1}}, "name one"),
-     ({"alpha": 0.7}, "alpha"), ({"sensitive": "z"}, "no groups to compare"),
-     ({"sensitive": "nobody"}, "The baseline: There is no column")],
-)  # fmt: skip
+    [
+        ({"margin": {"kpc": 0.1}}, "one can compare: equalized_odds_difference, tpr_gap"),
+        ({"margin": -0.1}, "0 or more"),
+        ({"margin": {"eod": 0.1, "deo": 0.1}}, "name one"),
+        ({"alpha": 0.7}, "alpha"),
+        ({"sensitive": "z"}, "no groups to compare"),
+        ({"sensitive": "nobody"}, "The baseline: There is no column"),
+    ],
+)
 def test_bad_input(options, message):
     given = {"sensitive": "sex", "outcome": "y", **options}
     with pytest.raises(InputError, match=message):
@@ -254,8 +275,11 @@ def models(tmp_path, monkeypatch):
     frame = people()
     frame["male"] = (frame["sex"] == "m").astype(int)
     frame.to_csv("test.csv", index=False)
-    fits = {"prod": (["x"], frame["y"]), "new": (["x", "z"], frame["y"]),
-            "worse": (["x", "male"], frame["y"] | (frame["male"] & (frame["x"] > -1)))}  # fmt: skip
+    fits = {
+        "prod": (["x"], frame["y"]),
+        "new": (["x", "z"], frame["y"]),
+        "worse": (["x", "male"], frame["y"] | (frame["male"] & (frame["x"] > -1))),
+    }
     for name, (columns, target) in fits.items():
         model = LogisticRegression().fit(frame[columns], target)
         (tmp_path / f"{name}.pkl").write_bytes(pickle.dumps(model))

@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairaudit as fa
 from fairaudit.auditing.audit_plan import Plan
-from fairaudit.auditing.run import audit_frame
+from fairaudit.auditing.doors import audit_frame
 from fairaudit.data.roles import Roles
 from fairaudit_cli.main import main
 
@@ -29,22 +29,37 @@ def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
 
 DOORS = {
     "audit_frame": lambda frame, **o: audit_frame(
-        frame, Roles(("race", "sex"), "y", ("score",), **o),
+        frame,
+        Roles(sensitive=("race", "sex"), outcome="y", predictions=("score",), **o),
         Plan(permutations=QUICK, power=False, with_r=False),
     ),
     "audit": lambda frame, **o: fa.audit(
-        predictions=frame["score"], y=frame["y"], sensitive=frame[["race", "sex"]],
-        permutations=QUICK, power=False, **o,
+        predictions=frame["score"],
+        y=frame["y"],
+        sensitive=frame[["race", "sex"]],
+        permutations=QUICK,
+        power=False,
+        **o,
     ),
     "audit by names": lambda frame, **o: fa.audit(
-        lambda table: table["score"], frame, frame["y"], sensitive="race,sex", permutations=QUICK,
-        power=False, **o,
+        lambda table: table["score"],
+        frame,
+        frame["y"],
+        sensitive="race,sex",
+        permutations=QUICK,
+        power=False,
+        **o,
     ),
     "engine": lambda frame, **o: fa.audit(
-        X=frame, outcome="y", sensitive="race,sex", predictions="score", engine="local",
-        permutations=QUICK, **o,
+        X=frame,
+        outcome="y",
+        sensitive="race,sex",
+        predictions="score",
+        engine="local",
+        permutations=QUICK,
+        **o,
     ),
-}  # fmt: skip
+}
 
 
 # --- missing values ----------------------------------------------------------------------------
@@ -102,8 +117,14 @@ def test_two_codes_and_a_missing_one_are_three_categories(door):
 def test_a_repair_takes_the_same_policy():
     frame = people().assign(x=lambda t: t["score"])
     frame.loc[frame.index % 7 == 0, "race"] = None
-    given = {"sensitive": "race", "outcome": "y", "mus": [0, 0.5], "mu": 0.5, "steps": 5,
-             "permutations": 19}  # fmt: skip
+    given = {
+        "sensitive": "race",
+        "outcome": "y",
+        "mus": [0, 0.5],
+        "mu": 0.5,
+        "steps": 5,
+        "permutations": 19,
+    }
     kept = fa.repair(frame, **given)
     assert "(missing)" in kept.after.table.attributes[0].levels
     dropped = fa.repair(frame, **given, missing="drop")
@@ -128,8 +149,11 @@ def test_shards_have_the_gaps_and_say_what_is_absent():
     (note,) = [one for one in shards.notes if one.startswith("Not computed in shards")]
     assert "CODEC" in note and "smallest detectable" in note
     continuous = frame.assign(y=frame["score"] + np.random.default_rng(2).normal(size=2000))
-    (note,) = [one for one in DOORS["engine"](continuous, power=False, locate=True).notes
-               if one.startswith("Not computed in shards")]  # fmt: skip
+    (note,) = [
+        one
+        for one in DOORS["engine"](continuous, power=False, locate=True).notes
+        if one.startswith("Not computed in shards")
+    ]
     assert "the outcome is continuous" in note and "where the violation sits" in note
     assert "smallest detectable" not in note
 
@@ -146,11 +170,22 @@ def test_whole_numbers_beyond_2_53_are_told_apart_or_refused(door):
 def test_large_whole_numbers_as_categories_in_shards():
     frame = people()
     frame["race"] = 2**60 + np.where(frame["race"] == "a", 0, 1)
-    found = fa.audit(X=frame, outcome="y", sensitive="race:categorical", predictions="score",
-                     engine="local", permutations=QUICK)  # fmt: skip
+    found = fa.audit(
+        X=frame,
+        outcome="y",
+        sensitive="race:categorical",
+        predictions="score",
+        engine="local",
+        permutations=QUICK,
+    )
     assert found.table.attributes[0].levels == (str(2**60), str(2**60 + 1))
-    whole = fa.audit(predictions=frame["score"], y=frame["y"], sensitive=frame[["race"]],
-                     kinds={"race": "categorical"}, permutations=QUICK)  # fmt: skip
+    whole = fa.audit(
+        predictions=frame["score"],
+        y=frame["y"],
+        sensitive=frame[["race"]],
+        kinds={"race": "categorical"},
+        permutations=QUICK,
+    )
     assert found.joint.kpc == pytest.approx(whole.joint.kpc, abs=1e-6)
 
 
@@ -185,8 +220,20 @@ def test_permutations_auto_works_where_models_are_audited(tmp_path, monkeypatch,
     model = LogisticRegression().fit(frame[["score"]], frame["y"])
     (tmp_path / "m.pkl").write_bytes(pickle.dumps(model))
     (tmp_path / "fairaudit.toml").write_text('permutations = "auto"\n')
-    code = main(["compare", "--models", "m.pkl", "--data", "people.csv", "--sensitive", "sex",
-                 "--outcome", "y", "--json"])  # fmt: skip
+    code = main(
+        [
+            "compare",
+            "--models",
+            "m.pkl",
+            "--data",
+            "people.csv",
+            "--sensitive",
+            "sex",
+            "--outcome",
+            "y",
+            "--json",
+        ]
+    )
     out = capsys.readouterr()
     assert code in (0, 1) and '"stop_after": 20' in out.out, out.err
 
@@ -212,8 +259,9 @@ def test_an_outcome_that_is_a_sensitive_column_is_named():
     model = LogisticRegression().fit(frame[["score"]], frame["y"])
     found = notes_of(frame, model, ("sex", "y"))
     assert "The outcome 'y' is also a sensitive attribute (y)" in found
-    copied = notes_of(frame.assign(label=np.where(frame["y"] == 1, "p", "n")), model,
-                      ("sex", "label"))  # fmt: skip
+    copied = notes_of(
+        frame.assign(label=np.where(frame["y"] == 1, "p", "n")), model, ("sex", "label")
+    )
     assert "The outcome 'y' is also a sensitive attribute (label)" in copied
 
 
@@ -246,11 +294,27 @@ def test_warnings_are_shown_on_the_terminal_and_in_every_report(tmp_path, capsys
     frame.to_csv(tmp_path / "people.csv", index=False)
     model = LogisticRegression().fit(frame[["x", "y"]], frame["y"])
     (tmp_path / "m.pkl").write_bytes(pickle.dumps(model))
-    base = ["--model", str(tmp_path / "m.pkl"), "--data", str(tmp_path / "people.csv"),
-            "--sensitive", "sex", "--outcome", "y"]  # fmt: skip
+    base = [
+        "--model",
+        str(tmp_path / "m.pkl"),
+        "--data",
+        str(tmp_path / "people.csv"),
+        "--sensitive",
+        "sex",
+        "--outcome",
+        "y",
+    ]
     reports = [tmp_path / f"audit.{form}" for form in ("html", "md", "json", "txt")]
-    main(["test", *base, "--permutations", "19", "--no-power",
-          *(part for path in reports for part in ("--report", str(path)))])  # fmt: skip
+    main(
+        [
+            "test",
+            *base,
+            "--permutations",
+            "19",
+            "--no-power",
+            *(part for path in reports for part in ("--report", str(path))),
+        ]
+    )
     shown = " ".join(capsys.readouterr().out.split())
     assert "is also a feature of the model" in shown
     for path in reports:

@@ -41,8 +41,19 @@ COMMANDS = {
     "plan": f"plan {SCORED} scored.csv --certify tpr_gap=0.2",
 }
 #: Differ from run to run, or from machine to machine.
-VOLATILE = {"created", "seconds", "python", "platform", "packages", "version", "command", "sha256",
-            "table_sha256", "when", "head"}  # fmt: skip
+VOLATILE = {
+    "created",
+    "seconds",
+    "python",
+    "platform",
+    "packages",
+    "version",
+    "command",
+    "sha256",
+    "table_sha256",
+    "when",
+    "head",
+}
 
 
 @pytest.fixture(scope="module")

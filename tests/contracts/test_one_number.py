@@ -20,8 +20,15 @@ from fairaudit_cli.main import main
 FEATURES = ["x", "z"]
 GROUPS = ["race", "sex"]
 DRAWN = fa.Permutations(n=19)
-KEYS = {"deo", "equalized_odds_difference", "equalized_odds_ratio", "kpc", "tpr_gap", "fpr_gap",
-        "loss"}  # fmt: skip
+KEYS = {
+    "deo",
+    "equalized_odds_difference",
+    "equalized_odds_ratio",
+    "kpc",
+    "tpr_gap",
+    "fpr_gap",
+    "loss",
+}
 
 
 def people(rows=900, seed=0):
@@ -71,8 +78,11 @@ def same(found, expected, *needed):
 
 def joint(measures, groups=GROUPS):
     """Of records of measures: those of all attributes together."""
-    return {one["key"]: one["value"] for one in measures
-            if one["key"] in KEYS and list(one["attributes"]) == groups}  # fmt: skip
+    return {
+        one["key"]: one["value"]
+        for one in measures
+        if one["key"] in KEYS and list(one["attributes"]) == groups
+    }
 
 
 def test_the_groups_are_small_enough_to_tell(frame):
@@ -86,9 +96,13 @@ def test_in_python(frame, model, column):
     weights = None if column is None else frame[column]
     expected = measured(frame, score, weights)
     result = fa.audit(
-        predictions=score, outcome=frame["y"], sensitive=frame[GROUPS], weights=weights,
-        permutations=DRAWN, power=False,
-    )  # fmt: skip
+        predictions=score,
+        outcome=frame["y"],
+        sensitive=frame[GROUPS],
+        weights=weights,
+        permutations=DRAWN,
+        power=False,
+    )
     same(joint(result.to_dict()["measures"]), expected, "kpc", "deo", "equalized_odds_ratio")
     table = fa.AuditTable.of(score, frame[GROUPS], frame["y"], weights=weights)
     same(joint([asdict(one) for one in measure(table).values]), expected, "kpc", "deo")
@@ -131,15 +145,22 @@ def test_in_shards_and_as_statistics(frame, model):
     score = model.predict_proba(frame[FEATURES])[:, 1]
     expected = measured(frame, score)
     shards = fa.audit(
-        X=frame.assign(score=score), predictions="score", outcome="y", sensitive=",".join(GROUPS),
-        engine="local", permutations=DRAWN,
-    )  # fmt: skip
+        X=frame.assign(score=score),
+        predictions="score",
+        outcome="y",
+        sensitive=",".join(GROUPS),
+        engine="local",
+        permutations=DRAWN,
+    )
     same(joint(shards.to_dict()["measures"]), expected, "deo", "equalized_odds_difference")
     for name in ("deo", "equalized_odds_difference"):
         result = fa.equalized_odds_test(
-            (score >= 0.5).astype(int), y_true=frame["y"], sensitive=frame[GROUPS],
-            statistic=name, permutations=DRAWN,
-        )  # fmt: skip
+            (score >= 0.5).astype(int),
+            y_true=frame["y"],
+            sensitive=frame[GROUPS],
+            statistic=name,
+            permutations=DRAWN,
+        )
         assert result.statistic == pytest.approx(expected[name])
 
 
@@ -147,8 +168,16 @@ def test_kpc_over_shards_has_another_name():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=1200), "y": rng.integers(0, 2, 1200)})
     frame["score"] = frame["y"] + rng.normal(size=1200)
-    result = fa.audit(X=frame, predictions="score", outcome="y", sensitive="a", engine="local",
-                      shards=2, statistic="correlation", permutations=DRAWN)  # fmt: skip
+    result = fa.audit(
+        X=frame,
+        predictions="score",
+        outcome="y",
+        sensitive="a",
+        engine="local",
+        shards=2,
+        statistic="correlation",
+        permutations=DRAWN,
+    )
     assert [one.name for one in result.measures if one.key == "kpc"] == ["mean KPC of the shards"]
 
 
@@ -194,8 +223,17 @@ def test_by_command(frame, model, column, tmp_path, monkeypatch, capsys):
     drawn, alone = ["--permutations", "19"], ["sex"]
     for groups in (GROUPS, alone):
         expected = measured(frame, score, weights, groups)
-        audited = record("test", groups, "--model", "model.pkl", *drawn, "--suppress", "0",
-                         "--certify", "deo=0.1,tpr_gap=0.1")  # fmt: skip
+        audited = record(
+            "test",
+            groups,
+            "--model",
+            "model.pkl",
+            *drawn,
+            "--suppress",
+            "0",
+            "--certify",
+            "deo=0.1,tpr_gap=0.1",
+        )
         same(joint(audited["measures"], groups), expected, "deo", "kpc")
         shown = {one["measure"]: one["value"] for one in audited["certificates"]}
         same(shown, expected, "deo", "tpr_gap")

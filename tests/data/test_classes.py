@@ -43,8 +43,9 @@ def fitted(kind=LogisticRegression, names=None, **options):
 
 def rates(result: fa.AuditResult) -> list[tuple]:
     """(group, TPR, FPR) of all groups."""
-    return [(cell.levels, *(one.value for one in cell.estimates[1:]))
-            for cell in result.cells.cells]  # fmt: skip
+    return [
+        (cell.levels, *(one.value for one in cell.estimates[1:])) for cell in result.cells.cells
+    ]
 
 
 def audited(outcome, **options) -> fa.AuditResult:
@@ -236,13 +237,16 @@ def test_statistics_of_rates_take_positive():
     given = {"y_true": names, "sensitive": frame[["sex"]], "permutations": QUICK}
     with pytest.raises(fa.InputError, match="'positive'"):
         fa.equalized_odds_test(model.predict(frame[["x", "z"]]), **given, statistic="deo")
-    found = fa.equalized_odds_test(model.predict(frame[["x", "z"]]), **given, statistic="deo",
-                                   positive="high")  # fmt: skip
-    direct = fa.metrics.deo(model.predict(frame[["x", "z"]]), sensitive=frame[["sex"]],
-                            y_true=names, positive="high")  # fmt: skip
+    found = fa.equalized_odds_test(
+        model.predict(frame[["x", "z"]]), **given, statistic="deo", positive="high"
+    )
+    direct = fa.metrics.deo(
+        model.predict(frame[["x", "z"]]), sensitive=frame[["sex"]], y_true=names, positive="high"
+    )
     assert found.statistic == pytest.approx(float(direct))
-    (one,) = fa.certify(score, sensitive=frame[["sex"]], y_true=names, limits={"tpr_gap": 0.5},
-                        positive="high")  # fmt: skip
+    (one,) = fa.certify(
+        score, sensitive=frame[["sex"]], y_true=names, limits={"tpr_gap": 0.5}, positive="high"
+    )
     assert one.value is not None
 
 
@@ -260,8 +264,13 @@ def files(tmp_path):
     coded = tmp_path / "coded.csv"
     frame.assign(status=y).to_csv(coded, index=False)
     frame.assign(status=words(y)).to_parquet(tmp_path / "people.parquet")
-    return {"model": str(model), "data": str(data), "coded": str(coded),
-            "parquet": str(tmp_path / "people.parquet"), "folder": tmp_path}  # fmt: skip
+    return {
+        "model": str(model),
+        "data": str(data),
+        "coded": str(coded),
+        "parquet": str(tmp_path / "people.parquet"),
+        "folder": tmp_path,
+    }
 
 
 def ran(capsys, *arguments: str) -> dict:
@@ -315,9 +324,25 @@ def test_compare_and_verify_take_positive(files, capsys):
 def test_a_record_from_before_positive_is_verified_with_the_larger_class(files, capsys):
     """It was the larger class then, whatever the names: the numbers must come out again."""
     record = files["folder"] / "audit.json"
-    main(["test", "--model", files["model"], "--data", files["data"], "--sensitive", "sex",
-          "--outcome", "status", "--permutations", "19", "--positive", "clear",
-          "--report", str(record)])  # fmt: skip
+    main(
+        [
+            "test",
+            "--model",
+            files["model"],
+            "--data",
+            files["data"],
+            "--sensitive",
+            "sex",
+            "--outcome",
+            "status",
+            "--permutations",
+            "19",
+            "--positive",
+            "clear",
+            "--report",
+            str(record),
+        ]
+    )
     saved = json.loads(record.read_text())
     for name in ("positive", "classes"):
         del saved["capsule"]["options"][name]
@@ -329,8 +354,20 @@ def test_a_record_from_before_positive_is_verified_with_the_larger_class(files, 
 
 def test_settings_of_a_project_may_hold_positive_and_classes(files, capsys, monkeypatch):
     monkeypatch.chdir(files["folder"])
-    base = ["test", "--model", files["model"], "--data", files["data"], "--sensitive", "sex",
-            "--outcome", "status", "--permutations", "19", "--no-power"]  # fmt: skip
+    base = [
+        "test",
+        "--model",
+        files["model"],
+        "--data",
+        files["data"],
+        "--sensitive",
+        "sex",
+        "--outcome",
+        "status",
+        "--permutations",
+        "19",
+        "--no-power",
+    ]
     (files["folder"] / "fairaudit.toml").write_text(
         'positive = "arrested"\nclasses = { 0 = "clear", 1 = "arrested" }\n'
     )
@@ -342,13 +379,23 @@ def test_settings_of_a_project_may_hold_positive_and_classes(files, capsys, monk
 
 
 def test_shards_match_by_name_too(files, capsys):
-    base = ["test", "--model", files["model"], "--data", files["parquet"], "--sensitive", "sex",
-            "--outcome", "status", "--permutations", "19"]  # fmt: skip
+    base = [
+        "test",
+        "--model",
+        files["model"],
+        "--data",
+        files["parquet"],
+        "--sensitive",
+        "sex",
+        "--outcome",
+        "status",
+        "--permutations",
+        "19",
+    ]
     assert main([*base, "--engine", "local"]) == 2
     assert "(0, 1)" in capsys.readouterr().err
     whole = ran(capsys, *base, "--positive", "arrested", "--no-power")
-    for options in (["--positive", "arrested"],
-                    ["--positive", "arrested", "--on", "labels"]):  # fmt: skip
+    for options in (["--positive", "arrested"], ["--positive", "arrested", "--on", "labels"]):
         found = ran(capsys, *base, *options, "--engine", "local", "--shards", "1")
         assert np.allclose(values(found), values(whole))
     turned = ran(capsys, *base, "--classes", "0=clear,1=arrested", "--engine", "local")
@@ -365,8 +412,16 @@ def test_a_remedy_corrects_the_class_that_positive_names():
     """Post-processing fitted the correction of P(1) to the alphabet's second level."""
     frame, y = people()
     table = frame.assign(status=words(y))
-    given = {"sensitive": "sex", "outcome": "status", "model": fitted(), "mus": [0, 0.5],
-             "method": "postprocess", "mu": 0.5, "steps": 20, "permutations": 19}  # fmt: skip
+    given = {
+        "sensitive": "sex",
+        "outcome": "status",
+        "model": fitted(),
+        "mus": [0, 0.5],
+        "method": "postprocess",
+        "mu": 0.5,
+        "steps": 20,
+        "permutations": 19,
+    }
     with pytest.raises(fa.InputError, match=r"\(0, 1\).*\(arrested, clear\)"):
         fa.repair(table, **given)
     found = fa.repair(table, positive="arrested", **given)
@@ -391,7 +446,7 @@ def test_unknown_levels_and_continuous_outcomes_are_refused():
     frame, y = people()
     with pytest.raises(fa.InputError, match=r"'positive' class must be a level .*arrested, clear"):
         audited(words(y), positive="arested")
-    roles = Roles(("sex",), outcome="amount", predictions=("x",), positive="1")
+    roles = Roles(sensitive=("sex",), outcome="amount", predictions=("x",), positive="1")
     with pytest.raises(fa.InputError, match="there is no positive class"):
         prepare(frame.assign(amount=np.linspace(0, 1, N)), roles)
 
@@ -412,8 +467,14 @@ def test_what_is_said_of_the_old_model_does_not_hold_for_a_new_one():
     """The old model's 1 is called 0; a model trained on the table has the table's own classes."""
     frame, y = people()
     table = frame.assign(status=1 - y)
-    given = {"sensitive": "sex", "outcome": "status", "mus": [0, 0.5], "mu": 0.5, "steps": 200,
-             "permutations": 19}  # fmt: skip
+    given = {
+        "sensitive": "sex",
+        "outcome": "status",
+        "mus": [0, 0.5],
+        "mu": 0.5,
+        "steps": 200,
+        "permutations": 19,
+    }
     found = fa.repair(table, model=fitted(), classes={0: 1, 1: 0}, **given)
     assert max(found.loss) < 0.45
     plain = fa.repair(table, **given)
@@ -422,7 +483,7 @@ def test_what_is_said_of_the_old_model_does_not_hold_for_a_new_one():
 
 
 def test_roles_hold_levels_as_records_do():
-    roles = Roles(("sex",), positive=np.int64(1), classes={0: np.str_("a")})
+    roles = Roles(sensitive=("sex",), positive=np.int64(1), classes={0: np.str_("a")})
     assert type(roles.positive) is int and roles.classes == {"0": "a"}
     assert type(roles.classes["0"]) is str
 

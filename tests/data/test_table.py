@@ -24,8 +24,11 @@ SCORE, OUTCOME = [0.2, 0.7, 0.6, 0.1, 0.4, 0.5], [0, 1, 1, 0, 0, 1]
 def test_every_kind_of_frame_gives_the_same_table(form):
     table = fa.AuditTable.of(SCORE, form(COLUMNS), OUTCOME)
     assert [c.kind.value for c in table.attributes] == [
-        "categorical", "binary", "integer", "continuous",
-    ]  # fmt: skip
+        "categorical",
+        "binary",
+        "integer",
+        "continuous",
+    ]
     expected = encode(columns_from(COLUMNS, argument="sensitive"))
     assert np.array_equal(encode(table.attributes), expected)
     assert table.describe().count("\n") == 6
@@ -212,21 +215,21 @@ def test_roles():
             given = {"sensitive": ("race",), "predictions": ("p",), "outcome": "y", **roles}
             prepare(frame, Roles(**given))
     with pytest.raises(fa.InputError, match="No column is left to be the outcome"):
-        prepare(frame[["race", "p"]], Roles(("race",), predictions=("p",)))
+        prepare(frame[["race", "p"]], Roles(sensitive=("race",), predictions=("p",)))
 
 
 def test_declared_kinds_decide_about_missing_values():
     from fairaudit.data.roles import Roles, prepare
 
     frame = pd.DataFrame({"p": [0.1, 0.4, 0.9, 0.2], "y": [0, 1, 1, 0], "a": [1.5, 2.5, None, 3]})
-    found = prepare(frame, Roles(("a:categorical",), predictions=("p",), outcome="y"))
+    found = prepare(frame, Roles(sensitive=("a:categorical",), predictions=("p",), outcome="y"))
     assert found.table.attributes[0].levels.tolist() == ["(missing)", "1.5", "2.5", "3.0"]
     with pytest.raises(fa.InputError, match="Set 'missing' to drop, or declare it a:categorical"):
-        prepare(frame, Roles(("a:continuous",), predictions=("p",), outcome="y"))
+        prepare(frame, Roles(sensitive=("a:continuous",), predictions=("p",), outcome="y"))
     with pytest.raises(
         fa.InputError, match=r"row 2\. Set 'missing' to drop to leave these rows out"
     ):
-        prepare(frame, Roles(("a",), predictions=("p",), outcome="y", missing="error"))
+        prepare(frame, Roles(sensitive=("a",), predictions=("p",), outcome="y", missing="error"))
 
 
 def test_conditions():

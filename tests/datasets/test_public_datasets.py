@@ -70,8 +70,11 @@ def test_compas():
     data = sound(fetch_compas())
     assert data.X.shape == (5278, 9) and set(data.y) == {0, 1}
     assert data.sensitive.value_counts().to_dict() == {
-        (0, 0): 2626, (1, 0): 1621, (0, 1): 549, (1, 1): 482,
-    }  # fmt: skip
+        (0, 0): 2626,
+        (1, 0): 1621,
+        (0, 1): 549,
+        (1, 1): 482,
+    }
 
 
 def test_adult():
@@ -109,8 +112,11 @@ def test_diabetes():
     assert 0 < test.p_value <= 1
 
 
-@pytest.mark.parametrize("file", [_adult.DATA, _adult.TEST, _communities.DATA, _compas.ORIGINAL],
-                         ids=lambda file: file.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "file",
+    [_adult.DATA, _adult.TEST, _communities.DATA, _compas.ORIGINAL],
+    ids=lambda file: file.name,
+)
 def test_checksums_are_those_of_the_files(file):
     assert hashlib.sha256(given(file.name).read_bytes()).hexdigest() == file.sha256
 
@@ -118,10 +124,17 @@ def test_checksums_are_those_of_the_files(file):
 # --- COMPAS ---------------------------------------------------------------------------------------
 
 PERSON = {
-    "days_b_screening_arrest": -1.0, "is_recid": 0, "c_charge_degree": "F", "score_text": "Low",
-    "race": "Caucasian", "sex": "Male", "age": 30, "age_cat": "25 - 45", "priors_count": 0,
+    "days_b_screening_arrest": -1.0,
+    "is_recid": 0,
+    "c_charge_degree": "F",
+    "score_text": "Low",
+    "race": "Caucasian",
+    "sex": "Male",
+    "age": 30,
+    "age_cat": "25 - 45",
+    "priors_count": 0,
     "two_year_recid": 0,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(
@@ -149,10 +162,18 @@ def test_which_people_of_propublica_are_kept(change, kept):
 def test_codes_of_compas():
     people = [
         PERSON,
-        PERSON | {"sex": "Female", "race": "African-American", "priors_count": 3, "age": 60,
-                  "age_cat": "Greater than 45", "c_charge_degree": "M", "two_year_recid": 1},
+        PERSON
+        | {
+            "sex": "Female",
+            "race": "African-American",
+            "priors_count": 3,
+            "age": 60,
+            "age_cat": "Greater than 45",
+            "c_charge_degree": "M",
+            "two_year_recid": 1,
+        },
         PERSON | {"priors_count": 4, "age": 20, "age_cat": "Less than 25"},
-    ]  # fmt: skip
+    ]
     table = _compas.prepare(pd.DataFrame(people))
     assert table.to_numpy().tolist() == [
         [0, 30, 0, 1, 1, 0, 0, 1, 0, 0, 1, 0],
@@ -179,23 +200,40 @@ def test_another_compas_csv_is_refused(home):
 def persons(n=400, seed=0):
     """People as in the census's file: columns that nobody asked for, gaps, all kinds of values."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({
-        "SERIALNO": [f"2018HU{i:07}" for i in range(n)], "AGEP": rng.integers(10, 90, n),
-        "COW": rng.integers(1, 9, n), "SCHL": rng.integers(1, 25, n), "MAR": rng.integers(1, 6, n),
-        "OCCP": rng.integers(10, 9830, n), "POBP": rng.integers(1, 554, n),
-        "RELP": rng.integers(0, 18, n), "WKHP": rng.integers(0, 60, n),
-        "SEX": rng.integers(1, 3, n), "RAC1P": rng.integers(1, 10, n),
-        "PINCP": rng.choice([-500, 0, 100, 101, 50_000, 50_001, 90_000], n),
-        "PWGTP": rng.integers(0, 4, n), "ZZZ": "x",
-    }).astype({"WKHP": float, "PINCP": float, "COW": float})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "SERIALNO": [f"2018HU{i:07}" for i in range(n)],
+            "AGEP": rng.integers(10, 90, n),
+            "COW": rng.integers(1, 9, n),
+            "SCHL": rng.integers(1, 25, n),
+            "MAR": rng.integers(1, 6, n),
+            "OCCP": rng.integers(10, 9830, n),
+            "POBP": rng.integers(1, 554, n),
+            "RELP": rng.integers(0, 18, n),
+            "WKHP": rng.integers(0, 60, n),
+            "SEX": rng.integers(1, 3, n),
+            "RAC1P": rng.integers(1, 10, n),
+            "PINCP": rng.choice([-500, 0, 100, 101, 50_000, 50_001, 90_000], n),
+            "PWGTP": rng.integers(0, 4, n),
+            "ZZZ": "x",
+        }
+    ).astype({"WKHP": float, "PINCP": float, "COW": float})
     for name in ("WKHP", "PINCP", "COW"):
         frame.loc[rng.random(n) < 0.1, name] = np.nan
     frame.loc[: len(_EDGES) - 1, ["AGEP", "PINCP", "WKHP", "PWGTP"]] = _EDGES
     return frame
 
 
-_EDGES = [(16, 200, 1, 1), (17, 200, 1, 1), (17, 100, 1, 1), (17, 101, 1, 1), (17, 101, 0, 1),
-          (17, 101, 1, 0), (17, 50_000, 1, 1), (17, 50_001, 1, 1)]  # fmt: skip
+_EDGES = [
+    (16, 200, 1, 1),
+    (17, 200, 1, 1),
+    (17, 100, 1, 1),
+    (17, 101, 1, 1),
+    (17, 101, 0, 1),
+    (17, 101, 1, 0),
+    (17, 50_000, 1, 1),
+    (17, 50_001, 1, 1),
+]
 
 
 def zipped(frame, name="psam_p08.csv"):
@@ -211,9 +249,10 @@ def test_rows_of_acs_income_one_by_one(home):
     (home / "csv_pco.zip").write_bytes(zipped(frame))
     data = sound(fetch_acs_income(home, states="co"))
     kept = [
-        row for row in frame.to_dict("records")
+        row
+        for row in frame.to_dict("records")
         if row["AGEP"] > 16 and row["PINCP"] > 100 and row["WKHP"] > 0 and row["PWGTP"] >= 1
-    ]  # fmt: skip
+    ]
     assert 50 < len(kept) == len(data.y)
     assert data.y.tolist() == [float(row["PINCP"] > 50_000) for row in kept]
     assert data.sensitive["age"].tolist() == [row["AGEP"] for row in kept]

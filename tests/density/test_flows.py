@@ -128,7 +128,10 @@ def test_pickles(family, fits):
 
 def test_the_variant_of_the_papers_simulations():
     family = MAF(
-        components=1, hidden_layers=1, hidden=None, training=Training(0.1, 0.01, epochs=20)
+        components=1,
+        hidden_layers=1,
+        hidden=None,
+        training=Training(learning_rate=0.1, l1=0.01, epochs=20),
     )
     fitted = family.fit(*linear(300, 0), seed=0)
     made = fitted.flow._transforms[0].autoregressive_net

@@ -97,10 +97,14 @@ class Page:
         read, write = os.pipe()
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         done = subprocess.run(
-            ["bash", "-c", _SHELL.format(commands=block.text, folder=write)], cwd=self.folder,
-            capture_output=True, text=True, pass_fds=[write], stdin=subprocess.DEVNULL,
+            ["bash", "-c", _SHELL.format(commands=block.text, folder=write)],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            pass_fds=[write],
+            stdin=subprocess.DEVNULL,
             env={**os.environ, "PATH": path, "GITHUB_ACTIONS": ""},
-        )  # fmt: skip
+        )
         os.close(write)
         with open(read) as end:
             self.folder = Path(end.read().strip() or self.folder)

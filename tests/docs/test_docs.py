@@ -88,7 +88,7 @@ print(int(open("number").read()) + taken_for_granted, "and more")
         (("```sh", "<!-- docs-test: skip -->\n```sh"), "'skip' is no mark"),
         (("```sh", "<!-- docs-test: skip: no shell -->\n```sh"), "FileNotFoundError"),
     ],
-)  # fmt: skip
+)
 def test_the_harness_sees_what_does_not_run_or_prints_something_else(
     tmp_path, monkeypatch, change, told
 ):

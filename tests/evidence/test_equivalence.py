@@ -24,7 +24,12 @@ from fairaudit_reports import badge
 def cells_of(rate, size, **changes):
     rate, size = np.array(rate, float), np.array(size, float)
     levels = tuple((str(k),) for k in range(len(rate)))
-    return replace(RateCells(levels, rate, size, size, True, True), **changes)
+    return replace(
+        RateCells(
+            levels=levels, rate=rate, size=size, weight=size, groups_apart=True, outcomes_apart=True
+        ),
+        **changes,
+    )
 
 
 def labels(n=2000, groups=3, seed=0, gap=0.0):
@@ -38,11 +43,21 @@ def labels(n=2000, groups=3, seed=0, gap=0.0):
 def test_the_bound_of_one_gap_fails_with_probability_alpha_at_most(sizes):
     """All tables there can be, with their exact probabilities; gaps of up to 0.3."""
     first, second = (np.arange(n + 1) for n in sizes)
-    uppers = np.array([
-        [gap_bound(cells_of([[0.5, a / sizes[0]], [0.5, b / sizes[1]]],
-                            [[9, sizes[0]], [9, sizes[1]]]), 1, 0.05)[1] for b in second]
-        for a in first
-    ])  # fmt: skip
+    uppers = np.array(
+        [
+            [
+                gap_bound(
+                    cells_of(
+                        [[0.5, a / sizes[0]], [0.5, b / sizes[1]]], [[9, sizes[0]], [9, sizes[1]]]
+                    ),
+                    1,
+                    0.05,
+                )[1]
+                for b in second
+            ]
+            for a in first
+        ]
+    )
     rates = [0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 0.99, 0.997, 1]
     for p, q in product(rates, rates):
         if abs(p - q) <= 0.3:
@@ -152,8 +167,11 @@ def test_critical_values():
 
 def test_a_person_counts_once():
     label, frame, y = labels(600)
-    twice = [np.repeat(label, 2), frame.loc[frame.index.repeat(2)].reset_index(drop=True),
-             np.repeat(y, 2)]  # fmt: skip
+    twice = [
+        np.repeat(label, 2),
+        frame.loc[frame.index.repeat(2)].reset_index(drop=True),
+        np.repeat(y, 2),
+    ]
     once = rate_cells(fa.AuditTable.of(label, frame, y), None)
     both = rate_cells(fa.AuditTable.of(*twice, ids=np.arange(1200) // 2), None)
     np.testing.assert_allclose(both.size, once.size, rtol=0.02)  # n − 1 instead of n
@@ -184,9 +202,13 @@ def test_weights_related_to_the_label_make_rates_worth_fewer_rows():
     cells = rate_cells(fa.AuditTable.of(label, z, y, weights=weights), None)
     np.testing.assert_allclose(cells.size[:, 1], 0.24 * 2000, rtol=0.15)
     people = rate_cells(
-        fa.AuditTable.of(*(np.repeat(x, 2) for x in (label, z["z"].to_numpy(), y)),
-                         weights=np.repeat(weights, 2), ids=np.arange(8000) // 2), None
-    )  # fmt: skip
+        fa.AuditTable.of(
+            *(np.repeat(x, 2) for x in (label, z["z"].to_numpy(), y)),
+            weights=np.repeat(weights, 2),
+            ids=np.arange(8000) // 2,
+        ),
+        None,
+    )
     np.testing.assert_allclose(people.size, cells.size, rtol=0.1)
 
 
@@ -217,7 +239,7 @@ def test_weights_and_people_in_a_group_where_all_labels_agree():
     assert both.size[0, 1] == pytest.approx(50 / 10)
 
 
-SHOWN = Certificate("deo", 0.05, 0.02, 0.04, 0.95)
+SHOWN = Certificate(measure="deo", limit=0.05, value=0.02, upper=0.04, confidence=0.95)
 UNSHOWN = replace(SHOWN, upper=0.2)
 
 
@@ -271,9 +293,12 @@ def test_masked_groups_give_nothing_away():
     frame.iloc[:6, 0] = "rare"
     y[:6] = [0, 1, 0, 1, 0, 1]
     result = fa.audit(
-        predictions=label, outcome=y, sensitive=frame, certify={"deo": 3.0, "tpr_gap": 0.01},
+        predictions=label,
+        outcome=y,
+        sensitive=frame,
+        certify={"deo": 3.0, "tpr_gap": 0.01},
         permutations=fa.Permutations(n=19),
-    )  # fmt: skip
+    )
     shown = result.suppressed(10)
     hidden = [gap for gap in shown.gaps.gaps if gap.value is None]
     assert ("rare",) in {gap.levels for gap in hidden} and len(hidden) == 4
@@ -287,8 +312,20 @@ def test_masked_groups_give_nothing_away():
 def table(tmp_path):
     label, frame, y = labels(3000, groups=2)
     frame.assign(y=y, label=label).to_csv(tmp_path / "test.csv", index=False)
-    return ["test", "--data", str(tmp_path / "test.csv"), "--predictions", "label", "--outcome",
-            "y", "--sensitive", "z:categorical", "--permutations", "99", "--json"]  # fmt: skip
+    return [
+        "test",
+        "--data",
+        str(tmp_path / "test.csv"),
+        "--predictions",
+        "label",
+        "--outcome",
+        "y",
+        "--sensitive",
+        "z:categorical",
+        "--permutations",
+        "99",
+        "--json",
+    ]
 
 
 def test_command(table, capsys, tmp_path):
@@ -309,8 +346,9 @@ def test_command(table, capsys, tmp_path):
 
 def test_an_older_record_without_gaps_is_read():
     label, frame, y = labels(200)
-    result = fa.audit(predictions=label, outcome=y, sensitive=frame,
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=label, outcome=y, sensitive=frame, permutations=fa.Permutations(n=19)
+    )
     record = result.to_dict()
     assert AuditResult.from_dict(record) == result
     del record["gaps"], record["certificates"]

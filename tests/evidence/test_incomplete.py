@@ -118,8 +118,9 @@ def test_levels_are_drawn_with_their_probabilities():
 def test_sharp_probabilities_find_what_the_attribute_would():
     score, y, sex, _ = table(effect=0.2)
     chances = pd.DataFrame({"p_f": np.where(sex == "f", 0.9, 0.1)}).assign(p_m=lambda t: 1 - t.p_f)
-    found = fa.audit_incomplete(score, y, probabilities={"sex": chances}, imputations=5,
-                                permutations=QUICK)  # fmt: skip
+    found = fa.audit_incomplete(
+        score, y, probabilities={"sex": chances}, imputations=5, permutations=QUICK
+    )
     (test,) = found.imputed
     assert test.significant and test.p_value == 0.01
 
@@ -128,8 +129,9 @@ def test_sure_probabilities_are_the_attribute():
     """With chances of 0 and 1 every imputation is the attribute, and so is the test."""
     score, y, sex, _ = table(effect=0.03)
     chances = pd.DataFrame({"p_f": 1.0 * (sex == "f"), "p_m": 1.0 * (sex == "m")})
-    found = fa.audit_incomplete(score, y, probabilities={"sex": chances}, imputations=2,
-                                permutations=QUICK)  # fmt: skip
+    found = fa.audit_incomplete(
+        score, y, probabilities={"sex": chances}, imputations=2, permutations=QUICK
+    )
     known = fa.equalized_odds_test(score, y_true=y, sensitive=sex, permutations=QUICK)
     assert found.imputed[0].p_value == known.p_value
 
@@ -159,8 +161,19 @@ def test_the_command(tmp_path, capsys):
     frame["p_m"] = 1 - frame.p_f
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
-    line = ["missing", "--data", str(path), "--predictions", "score", "--outcome", "y",
-            "--permutations", "99", "--imputations", "3"]  # fmt: skip
+    line = [
+        "missing",
+        "--data",
+        str(path),
+        "--predictions",
+        "score",
+        "--outcome",
+        "y",
+        "--permutations",
+        "99",
+        "--imputations",
+        "3",
+    ]
     reports = [tmp_path / f"m.{form}" for form in ("html", "md", "json", "txt")]
     wanted = [part for one in reports for part in ("--report", str(one))]
     assert main([*line, "--sensitive", "sex", *wanted]) == 0

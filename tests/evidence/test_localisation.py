@@ -38,8 +38,7 @@ def people(n=1600, seed=0):
 @pytest.fixture(scope="module")
 def located():
     score, y, frame = people()
-    return fa.audit(predictions=score, outcome=y, sensitive=frame, locate=True,
-                    permutations=QUICK)  # fmt: skip
+    return fa.audit(predictions=score, outcome=y, sensitive=frame, locate=True, permutations=QUICK)
 
 
 def test_the_planted_subgroup_is_found_and_said(located):
@@ -62,13 +61,17 @@ def test_attributes_that_add_are_told_from_those_that_do_not(located):
 
 
 def test_curves_fall_where_the_effect_is(located):
-    (curve,) = [one for one in located.localisation.curves
-                if (one.group, one.outcome) == ("sex = f", "repaid = 1")]  # fmt: skip
+    (curve,) = [
+        one
+        for one in located.localisation.curves
+        if (one.group, one.outcome) == ("sex = f", "repaid = 1")
+    ]
     x, value = np.array(curve.x), np.array(curve.value)
     assert value[x > 62].max() < 0 < value[x < 45].min()
     assert all(a <= b <= c for a, b, c in zip(curve.low, curve.value, curve.high, strict=True))
-    assert not any(beyond_zero(one) for one in located.localisation.curves
-                   if one.outcome == "repaid = 0")  # fmt: skip
+    assert not any(
+        beyond_zero(one) for one in located.localisation.curves if one.outcome == "repaid = 0"
+    )
 
 
 def test_records_come_back(located):
@@ -96,12 +99,18 @@ def test_few_people_are_not_spoken_of(located):
 def test_nothing_is_located_behind_a_closed_gate():
     score, y, frame = people(400)
     noise = np.random.default_rng(5).normal(size=len(y))
-    result = fa.audit(predictions=noise, outcome=y, sensitive=frame, locate=True,
-                      permutations=fa.Permutations(n=99))  # fmt: skip
+    result = fa.audit(
+        predictions=noise,
+        outcome=y,
+        sensitive=frame,
+        locate=True,
+        permutations=fa.Permutations(n=99),
+    )
     assert result.p_value > 0.05
     assert result.localisation.claims == () and "Nothing to locate" in result.localisation.notes[0]
-    quick = fa.audit(predictions=score, outcome=y, sensitive=frame,
-                     permutations=fa.Permutations(n=19))  # fmt: skip
+    quick = fa.audit(
+        predictions=score, outcome=y, sensitive=frame, permutations=fa.Permutations(n=19)
+    )
     assert quick.localisation is None
 
 
@@ -141,8 +150,9 @@ def test_copies_of_the_whole_set_need_every_cell():
 
 def test_blocks_of_numbers_are_small_and_close():
     rng = np.random.default_rng(0)
-    columns = columns_from({"sex": rng.choice(["f", "m"], 500), "age": rng.normal(size=500)},
-                           argument="sensitive")  # fmt: skip
+    columns = columns_from(
+        {"sex": rng.choice(["f", "m"], 500), "age": rng.normal(size=500)}, argument="sensitive"
+    )
     strata, exact = _strata(columns)
     sizes = np.bincount(strata)
     assert not exact and sizes.max() < 24 and sizes.min() >= 6
@@ -217,8 +227,9 @@ def test_a_continuous_outcome():
     y = rng.normal(size=n)
     u = y - 1.0 * ((frame.sex == "f") & (frame.age > 50)) + 0.5 * rng.normal(size=n)
     table = AuditTable.of(u, frame, y)
-    (group,) = find_subgroups(table, confidence=0.95, permutations=fa.Permutations(n=99),
-                              density="ols", folds=2)  # fmt: skip
+    (group,) = find_subgroups(
+        table, confidence=0.95, permutations=fa.Permutations(n=99), density="ols", folds=2
+    )
     assert "sex = f" in group.name and group.effect < -0.5 and group.p_value == 0.01
     assert {one.part.label for one in curves_of(table, confidence=0.95, seed=0)} == {None}
 
@@ -228,8 +239,9 @@ def test_hostile_names_stay_text():
     frame = frame.rename(columns={"sex": "<b>se|x</b> {0} \x1b[31m"})
     frame["race"] = frame["race"].map({"a": "{}<i>", "b": "b"})
     label = np.where(score > 0.5, "{0}<script>", "no")
-    result = fa.audit(predictions=label, outcome=y, sensitive=frame, locate=True,
-                      permutations=QUICK)  # fmt: skip
+    result = fa.audit(
+        predictions=label, outcome=y, sensitive=frame, locate=True, permutations=QUICK
+    )
     assert result.localisation.found
     page = result.render("html")
     assert "<script>" not in page and "<b>se" not in page and "\x1b" not in page
@@ -242,8 +254,18 @@ def test_the_command_and_its_record(tmp_path, capsys):
     score, y, frame = people(600)
     path, record = tmp_path / "t.csv", tmp_path / "a.json"
     frame.assign(score=score, repaid=y).to_csv(path, index=False)
-    line = ["--data", str(path), "--sensitive", "sex,age", "--predictions", "score", "--outcome",
-            "repaid", "--permutations", "199"]  # fmt: skip
+    line = [
+        "--data",
+        str(path),
+        "--sensitive",
+        "sex,age",
+        "--predictions",
+        "score",
+        "--outcome",
+        "repaid",
+        "--permutations",
+        "199",
+    ]
     assert main(["test", *line, "--locate", "--report", str(record)]) == 1
     assert "Where it sits" in capsys.readouterr().out
     assert main(["verify", str(record), "--data", str(path)]) == 0

@@ -13,7 +13,9 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.evidence.power.power_result import Calibration
 from fairaudit_cli.main import main
 
-GOOD = Calibration((0.5, 0.1), 0.6, 0.05, "sex = f", 0.8, 1.0, "")
+GOOD = Calibration(
+    p_values=(0.5, 0.1), uniform=0.6, alarms=0.05, group="sex = f", shift=0.8, found=1.0, because=""
+)
 
 
 def people(n=600, seed=0):
@@ -25,9 +27,13 @@ def people(n=600, seed=0):
 def test_exact_copies_are_calibrated():
     score, y, frame = people()
     result = fa.audit(
-        predictions=score, outcome=y, sensitive=frame, calibrate=True, power=False,
+        predictions=score,
+        outcome=y,
+        sensitive=frame,
+        calibrate=True,
+        power=False,
         permutations=fa.Permutations(n=99),
-    )  # fmt: skip
+    )
     found = result.calibration
     assert found.passed and len(found.p_values) == 99
     assert found.alarms <= 0.15 and found.uniform > 0.01  # a binomial of 99 and .05
@@ -43,9 +49,15 @@ def test_a_wrong_density_fails_its_placebo():
     y = rng.normal(size=500)
     a = y**2 + 0.3 * rng.normal(size=500)
     result = fa.audit(
-        predictions=y**2 + rng.normal(size=500), outcome=y, sensitive={"a": a}, density="ols",
-        statistic="features", calibrate=True, power=False, permutations=fa.Permutations(n=99),
-    )  # fmt: skip
+        predictions=y**2 + rng.normal(size=500),
+        outcome=y,
+        sensitive={"a": a},
+        density="ols",
+        statistic="features",
+        calibrate=True,
+        power=False,
+        permutations=fa.Permutations(n=99),
+    )
     assert result.verdict == "inconclusive"
     assert not result.calibration.passed and "placebo failed" in result.calibration.because
     assert result.calibration.alarms > 0.3
@@ -54,9 +66,12 @@ def test_a_wrong_density_fails_its_placebo():
 def test_a_table_in_which_nothing_can_be_found_fails():
     score, y, frame = people(40)
     result = fa.audit(
-        predictions=score, outcome=y, sensitive=frame, calibrate=True,
+        predictions=score,
+        outcome=y,
+        sensitive=frame,
+        calibrate=True,
         permutations=fa.Permutations(n=99),
-    )  # fmt: skip
+    )
     assert result.verdict == "inconclusive" and "planted violation" in result.because
     assert result.calibration.uniform > 0.01
 
@@ -70,8 +85,19 @@ def test_a_failed_placebo_decides():
 def test_command(tmp_path, capsys):
     score, y, frame = people(200)
     frame.assign(y=y, score=score).to_csv(tmp_path / "test.csv", index=False)
-    command = ["test", "--data", str(tmp_path / "test.csv"), "--predictions", "score",
-               "--outcome", "y", "--sensitive", "sex", "--permutations", "99"]  # fmt: skip
+    command = [
+        "test",
+        "--data",
+        str(tmp_path / "test.csv"),
+        "--predictions",
+        "score",
+        "--outcome",
+        "y",
+        "--sensitive",
+        "sex",
+        "--permutations",
+        "99",
+    ]
     record = tmp_path / "audit.json"
     assert main([*command, "--calibrate", "--report", str(record)]) == 0
     assert "placebo" in capsys.readouterr().out

@@ -43,7 +43,7 @@ def test_planting_exchanges_attributes_between_rows_of_the_same_outcome(continuo
     copy = WithinOutcome(field.strata, 0).block(range(1))[0]
     for planted in (
         shifted(copy, group, field, 0.5, RNG),
-        copy if continuous else with_gap(copy, group, field, True, 0.1, RNG),
+        copy if continuous else with_gap(copy, group, field=field, outcome=True, size=0.1, rng=RNG),
     ):
         assert sorted(planted) == list(range(2000))
         assert (field.strata[planted] == field.strata).all()
@@ -55,7 +55,10 @@ def test_a_planted_gap_has_its_size():
     (group, _) = groups_in(given, 8)
     copies = WithinOutcome(field.strata, 0).block(range(20))
     for outcome in (True, False):
-        planted = [with_gap(copy, group, field, outcome, 0.08, RNG) for copy in copies]
+        planted = [
+            with_gap(copy, group, field=field, outcome=outcome, size=0.08, rng=RNG)
+            for copy in copies
+        ]
         gaps = [abs(field.gap(one, group, outcome)) for one in planted]
         assert np.mean(gaps) == pytest.approx(0.08, abs=0.008)
         other = [field.gap(one, group, not outcome) for one in planted]
@@ -68,7 +71,10 @@ def test_the_largest_gap_is_what_exchanges_reach():
     (group, _) = groups_in(given, 8)
     copies = WithinOutcome(field.strata, 0).block(range(20))
     for outcome in (True, False):
-        planted = [with_gap(copy, group, field, outcome, 1.0, RNG) for copy in copies]
+        planted = [
+            with_gap(copy, group, field=field, outcome=outcome, size=1.0, rng=RNG)
+            for copy in copies
+        ]
         reached = np.mean([abs(field.gap(one, group, outcome)) for one in planted])
         assert reached == pytest.approx(largest_gap(group, field, outcome), abs=0.01)
 
@@ -96,7 +102,9 @@ def test_a_planted_shift_is_like_a_real_one():
     field, group = field_of(given, None), Group("sex = 1", sex == 1)
     copies = WithinOutcome(field.strata, 0).block(range(3))
     real = 0.4 / np.hypot(1, 0.2)  # of the spread that includes the shift
-    amount = amount_for(lambda one: field.shift(one, group), copies, group, field, real, 0)
+    amount = amount_for(
+        lambda one: field.shift(one, group), copies, group=group, field=field, size=real, seed=0
+    )
     planted = [shifted(copy, group, field, amount, RNG) for copy in copies]
     sizes = [float(fa.metrics.kpc(score, sensitive=sex[one], y_true=y)) for one in planted]
     assert np.mean(sizes) == pytest.approx(truth, rel=0.05)
@@ -173,8 +181,17 @@ def test_planned_rows_are_those_of_theory():
 
 
 def test_fewer_rows_for_a_larger_effect():
-    rows = [plan_rows(table(1000), "score_shift", size, groups=["sex=m"], statistic="correlation",
-                      most_rows=5_000).rows for size in (0.3, 0.6)]  # fmt: skip
+    rows = [
+        plan_rows(
+            table(1000),
+            "score_shift",
+            size,
+            groups=["sex=m"],
+            statistic="correlation",
+            most_rows=5_000,
+        ).rows
+        for size in (0.3, 0.6)
+    ]
     assert rows[0] > 2 * rows[1]
 
 
@@ -210,8 +227,17 @@ def write(folder, n=400):
 
 
 def command(folder):
-    return ["plan", "--data", str(folder / "pilot.csv"), "--predictions", "p", "--outcome", "y",
-            "--sensitive", "sex,age"]  # fmt: skip
+    return [
+        "plan",
+        "--data",
+        str(folder / "pilot.csv"),
+        "--predictions",
+        "p",
+        "--outcome",
+        "y",
+        "--sensitive",
+        "sex,age",
+    ]
 
 
 def test_plan_command(tmp_path, capsys):

@@ -8,15 +8,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.datasets import Dataset
-from fairaudit.experiments import (
-    EXPERIMENTS,
-    quality,
-    real,
-    reproduce,
-    simulations,
-    table1,
-    tuning,
-)
+from fairaudit.experiments import EXPERIMENTS, quality, real, reproduce, simulations, table1, tuning
 from fairaudit.experiments.frontier import frontier_at
 from fairaudit.experiments.runner import run_units
 from fairaudit_cli import main as cli
@@ -57,9 +49,11 @@ def small(monkeypatch):
     monkeypatch.setattr(real, "methods", some)
     monkeypatch.setattr(table1, "methods", some)
     monkeypatch.setattr(tuning, "methods", some)
-    monkeypatch.setattr(table1.units, "__kwdefaults__", {
-        "tasks": ("compas",), "only": tuple(real.METHODS), "predictor": "mlp",
-    })  # fmt: skip
+    monkeypatch.setattr(
+        table1.units,
+        "__kwdefaults__",
+        {"tasks": ("compas",), "only": tuple(real.METHODS), "predictor": "mlp"},
+    )
 
 
 def generated():
@@ -113,13 +107,24 @@ def test_frontier_between_points():
 def test_fairicp_beside_the_best_rival():
     def curve(method, splits, shift, reach):
         return [
-            {"task": "compas", "method": method, "split": split, "value": value,
-             "loss": 0.3 + value / 10 + shift + 0.01 * split, "kpc": 0.04 - reach * value}
-            for split in range(splits) for value in (0.0, 0.5, 1.0)
-        ]  # fmt: skip
+            {
+                "task": "compas",
+                "method": method,
+                "split": split,
+                "value": value,
+                "loss": 0.3 + value / 10 + shift + 0.01 * split,
+                "kpc": 0.04 - reach * value,
+            }
+            for split in range(splits)
+            for value in (0.0, 0.5, 1.0)
+        ]
 
-    rows = [*curve("kernel", 5, 0.0, 0.036), *curve("hgr", 3, 0.02, 0.036),
-            *curve("fdl", 5, -0.05, 0.015), *curve("mixture", 5, -0.1, 0.04)]  # fmt: skip
+    rows = [
+        *curve("kernel", 5, 0.0, 0.036),
+        *curve("hgr", 3, 0.02, 0.036),
+        *curve("fdl", 5, -0.05, 0.015),
+        *curve("mixture", 5, -0.1, 0.04),
+    ]
     line = table1.beside_rivals(pd.DataFrame(rows))[-1]
     # splits shift both curves alike: the difference has no error. FDL stays above a KPC of 0.025
     assert line == (

@@ -215,8 +215,7 @@ def code_of(canary: Path) -> bytes:
 
 for _module, _name, _args in CALLS:
     pickles(
-        f"call {_module}.{_name}",
-        lambda c, m=_module, n=_name, a=_args: whole(call(m, n, *a(c))),
+        f"call {_module}.{_name}", lambda c, m=_module, n=_name, a=_args: whole(call(m, n, *a(c)))
     )
 
 # Names of trusted packages that are not on the list, held and not called.
@@ -260,10 +259,7 @@ NAMES = [
     ("os", ""),
 ]
 for _module, _name in dict.fromkeys(NAMES):
-    pickles(
-        f"name {_module}:{_name}",
-        lambda c, m=_module, n=_name: whole(named(m, n)),
-    )
+    pickles(f"name {_module}:{_name}", lambda c, m=_module, n=_name: whole(named(m, n)))
 
 # ---------------------------------------------------------------- other ways to a name
 
@@ -271,8 +267,7 @@ pickles("dotted sklearn.base:os.system", lambda c: whole(call("sklearn.base", "o
 pickles("dotted os:path.os.system", lambda c: whole(call("os", "path.os.system", shell(c))))
 pickles("dotted pathlib", lambda c: whole(call("pathlib", "Path.write_text", str(c), "x")))
 pickles(
-    "dotted globals",
-    lambda c: whole(named("sklearn.base", "BaseEstimator.__init__.__globals__")),
+    "dotted globals", lambda c: whole(named("sklearn.base", "BaseEstimator.__init__.__globals__"))
 )
 pickles("dotted numpy", lambda c: whole(call("numpy", "f2py.compile", "x")))
 pickles("imported module", lambda c: whole(named("sklearn.pipeline", "warnings")))
@@ -725,9 +720,12 @@ def two_schemas() -> bytes:
 
 
 SKOPS_RIDGE = {
-    "content": None, "__id__": 2, "__class__": "Ridge", "__module__": RIDGE[0],
+    "content": None,
+    "__id__": 2,
+    "__class__": "Ridge",
+    "__module__": RIDGE[0],
     "__loader__": "ObjectNode",
-}  # fmt: skip
+}
 skops_parts("skops zip slip", lambda c: archive(by_skops() | {"../" + c.name: b"x"}))
 skops_parts("skops absolute path", lambda c: archive(by_skops() | {str(c): b"x"}))
 skops_parts("skops backslashes", lambda c: archive(by_skops() | {"..\\x": b"x"}))
@@ -767,9 +765,12 @@ def skops_stack_that_writes_a_file(canary: Path) -> Hostile:
 def skops_class_of_a_module_beside(canary: Path) -> Hostile:
     def change(schema: dict[str, Any]) -> None:
         schema["content"]["content"]["func"] = {
-            "content": None, "__id__": 1, "__class__": "Model", "__module__": "evil_beside",
+            "content": None,
+            "__id__": 1,
+            "__class__": "Model",
+            "__module__": "evil_beside",
             "__loader__": "ObjectNode",
-        }  # fmt: skip
+        }
 
     return Hostile("model.skops", archive(by_skops(change)), {"evil_beside.py": python(canary)})
 
@@ -816,8 +817,10 @@ onnx_file(
     "onnx data in an inner graph",
     lambda c: onnx(field(1, field(4, b"If") + field(5, field(6, field(5, outside("/etc/x")))))),
 )
-onnx_file("onnx data in a function", lambda c: field(1, 8) + field(
-    25, field(7, field(5, field(5, outside("/dev/zero"))))))  # fmt: skip
+onnx_file(
+    "onnx data in a function",
+    lambda c: field(1, 8) + field(25, field(7, field(5, field(5, outside("/dev/zero"))))),
+)
 onnx_file("onnx foreign operator", lambda c: onnx(field(1, field(4, b"Run") + field(7, b"evil"))))
 onnx_file("onnx rubbish", lambda c: b"\xff" * 999)
 onnx_file("onnx pickle", lambda c: nested(c))

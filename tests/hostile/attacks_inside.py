@@ -56,19 +56,32 @@ def subtracts(values: Raw) -> bytes:
     bound = Raw(
         call("functools", "partial", function) + push((function, (values,), {}, None)) + b"b"
     )
-    first = made(*TRANSFORMER, func=bound, inverse_func=None, validate=False, kw_args=None,
-                 accept_sparse=False, feature_names_out=None, n_features_in_=3)  # fmt: skip
+    first = made(
+        *TRANSFORMER,
+        func=bound,
+        inverse_func=None,
+        validate=False,
+        kw_args=None,
+        accept_sparse=False,
+        feature_names_out=None,
+        n_features_in_=3,
+    )
     ridge = made(*RIDGE, coef_=push(1.0), intercept_=0.0, solver="lsqr", n_features_in_=3)
     steps = [("first", first), ("ridge", ridge)]
-    return whole(made("sklearn.pipeline", "Pipeline", steps=steps, memory=None, verbose=False,
-                      transform_input=None))  # fmt: skip
+    return whole(
+        made(
+            "sklearn.pipeline",
+            "Pipeline",
+            steps=steps,
+            memory=None,
+            verbose=False,
+            transform_input=None,
+        )
+    )
 
 
 for _key in ("__array_interface__", "__array_struct__", "__array__", "__class__", "__len__"):
-    pickles(
-        f"state with the key {_key}",
-        lambda c, k=_key: subtracts(made(*RIDGE, **{k: READER})),
-    )
+    pickles(f"state with the key {_key}", lambda c, k=_key: subtracts(made(*RIDGE, **{k: READER})))
 pickles(
     "bunch with the key __array_interface__",
     lambda c: subtracts(
@@ -82,8 +95,13 @@ pickles(
 
 
 def skops_node(content: Any, loader: str, module: str, name: str, number: int = 1) -> dict:
-    return {"content": content, "__class__": name, "__module__": module, "__loader__": loader,
-            "__id__": number}  # fmt: skip
+    return {
+        "content": content,
+        "__class__": name,
+        "__module__": module,
+        "__loader__": loader,
+        "__id__": number,
+    }
 
 
 def as_json(value: Any, number: int = 1) -> dict:
@@ -111,23 +129,32 @@ def skops_reader(state: dict) -> dict:
     return skops_node(state, "ObjectNode", *RIDGE, number=70)
 
 
-skops_attribute("skops state with a dunder key", lambda c: skops_reader(as_json(
-    {"__array_interface__": MEMORY}, 71)))  # fmt: skip
+skops_attribute(
+    "skops state with a dunder key",
+    lambda c: skops_reader(as_json({"__array_interface__": MEMORY}, 71)),
+)
 
 
 @attack
 def skops_array_of_what_reads_memory(canary: Path) -> Hostile:
     """Numpy looks at the object while skops still builds the array."""
     keys = {
-        "content": {"__array_interface__": as_json(MEMORY, 82)}, "__class__": "dict",
-        "__module__": "builtins", "__loader__": "DictNode", "__id__": 80,
+        "content": {"__array_interface__": as_json(MEMORY, 82)},
+        "__class__": "dict",
+        "__module__": "builtins",
+        "__loader__": "DictNode",
+        "__id__": 80,
         "key_types": several([skops_node(None, "TypeNode", "builtins", "str", 81)], 83, "list"),
-    }  # fmt: skip
+    }
     array = {
-        "content": [skops_reader(keys)], "type": "json", "__class__": "ndarray",
-        "__module__": "numpy", "__loader__": "NdArrayNode", "__id__": 84,
+        "content": [skops_reader(keys)],
+        "type": "json",
+        "__class__": "ndarray",
+        "__module__": "numpy",
+        "__loader__": "NdArrayNode",
+        "__id__": 84,
         "shape": several([as_json(1, 85), as_json(3, 86)], 87),
-    }  # fmt: skip
+    }
     return Hostile("model.skops", archive(by_skops(attribute(array))))
 
 
@@ -135,9 +162,13 @@ def skops_array_of_what_reads_memory(canary: Path) -> Hostile:
 
 skops_attribute(
     "skops memory map of a file",
-    lambda c: skops_node(several([as_json("/etc/passwd", 90), as_json("u1", 91), as_json("r", 92)],
-                                 93), "ConstructorFromReduceNode", "numpy", "memmap"),
-)  # fmt: skip
+    lambda c: skops_node(
+        several([as_json("/etc/passwd", 90), as_json("u1", 91), as_json("r", 92)], 93),
+        "ConstructorFromReduceNode",
+        "numpy",
+        "memmap",
+    ),
+)
 skops_attribute(
     "skops class called with a list",
     lambda c: skops_node([as_json("/etc/passwd", 90)], "ListNode", "numpy", "memmap"),
@@ -152,12 +183,20 @@ for _class in (("xgboost.core", "Booster"), RIDGE, ("functools", "partial")):
 
 
 def skops_partial(function: dict) -> dict:
-    parts = {"func": function, "args": several([], 60), "kwds": as_json(None, 62),
-             "namespace": as_json(None, 61)}  # fmt: skip
+    parts = {
+        "func": function,
+        "args": several([], 60),
+        "kwds": as_json(None, 62),
+        "namespace": as_json(None, 61),
+    }
     parts["kwds"] = {
-        "content": {}, "key_types": several([], 63, "list"), "__class__": "dict",
-        "__module__": "builtins", "__loader__": "DictNode", "__id__": 64,
-    }  # fmt: skip
+        "content": {},
+        "key_types": several([], 63, "list"),
+        "__class__": "dict",
+        "__module__": "builtins",
+        "__loader__": "DictNode",
+        "__id__": 64,
+    }
     return skops_node(parts, "PartialNode", "functools", "partial", 65)
 
 
@@ -174,13 +213,17 @@ skops_attribute(
 skops_attribute(
     "skops keys made by a class",
     lambda c: {
-        "content": {"/etc/passwd": as_json(1, 50)}, "__class__": "dict", "__module__": "builtins",
-        "__loader__": "DictNode", "__id__": 51,
-        "key_types": several([skops_node(None, "TypeNode", "xgboost.core", "Booster", 52)], 53,
-                             "list"),
+        "content": {"/etc/passwd": as_json(1, 50)},
+        "__class__": "dict",
+        "__module__": "builtins",
+        "__loader__": "DictNode",
+        "__id__": 51,
+        "key_types": several(
+            [skops_node(None, "TypeNode", "xgboost.core", "Booster", 52)], 53, "list"
+        ),
     },
     "kw_args",
-)  # fmt: skip
+)
 
 # ---------------------------------------------------------------- any method by name
 
@@ -189,8 +232,11 @@ def constant(value: Any) -> list[FunctionTransformer]:
     """Steps that turn any table into this value."""
     objects = partial(np.multiply, np.array(1, dtype=object))
     settings = {"initial": value, "where": False}
-    return [FunctionTransformer(objects), FunctionTransformer(np.ravel),
-            FunctionTransformer(np.max, kw_args=settings)]  # fmt: skip
+    return [
+        FunctionTransformer(objects),
+        FunctionTransformer(np.ravel),
+        FunctionTransformer(np.max, kw_args=settings),
+    ]
 
 
 @attack
@@ -205,10 +251,11 @@ def scorer_that_saves_a_booster(canary: Path) -> Hostile:
     steps = [
         *constant(accuracy_score),
         FunctionTransformer(partial(make_scorer, response_method=["save_model"])),
-        FunctionTransformer(partial(pairwise_distances, objects, paths),
-                            kw_args={"y_true": np.array([1])}),
+        FunctionTransformer(
+            partial(pairwise_distances, objects, paths), kw_args={"y_true": np.array([1])}
+        ),
         Ridge().fit(*table()),
-    ]  # fmt: skip
+    ]
     return Hostile("model.pkl", pickle.dumps(make_pipeline(*steps)))
 
 
@@ -252,10 +299,7 @@ for _kind in ("coo_matrix", "coo_array"):
         f"{_kind} of far rows",
         lambda k=_kind: bent(k, coords=(FAR, np.array([0, 1, 2], dtype=np.int32))),
     )
-sparse_coefficients(
-    "coo_matrix of fewer numbers",
-    lambda: bent("coo_matrix", data=np.ones(1)),
-)
+sparse_coefficients("coo_matrix of fewer numbers", lambda: bent("coo_matrix", data=np.ones(1)))
 
 
 def lists(*items: list) -> np.ndarray:
@@ -270,12 +314,18 @@ pickles(
     "dok_matrix of far keys",
     lambda c: whole(made("scipy.sparse", "dok_matrix", _shape=(1, 3), _dict={(2**40, 0): 1.0})),
 )
-sparse_coefficients("dia_matrix of more offsets", lambda: bent(
-    "dia_matrix", offsets=np.arange(2**10, dtype=np.int32)))  # fmt: skip
-sparse_coefficients("bsr_matrix of far columns", lambda: bent(
-    "bsr_matrix", indices=np.array([2**30], dtype=np.int32)))  # fmt: skip
-sparse_coefficients("csr_matrix with a check of its own", lambda: bent(
-    "csr_matrix", indices=FAR, check_format=partial(np.add, 1)))  # fmt: skip
+sparse_coefficients(
+    "dia_matrix of more offsets",
+    lambda: bent("dia_matrix", offsets=np.arange(2**10, dtype=np.int32)),
+)
+sparse_coefficients(
+    "bsr_matrix of far columns",
+    lambda: bent("bsr_matrix", indices=np.array([2**30], dtype=np.int32)),
+)
+sparse_coefficients(
+    "csr_matrix with a check of its own",
+    lambda: bent("csr_matrix", indices=FAR, check_format=partial(np.add, 1)),
+)
 
 
 def wider(model: Any, part: Callable[[Any], Any]) -> bytes:
@@ -296,10 +346,16 @@ def without_width(model: Any) -> list[Any]:
     return []
 
 
-pickles("forest of wide trees", lambda c: wider(RandomForestClassifier(3, max_features=None),
-                                                lambda m: m.estimators_))  # fmt: skip
-pickles("boosting of wide trees", lambda c: wider(GradientBoostingClassifier(n_estimators=2),
-                                                  lambda m: m.estimators_.ravel()[:1]))  # fmt: skip
+pickles(
+    "forest of wide trees",
+    lambda c: wider(RandomForestClassifier(3, max_features=None), lambda m: m.estimators_),
+)
+pickles(
+    "boosting of wide trees",
+    lambda c: wider(
+        GradientBoostingClassifier(n_estimators=2), lambda m: m.estimators_.ravel()[:1]
+    ),
+)
 pickles("wide trees without a width", lambda c: wider(RandomForestClassifier(3), without_width))
 
 
@@ -419,13 +475,17 @@ def categories_of_one_hash(canary: Path) -> Hostile:
 skops_attribute(
     "skops keys of one hash",
     lambda c: {
-        "content": {str(k): as_json(None, 40) for k in ALIKE}, "__class__": "dict",
-        "__module__": "builtins", "__loader__": "DictNode", "__id__": 41,
-        "key_types": several([skops_node(None, "TypeNode", "builtins", "int", 42)] * len(ALIKE),
-                             43, "list"),
+        "content": {str(k): as_json(None, 40) for k in ALIKE},
+        "__class__": "dict",
+        "__module__": "builtins",
+        "__loader__": "DictNode",
+        "__id__": 41,
+        "key_types": several(
+            [skops_node(None, "TypeNode", "builtins", "int", 42)] * len(ALIKE), 43, "list"
+        ),
     },
     "kw_args",
-)  # fmt: skip
+)
 skops_attribute(
     "skops elements of one hash",
     lambda c: several([as_json(k, 10**6 + i) for i, k in enumerate(ALIKE)], 44, "set"),

@@ -96,10 +96,15 @@ def fuzz(loader: str, seconds: float) -> int:
     """Number of files tried; a finding ends it with an exception."""
     files, tried, end = corpus()[loader], 0, time.monotonic() + seconds
     edits = st.lists(
-        st.tuples(st.sampled_from(["cut", "flip", "copy", "insert"]), st.floats(0, 1),
-                  st.integers(1, 64), st.binary(min_size=1, max_size=12)),
-        min_size=1, max_size=6,
-    )  # fmt: skip
+        st.tuples(
+            st.sampled_from(["cut", "flip", "copy", "insert"]),
+            st.floats(0, 1),
+            st.integers(1, 64),
+            st.binary(min_size=1, max_size=12),
+        ),
+        min_size=1,
+        max_size=6,
+    )
     with tempfile.TemporaryDirectory() as name:
 
         @settings(

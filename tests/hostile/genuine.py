@@ -57,8 +57,9 @@ def _others() -> dict[str, Make]:
     import fairaudit as fa
 
     logistic = LogisticRegression()
-    numbers = ColumnTransformer([("n", StandardScaler(), [0, 1]), ("c", OneHotEncoder(
-        handle_unknown="ignore"), [2])])  # fmt: skip
+    numbers = ColumnTransformer(
+        [("n", StandardScaler(), [0, 1]), ("c", OneHotEncoder(handle_unknown="ignore"), [2])]
+    )
     return {
         "pipeline": lambda: make_pipeline(SimpleImputer(), StandardScaler(), logistic),
         "columns": lambda: make_pipeline(numbers, logistic),

@@ -32,10 +32,26 @@ def prepared(folder: Path, rows: int = 3000) -> None:
 def audit(folder: Path, *more: str) -> list[str]:
     """`fairaudit test` with two reports and a checkpoint; a small batch makes many parts."""
     return [
-        sys.executable, "-m", "fairaudit_cli.main", "test", "--model", "model.pkl", "--data",
-        "test.csv", "--sensitive", "race,sex,age:continuous", "--permutations", "1999",
-        "--report", "audit.json", "--report", "audit.html", "--resume", "run.jsonl", *more,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "fairaudit_cli.main",
+        "test",
+        "--model",
+        "model.pkl",
+        "--data",
+        "test.csv",
+        "--sensitive",
+        "race,sex,age:continuous",
+        "--permutations",
+        "1999",
+        "--report",
+        "audit.json",
+        "--report",
+        "audit.html",
+        "--resume",
+        "run.jsonl",
+        *more,
+    ]
 
 
 def run(folder: Path, command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -72,9 +88,12 @@ def broken_files(folder: Path) -> list[str]:
 def stopped(folder: Path, seconds: float, how: int = signal.SIGKILL) -> int:
     """Start the audit, stop it after this time, and give its exit status."""
     process = subprocess.Popen(
-        audit(folder), cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+        audit(folder),
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     time.sleep(seconds)
     process.send_signal(how)
     return process.wait()

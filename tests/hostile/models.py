@@ -17,17 +17,35 @@ from test_genuine import check_file
 __all__ = ["load_all", "torture"]
 
 _CODE = "import sys; from fairaudit_cli.main import main; sys.exit(main())"
-_COMMAND = ["test", "--data", "table.csv", "--sensitive", "sex", "--outcome", "y",
-            "--permutations", "19", "--model"]  # fmt: skip
+_COMMAND = [
+    "test",
+    "--data",
+    "table.csv",
+    "--sensitive",
+    "sex",
+    "--outcome",
+    "y",
+    "--permutations",
+    "19",
+    "--model",
+]
 
 
 def torture(seconds: float | None) -> dict[str, int]:
     """Run everything, or as much as the time allows; counts by name, `wrong` being the bad one."""
     end = time.monotonic() + (seconds if seconds is not None else 1e9)
     counts = dict.fromkeys(
-        ("attacks tried", "attacks refused", "side effects", "models tried", "models right",
-         "models that skops cannot save", "wrong"), 0,
-    )  # fmt: skip
+        (
+            "attacks tried",
+            "attacks refused",
+            "side effects",
+            "models tried",
+            "models right",
+            "models that skops cannot save",
+            "wrong",
+        ),
+        0,
+    )
     _attack_all(counts, end)
     load_all(counts, end)
     return counts
@@ -64,8 +82,11 @@ def _attack(name: str, folder: Path) -> tuple[bool, int, str]:
     before = set(os.listdir(folder))
     done = subprocess.run(
         [sys.executable, "-c", _CODE, *_COMMAND, hostile.name],
-        cwd=folder, capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     one_line = done.stderr.startswith("fairaudit: error: ") and done.stderr.count("\n") == 1
     refused = done.returncode == 2 and one_line and not done.stdout
     effects = len(set(os.listdir(folder)) - before)

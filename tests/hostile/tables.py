@@ -27,10 +27,28 @@ ROWS = 120
 SCRIPT = "<script>alert('x')</script>"
 #: Names and levels that break a report which does not escape them.
 HOSTILE = (
-    SCRIPT, '"><img src=x onerror=alert(1)>', "a|b", "new\nline", "\u202eltr", "😀", "]]>", "&amp;",
-    "\x1b[31mred", "a\u2028b", "'; DROP TABLE", "=1+1", "${x}", "`code`", "{{x}}", "שלום", "%n%s",
-    "--", "a,b", 'q"q', "back\\slash",
-)  # fmt: skip
+    SCRIPT,
+    '"><img src=x onerror=alert(1)>',
+    "a|b",
+    "new\nline",
+    "\u202eltr",
+    "😀",
+    "]]>",
+    "&amp;",
+    "\x1b[31mred",
+    "a\u2028b",
+    "'; DROP TABLE",
+    "=1+1",
+    "${x}",
+    "`code`",
+    "{{x}}",
+    "שלום",
+    "%n%s",
+    "--",
+    "a,b",
+    'q"q',
+    "back\\slash",
+)
 MISSING = ("", "NA", "NaN", "null", "None", "?", "-", ".")
 FORMATS = ("html", "md", "json", "xml", "sarif", "txt")
 
@@ -82,10 +100,14 @@ class Table:
             return ",".join(f'''"{name.replace('"', '""')}"''' for name in names)
 
         return [
-            "test", "--data", str(path), f"--sensitive={quoted(self.sensitive)}",
-            f"--predictions={quoted(self.predictions)}", f"--outcome={self.outcome}",
+            "test",
+            "--data",
+            str(path),
+            f"--sensitive={quoted(self.sensitive)}",
+            f"--predictions={quoted(self.predictions)}",
+            f"--outcome={self.outcome}",
             *self.options,
-        ]  # fmt: skip
+        ]
 
 
 def good_table(rng: np.random.Generator, rows: int = ROWS) -> Table:
@@ -305,31 +327,79 @@ def _times(value: str, factor: float) -> str:
 
 
 DEFECTS: tuple[Defect, ...] = (
-    separator, line_ends, byte_order_mark, utf16, utf16_unmarked, latin1, packed, packed_and_cut,
-    hostile_name, hostile_level, missing_attribute, missing_outcome, missing_prediction, infinite,
-    thousands, dates, words_among_numbers, twice, unnamed, short_row, long_row, open_quote,
-    huge_cell, huge_level, zero_byte, many_levels, one_class, equal_predictions, no_rows_left,
-    some_rows, outside, extreme,
-)  # fmt: skip
+    separator,
+    line_ends,
+    byte_order_mark,
+    utf16,
+    utf16_unmarked,
+    latin1,
+    packed,
+    packed_and_cut,
+    hostile_name,
+    hostile_level,
+    missing_attribute,
+    missing_outcome,
+    missing_prediction,
+    infinite,
+    thousands,
+    dates,
+    words_among_numbers,
+    twice,
+    unnamed,
+    short_row,
+    long_row,
+    open_quote,
+    huge_cell,
+    huge_level,
+    zero_byte,
+    many_levels,
+    one_class,
+    equal_predictions,
+    no_rows_left,
+    some_rows,
+    outside,
+    extreme,
+)
 #: Defects after which the table can still be audited; most compositions are made of these.
 HARMLESS: tuple[Defect, ...] = (
-    separator, line_ends, byte_order_mark, utf16, packed, hostile_name, hostile_level,
-    missing_attribute, missing_outcome, missing_prediction, unnamed, huge_cell, one_class,
-    some_rows, outside,
-)  # fmt: skip
+    separator,
+    line_ends,
+    byte_order_mark,
+    utf16,
+    packed,
+    hostile_name,
+    hostile_level,
+    missing_attribute,
+    missing_outcome,
+    missing_prediction,
+    unnamed,
+    huge_cell,
+    one_class,
+    some_rows,
+    outside,
+)
 
 
 #: Defects of one line exclude each other: the second would undo the first.
 _SLOTS: tuple[tuple[Defect, ...], ...] = (
-    (byte_order_mark, utf16, utf16_unmarked, latin1, zero_byte, short_row, long_row, open_quote,
-     twice),
+    (
+        byte_order_mark,
+        utf16,
+        utf16_unmarked,
+        latin1,
+        zero_byte,
+        short_row,
+        long_row,
+        open_quote,
+        twice,
+    ),
     (one_class, missing_outcome, infinite),
     (missing_prediction, equal_predictions, words_among_numbers, outside, extreme, infinite),
     (no_rows_left, some_rows, huge_cell, latin1, zero_byte),
     (missing_attribute, thousands, dates, many_levels),
     (hostile_level, huge_level, many_levels),
     (packed, packed_and_cut),
-)  # fmt: skip
+)
 
 
 def composed(seed: int) -> Table:

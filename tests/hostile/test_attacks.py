@@ -10,10 +10,27 @@ from attacks_inside import ATTACKS
 
 from fairaudit_cli.main import main
 
-COMMAND = ["test", "--data", "table.csv", "--sensitive", "sex", "--outcome", "y",
-           "--permutations", "19", "--model"]  # fmt: skip
-NEEDS = {"skops": "skops.io", "onnx": "onnxruntime", "xgboost": "xgboost", "lightgbm": "lightgbm",
-         "booster": "lightgbm", "class as": "lightgbm", "scorer that saves": "xgboost"}  # fmt: skip
+COMMAND = [
+    "test",
+    "--data",
+    "table.csv",
+    "--sensitive",
+    "sex",
+    "--outcome",
+    "y",
+    "--permutations",
+    "19",
+    "--model",
+]
+NEEDS = {
+    "skops": "skops.io",
+    "onnx": "onnxruntime",
+    "xgboost": "xgboost",
+    "lightgbm": "lightgbm",
+    "booster": "lightgbm",
+    "class as": "lightgbm",
+    "scorer that saves": "xgboost",
+}
 
 
 @pytest.fixture
@@ -59,9 +76,8 @@ def test_attack_is_refused(folder, capsys, name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["call os.system", "stack that writes a file", "deep arrays", "trust in pyproject.toml"],
-)  # fmt: skip
+    "name", ["call os.system", "stack that writes a file", "deep arrays", "trust in pyproject.toml"]
+)
 def test_attack_on_the_real_command(folder, name):
     code = "import sys; from fairaudit_cli.main import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *COMMAND, put(folder, name)]

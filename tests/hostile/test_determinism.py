@@ -34,10 +34,12 @@ def audited(kind, order=None, columns=("sex", "age"), permutations=COPIES):
     score, y, frame = people(kind)
     order = np.arange(len(y)) if order is None else order
     return fa.audit(
-        predictions=score[order], outcome=y[order],
+        predictions=score[order],
+        outcome=y[order],
         sensitive=frame[list(columns)].iloc[order].reset_index(drop=True),
-        density="auto" if kind == "classes" else "ols", permutations=permutations,
-    )  # fmt: skip
+        density="auto" if kind == "classes" else "ols",
+        permutations=permutations,
+    )
 
 
 def plain(value):
@@ -108,9 +110,12 @@ def test_order_of_attributes_and_names_of_levels(kind):
     score, y, frame = people(kind)
     named = frame[["sex", "age"]].replace({"sex": {"f": "woman", "m": "man"}})
     other = fa.audit(
-        predictions=score, outcome=y, sensitive=named, permutations=COPIES,
+        predictions=score,
+        outcome=y,
+        sensitive=named,
+        permutations=COPIES,
         density="auto" if kind == "classes" else "ols",
-    )  # fmt: skip
+    )
     for one, two in zip(a.findings, other.findings, strict=True):
         assert one.value == pytest.approx(two.value, rel=1e-12)
         if kind == "classes":
@@ -137,9 +142,18 @@ def test_verify_proves_it(table, tmp_path):
 def test_bytes_do_not_depend_on_the_process(table):
     """Neither on the seed of hashes, nor on what ran before in the process."""
     command = [
-        sys.executable, "-m", "fairaudit_cli.main", "test", "--data", str(table), "--json",
-        "--predictions=p", "--outcome=y", "--sensitive=sex,race,age", "--permutations=19",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "fairaudit_cli.main",
+        "test",
+        "--data",
+        str(table),
+        "--json",
+        "--predictions=p",
+        "--outcome=y",
+        "--sensitive=sex,race,age",
+        "--permutations=19",
+    ]
     shown = []
     for seed in ("0", "123"):
         done = subprocess.run(

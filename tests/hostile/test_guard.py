@@ -100,9 +100,22 @@ def test_honest_models_are_quiet_in_an_ordinary_environment(tmp_path, name):
     model = made[name]().fit(frame[list(DEMO_FEATURES)], frame["repaid"])
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
     frame.to_csv(tmp_path / "test.csv", index=False)
-    command = [sys.executable, "-m", "fairaudit_cli.main", "test", "--model", "model.pkl", "--data",
-               "test.csv", "--sensitive", "race,sex", "--outcome", "repaid",
-               "--permutations", "19"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "fairaudit_cli.main",
+        "test",
+        "--model",
+        "model.pkl",
+        "--data",
+        "test.csv",
+        "--sensitive",
+        "race,sex",
+        "--outcome",
+        "repaid",
+        "--permutations",
+        "19",
+    ]
     ordinary = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
     done = subprocess.run(
         command, cwd=tmp_path, env=ordinary, capture_output=True, text=True, check=False

@@ -76,9 +76,13 @@ def test_another_run_is_refused(folder, capsys):
 def test_resumed_remedy(tmp_path, method):
     table = load_demo(900)
     options = {
-        "sensitive": "race,sex", "outcome": "repaid", "method": method, "steps": 10,
-        "permutations": 39, "resume": tmp_path / "run.jsonl",
-    }  # fmt: skip
+        "sensitive": "race,sex",
+        "outcome": "repaid",
+        "method": method,
+        "steps": 10,
+        "permutations": 39,
+        "resume": tmp_path / "run.jsonl",
+    }
     whole = fa.repair(table, **options)
     trained = []
     for blocks in (1, 2, 4):
@@ -117,9 +121,13 @@ def test_checkpoint_drops_a_line_that_was_cut_off(tmp_path):
 def test_stopped_by_a_signal(folder, how):
     """One last line, the documented status, no temporary file left."""
     process = subprocess.Popen(
-        kills.audit(folder, "--permutations", "200000"), cwd=folder, env=kills.ENVIRONMENT,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        kills.audit(folder, "--permutations", "200000"),
+        cwd=folder,
+        env=kills.ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     deadline = time.monotonic() + 60
     while not (folder / "run.jsonl").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -149,8 +157,10 @@ def test_stopped_while_compiled_code_runs(folder, how, status):
     assert told == status and seconds < 15
     assert errors.count("\n") == 1 and "no verdict" in errors
     assert sorted(p.name for p in folder.iterdir() if p.name != "__pycache__") == [
-        "model.pkl", "native.py", "test.csv",
-    ]  # fmt: skip
+        "model.pkl",
+        "native.py",
+        "test.csv",
+    ]
 
 
 PATIENT = """
@@ -241,9 +251,13 @@ def audit_of(folder, model):
 def stopped_when_it_predicts(folder, command, how, library=None):
     """Exit status, seconds that it took after the signal, and what was said."""
     process = subprocess.Popen(
-        command, cwd=folder, env=kills.ENVIRONMENT, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env=kills.ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     if library is None:
         assert process.stdout.readline() == "now\n", process.communicate()
         time.sleep(0.5)

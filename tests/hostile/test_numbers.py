@@ -109,9 +109,12 @@ PAIRS = {"sex": np.repeat(SEX[: N // 2], 2), "age": np.repeat(AGE[: N // 2], 2)}
 def test_no_two_people_become_one(name):
     def people(ids):
         return fa.audit(
-            predictions=SCORE, outcome=np.repeat(Y[: N // 2], 2), sensitive=PAIRS, ids=ids,
+            predictions=SCORE,
+            outcome=np.repeat(Y[: N // 2], 2),
+            sensitive=PAIRS,
+            ids=ids,
             permutations=COPIES,
-        )  # fmt: skip
+        )
 
     found, expected = people(IDS[name]), people(np.arange(N) // 2)
     assert found.table.people == N // 2
@@ -149,9 +152,11 @@ def test_a_million_ids():
     some = np.random.default_rng(1)
     start = time.process_time()
     table = fa.AuditTable.of(
-        some.random(n), {"sex": some.integers(0, 2, n)}, some.integers(0, 2, n),
+        some.random(n),
+        {"sex": some.integers(0, 2, n)},
+        some.integers(0, 2, n),
         ids=[f"person {k}" for k in range(n)],
-    )  # fmt: skip
+    )
     assert table.ids is not None and len(table.ids.levels) == n
     assert time.process_time() - start < 30
 

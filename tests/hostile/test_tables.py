@@ -70,7 +70,8 @@ NAMED = {
         "lines 2 to 8 .* holds whole rows: a quote is not closed",
     ),
     "badly quoted": (
-        lambda t: t.replace("fine", '"fine', 1)[:-5].encode() + b'"fine"\n', "quoted|fields"
+        lambda t: t.replace("fine", '"fine', 1)[:-5].encode() + b'"fine"\n',
+        "quoted|fields",
     ),
     "cut gzip": (lambda t: gzip.compress(t.encode())[:-20], "damaged gzip"),
     "broken gzip": (lambda t: gzip.compress(t.encode())[:12] + b"\0" * 60, "damaged gzip"),
@@ -85,7 +86,7 @@ NAMED = {
     "mark": (lambda t: (t + "0.1,?,f,20,n\n").encode(), "'y' has 1 missing value.*to drop"),
     "mark in p": (lambda t: (t + "-,1,f,20,n\n").encode(), "'p' has 1 missing value, .* row 120"),
     "mark in age": (lambda t: (t + "0.1,1,f,?,n\n").encode(), "'age' has 1 missing value.*drop"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -140,7 +141,7 @@ COLUMNS = {
     "ids": ("age", lambda k: 2**63 + k, "'age' holds whole numbers beyond 2.53"),
     "beyond floats": ("age", lambda k: 10**400 + k, "'age' holds a whole number beyond 1e308|text"),
     "levels": ("sex", lambda k: f"l{k % 600}", "600 levels; at most 500"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -360,9 +361,11 @@ def test_each_defect_alone(defect, tmp_path):
 
 
 @settings(
-    max_examples=40, deadline=None, derandomize=True,
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+)
 @given(seed=st.integers(10_000, 2**31), form=st.sampled_from(FORMATS))
 def test_compositions(seed, form, tmp_path):
     table = composed(seed)
@@ -371,9 +374,11 @@ def test_compositions(seed, form, tmp_path):
 
 
 @settings(
-    max_examples=40, deadline=None, derandomize=True,
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-)  # fmt: skip
+)
 @given(data=st.binary(max_size=400))
 def test_any_bytes(data, tmp_path):
     (tmp_path / "t.csv").write_bytes(data)

@@ -85,8 +85,9 @@ def test_rows_of_one_person_count_once():
     models, y, group, weights = draw(500)
     unit = np.arange(500)
     _, once, resting = gaps_given_outcome(models, y, group, weights, unit)
-    _, twice, again = gaps_given_outcome(*(np.concatenate([x, x]) for x in
-                                           (models, y, group, weights, unit)))  # fmt: skip
+    _, twice, again = gaps_given_outcome(
+        *(np.concatenate([x, x]) for x in (models, y, group, weights, unit))
+    )
     np.testing.assert_allclose(np.diag(twice), np.diag(once), rtol=0.15)
     np.testing.assert_allclose(again, resting, rtol=0.15)
 
@@ -94,8 +95,12 @@ def test_rows_of_one_person_count_once():
 def test_groups_that_share_no_outcome_cannot_be_compared():
     y = np.repeat([1.0, 2.0, 3.0, 4.0], 50)
     with pytest.raises(InputError, match="The outcome tells the groups apart"):
-        fa.metrics.prediction_gap(np.arange(200.0), sensitive=(y > 2).astype(int), y_true=y,
-                                  kinds={"y_true": "continuous"})  # fmt: skip
+        fa.metrics.prediction_gap(
+            np.arange(200.0),
+            sensitive=(y > 2).astype(int),
+            y_true=y,
+            kinds={"y_true": "continuous"},
+        )
 
 
 def test_text_has_no_gap():

@@ -47,9 +47,13 @@ def r():
 @pytest.mark.parametrize("case", TIE_FREE)
 @pytest.mark.parametrize(
     ("kernel", "name", "knn"),
-    [("rbf", "rbf_median", 1), ("rbf", "rbf_median", 5), ("linear", "linear", 1),
-     ("laplace", "laplace_1", 1)],
-)  # fmt: skip
+    [
+        ("rbf", "rbf_median", 1),
+        ("rbf", "rbf_median", 5),
+        ("linear", "linear", 1),
+        ("laplace", "laplace_1", 1),
+    ],
+)
 def test_kpc_graph(r, case, kernel, name, knn):
     u, y, a = columns(case)
     value = bridge.kpc_graph(u, y, a, knn=knn, kernel=kernel, bandwidth=None, seed=1)
@@ -191,10 +195,14 @@ def test_missing_r_or_rpy2_names_the_install_line(monkeypatch, r_version, advice
     [
         ("KPC", lambda: bridge.kpc_rkhs(ONE, ONE, ONE, eps=1e-3, seed=0)),
         ("FOCI", lambda: bridge.codec(ONE, ONE, None, seed=0)),
-        ("mlpack", lambda: bridge.kpc_graph(
-            ONE, ONE, ONE, knn="mst", kernel="rbf", bandwidth=None, seed=0)),
+        (
+            "mlpack",
+            lambda: bridge.kpc_graph(
+                ONE, ONE, ONE, knn="mst", kernel="rbf", bandwidth=None, seed=0
+            ),
+        ),
     ],
-)  # fmt: skip
+)
 def test_missing_r_package_is_named(monkeypatch, missing, call):
     monkeypatch.setattr(bridge, "start", lambda: None)
     monkeypatch.setattr(bridge, "call", lambda function, *values: float(missing not in values))

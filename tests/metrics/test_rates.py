@@ -242,9 +242,10 @@ def test_a_rate_of_zero_counts_with_positive_predictions_that_are_heavy_elsewher
     weights = np.where(label == 1, 10.0, 1.0)
     alone, other = metrics.group_rates(label, sex, y, weights=weights).cells
     assert alone.tpr.effective_n == pytest.approx(60 / 10) and other.tpr.effective_n < 60
-    assert alone.tpr.value == 0 and alone.tpr.high > 2 * metrics.group_rates(
-        label, sex, y
-    ).cells[0].tpr.high  # fmt: skip
+    assert (
+        alone.tpr.value == 0
+        and alone.tpr.high > 2 * metrics.group_rates(label, sex, y).cells[0].tpr.high
+    )
 
 
 def test_weights_that_are_equal_or_differ_between_cells_only_change_no_interval():
@@ -262,8 +263,11 @@ def test_empty_cells_and_undefined_rates_are_listed_and_never_a_number():
     frame = pd.DataFrame({"race": ["a", "a", "b"], "sex": ["f", "m", "f"]})
     result = metrics.group_rates([1, 0, 1], sensitive=frame, y_true=[1, 1, 0])
     assert [cell.levels for cell in result.cells] == [
-        ("a", "f"), ("a", "m"), ("b", "f"), ("b", "m"),
-    ]  # fmt: skip
+        ("a", "f"),
+        ("a", "m"),
+        ("b", "f"),
+        ("b", "m"),
+    ]
     empty = result.cells[3]
     assert empty.n == 0 and empty.class_counts == (0, 0)
     for rate in (empty.selection, empty.tpr, empty.fpr, result.cells[0].fpr, result.cells[2].tpr):

@@ -49,10 +49,13 @@ def raises(table):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "income": rng.gamma(2, size=80), "sex": rng.choice(["f", "m"], 80),
-        "y": rng.integers(0, 2, 80),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "income": rng.gamma(2, size=80),
+            "sex": rng.choice(["f", "m"], 80),
+            "y": rng.integers(0, 2, 80),
+        }
+    )
     frame.to_csv(tmp_path / "table.csv", index=False)
     model = LogisticRegression().fit(frame[["income"]], frame["y"])
     (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
@@ -61,10 +64,23 @@ def folder(tmp_path, monkeypatch):
 
 
 def run(capsys, model, *options):
-    status = main([
-        "test", "--model", model, "--data", "table.csv", "--sensitive", "sex", "--outcome", "y",
-        "--permutations", "99", "--json", *options,
-    ])  # fmt: skip
+    status = main(
+        [
+            "test",
+            "--model",
+            model,
+            "--data",
+            "table.csv",
+            "--sensitive",
+            "sex",
+            "--outcome",
+            "y",
+            "--permutations",
+            "99",
+            "--json",
+            *options,
+        ]
+    )
     return status, *capsys.readouterr()
 
 
@@ -153,13 +169,19 @@ def test_limits():
 
 
 def test_tables_between_the_processes(tmp_path):
-    table = pd.DataFrame({
-        "float": [1.5, np.nan], "int": [1, 2], "bool": [True, False], "text": ["a", None],
-        "object": pd.Series(["a", 1], dtype=object), "whole": pd.array([1, None], dtype="Int64"),
-        "time": pd.to_datetime(["2020-01-01", None]),
-        "level": pd.Categorical(["x", None], categories=["y", "x"], ordered=True),
-        "number": pd.Categorical([2, 1]),
-    })  # fmt: skip
+    table = pd.DataFrame(
+        {
+            "float": [1.5, np.nan],
+            "int": [1, 2],
+            "bool": [True, False],
+            "text": ["a", None],
+            "object": pd.Series(["a", 1], dtype=object),
+            "whole": pd.array([1, None], dtype="Int64"),
+            "time": pd.to_datetime(["2020-01-01", None]),
+            "level": pd.Categorical(["x", None], categories=["y", "x"], ordered=True),
+            "number": pd.Categorical([2, 1]),
+        }
+    )
     with open(tmp_path / "f", "w+b") as file:
         _write(file, {"a": 1}, table)
         file.seek(0)

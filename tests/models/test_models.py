@@ -146,12 +146,21 @@ def test_joblib_of_other_protocols_and_under_other_names(tmp_path, pipeline, pro
 
 def test_joblib_arrays_of_every_layout():
     arrays = [
-        np.asfortranarray(RNG.normal(size=(3, 4))), np.arange(5, dtype=">i4"), np.zeros((0, 3)),
-        np.array(["a", None, 1.5], dtype=object), np.array(3.5), np.array(["x", "yz"]),
-        np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]), np.array([True, False]),
-        np.array(["2020-01-01"], dtype="M8[D]"), np.float32(1.5), np.str_("text"), np.str_(""),
-        np.ma.masked_array([1.0, 2.0], mask=[True, False]), np.random.default_rng(1),
-    ]  # fmt: skip
+        np.asfortranarray(RNG.normal(size=(3, 4))),
+        np.arange(5, dtype=">i4"),
+        np.zeros((0, 3)),
+        np.array(["a", None, 1.5], dtype=object),
+        np.array(3.5),
+        np.array(["x", "yz"]),
+        np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]),
+        np.array([True, False]),
+        np.array(["2020-01-01"], dtype="M8[D]"),
+        np.float32(1.5),
+        np.str_("text"),
+        np.str_(""),
+        np.ma.masked_array([1.0, 2.0], mask=[True, False]),
+        np.random.default_rng(1),
+    ]
     buffer = io.BytesIO()
     joblib.dump(arrays, buffer)
     for data in (buffer.getvalue(), pickle.dumps(arrays, protocol=5), pickle.dumps(arrays, 2)):
@@ -220,7 +229,7 @@ def test_classifiers_predict_as_themselves(tmp_path, name):
         ),
     ],
     ids=["index", "selector", "target", "text"],
-)  # fmt: skip
+)
 def test_pipelines_on_named_columns(tmp_path, model):
     model.fit(TABLE, Y)
     check_round_trip(load_model(saved(tmp_path, model)), model, TABLE)
@@ -244,7 +253,7 @@ def test_categories_of_a_boosted_model(tmp_path):
         TransformedTargetRegressor(Ridge(), func=special.logit, inverse_func=special.expit),
     ],
     ids=lambda model: type(model).__name__,
-)  # fmt: skip
+)
 def test_regressors_give_one_column(tmp_path, model):
     y = special.expit(AMOUNT - 5)
     model.fit(X, y)
@@ -332,8 +341,10 @@ def test_xgboost_boosters_of_more_classes_and_without_names(tmp_path, one_thread
     predictor = predictor_of(booster)
     assert predictor.features is None
     assert predictor.columns(["f2", "f1", "f0", "id", "y"], outcome="y", sensitive=[]) == [
-        "f0", "f1", "f2",
-    ]  # fmt: skip
+        "f0",
+        "f1",
+        "f2",
+    ]
     assert len(predictor.predict(X)) == N
 
 
@@ -517,8 +528,10 @@ def test_columns_by_number():
     predictor = predictor_of(LogisticRegression().fit(X.to_numpy(), Y))
     table = ["a", "b", "sex", "y", "id"]
     assert predictor.columns(table, outcome="y", sensitive=["sex"], other=["id"]) == [
-        "a", "b", "sex",
-    ]  # fmt: skip
+        "a",
+        "b",
+        "sex",
+    ]
     table.insert(0, "c")
     assert predictor.columns(table, outcome="y", sensitive=["sex"], other=["id"]) == ["c", "a", "b"]
     with pytest.raises(InputError, match=r"takes 3 features.*has 5 columns.*4 without"):
@@ -770,12 +783,18 @@ def test_types_of_arrays_cannot_lie():
     outside = {"a": (np.dtype("i8"), 10**6)}
     for fields in (pointer, outside):
         lie = Evil(np.dtype, "V8", False, True)
-        lie.__class__ = type("Lie", (Evil,), {"__reduce__": lambda self: (
-            *self.call, (3, "|", None, ("a",), self.fields, 8, 1, 0))})  # fmt: skip
+        lie.__class__ = type(
+            "Lie",
+            (Evil,),
+            {"__reduce__": lambda self: (*self.call, (3, "|", None, ("a",), self.fields, 8, 1, 0))},
+        )
         lie.fields = fields
         array = Evil(np.array(0).__reduce__()[0], np.ndarray, (0,), b"b")
-        array.__class__ = type("Array", (Evil,), {"__reduce__": lambda self: (
-            *self.call, (1, (1,), self.dtype, False, b"A" * 8))})  # fmt: skip
+        array.__class__ = type(
+            "Array",
+            (Evil,),
+            {"__reduce__": lambda self: (*self.call, (1, (1,), self.dtype, False, b"A" * 8))},
+        )
         array.dtype = lie
         refused(pickle.dumps(array), "hostile or damaged|cannot be read as a saved model")
 
@@ -891,8 +910,13 @@ def test_the_list_for_other_formats():
     assert is_allowed("sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor")
     assert is_allowed("sklearn.metrics._ranking.roc_auc_score")
     assert is_allowed("functools.partial")
-    for name in ("scipy.stats._distn_infrastructure.rv_continuous_frozen", "os.system",
-                 "builtins.getattr", "numpy.dtype", "sklearn.nowhere.Thing"):  # fmt: skip
+    for name in (
+        "scipy.stats._distn_infrastructure.rv_continuous_frozen",
+        "os.system",
+        "builtins.getattr",
+        "numpy.dtype",
+        "sklearn.nowhere.Thing",
+    ):
         assert not is_allowed(name)
 
 
@@ -901,12 +925,27 @@ def test_the_list_for_other_formats():
 
 def test_containers_of_every_protocol():
     values = [
-        {1, 2}, frozenset({3}), b"bytes", bytearray(b"more"), 1 + 2j, slice(0, 2), slice("a", "b"),
-        range(1, 9, 2), OrderedDict(a=1), defaultdict(list, a=[1]), (1, (2,)), {"k": [None, True]},
-        np.array(["2020-01-01"], "M8[D]"), np.array([3], "m8[s]"), np.array([b"x"]),
-        np.zeros(2, [("a", "i4", (2,)), ("b", "f8")]), np.asfortranarray(np.eye(3)[:2]),
-        np.array([[1, 2], [3, 4]]).T, np.random.RandomState(1), np.random.SeedSequence(3),
-    ]  # fmt: skip
+        {1, 2},
+        frozenset({3}),
+        b"bytes",
+        bytearray(b"more"),
+        1 + 2j,
+        slice(0, 2),
+        slice("a", "b"),
+        range(1, 9, 2),
+        OrderedDict(a=1),
+        defaultdict(list, a=[1]),
+        (1, (2,)),
+        {"k": [None, True]},
+        np.array(["2020-01-01"], "M8[D]"),
+        np.array([3], "m8[s]"),
+        np.array([b"x"]),
+        np.zeros(2, [("a", "i4", (2,)), ("b", "f8")]),
+        np.asfortranarray(np.eye(3)[:2]),
+        np.array([[1, 2], [3, 4]]).T,
+        np.random.RandomState(1),
+        np.random.SeedSequence(3),
+    ]
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         made = load_pickle(pickle.dumps(values, protocol), name="m")
         for new, own in zip(made, values, strict=True):

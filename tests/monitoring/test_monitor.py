@@ -254,12 +254,17 @@ def test_the_same_state_gives_the_same_answer(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"alpha": 0.01}, "alpha"), ({"sensitive": "sex,race"}, "sensitive"),
-     ({"outcome": "sex", "sensitive": "y,race,age"}, "sensitive"), ({"outcome": "age"}, "outcome"),
-     ({"statistic": "features"}, "statistic"), ({"permutations": fa.Permutations(n=40)}, "copies"),
-     ({"where": "age > 30"}, "where"),
-     ({"predictions": (), "model": lambda table: table["score"]}, "another model")],
-)  # fmt: skip
+    [
+        ({"alpha": 0.01}, "alpha"),
+        ({"sensitive": "sex,race"}, "sensitive"),
+        ({"outcome": "sex", "sensitive": "y,race,age"}, "sensitive"),
+        ({"outcome": "age"}, "outcome"),
+        ({"statistic": "features"}, "statistic"),
+        ({"permutations": fa.Permutations(n=40)}, "copies"),
+        ({"where": "age > 30"}, "where"),
+        ({"predictions": (), "model": lambda table: table["score"]}, "another model"),
+    ],
+)
 def test_other_settings_are_refused(tmp_path, options, named):
     path = tmp_path / "s.state"
     monitor(path).add(lending(0))
@@ -290,9 +295,12 @@ def test_columns_keep_their_kinds_and_new_levels_are_taken(tmp_path):
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(lending(1, rows=12), "too few"), (lending(1).assign(score=0.5), "constant"),
-     (lending(1).assign(y=lambda t: t["sex"]), None)],
-)  # fmt: skip
+    [
+        (lending(1, rows=12), "too few"),
+        (lending(1).assign(score=0.5), "constant"),
+        (lending(1).assign(y=lambda t: t["sex"]), None),
+    ],
+)
 def test_a_batch_that_says_nothing(tmp_path, data, why):
     path = tmp_path / "s.state"
     monitor(path, sensitive="sex").add(lending(0))
@@ -320,8 +328,9 @@ def test_a_state_stays_small_whatever_the_table(tmp_path):
     wide["zip"] = rng.integers(0, 400, 600).astype(str)
     wide |= {f"p{k}": rng.normal(size=600) for k in range(12)} | {"y": rng.integers(0, 9, 600)}
     names = [name for name in wide if name[0] in "az"]
-    result = monitor(path, sensitive=names, predictions=[f"p{k}" for k in range(12)],
-                     statistic="correlation").add(pd.DataFrame(wide))  # fmt: skip
+    result = monitor(
+        path, sensitive=names, predictions=[f"p{k}" for k in range(12)], statistic="correlation"
+    ).add(pd.DataFrame(wide))
     assert result.batches[0].unusable is None
     assert path.stat().st_size < 60_000
 
@@ -358,8 +367,19 @@ def tables(tmp_path, monkeypatch):
     lending(9, rows=12).to_csv("few.csv", index=False)
 
 
-COMMAND = ["monitor", "--state", "s.state", "--predictions", "score", "--sensitive", "sex,age",
-           "--outcome", "y", "--permutations", "99"]  # fmt: skip
+COMMAND = [
+    "monitor",
+    "--state",
+    "s.state",
+    "--predictions",
+    "score",
+    "--sensitive",
+    "sex,age",
+    "--outcome",
+    "y",
+    "--permutations",
+    "99",
+]
 
 
 def test_command(tables, capsys):

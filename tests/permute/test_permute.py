@@ -68,9 +68,11 @@ def test_swap_odds_are_ratios_of_densities():
     pairs = unequal()
     i, j, at_i, at_j = np.array([0]), np.array([3]), np.array([[2]]), np.array([[4]])
     expected = (
-        pairs.log_density(i, at_j) + pairs.log_density(j, at_i)
-        - pairs.log_density(i, at_i) - pairs.log_density(j, at_j)
-    )  # fmt: skip
+        pairs.log_density(i, at_j)
+        + pairs.log_density(j, at_i)
+        - pairs.log_density(i, at_i)
+        - pairs.log_density(j, at_j)
+    )
     assert pairs.swap_log_odds(i, j, at_i, at_j) == pytest.approx(expected)
     flat = gaussian()
     assert flat.equal_scale

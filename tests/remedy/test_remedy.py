@@ -15,8 +15,14 @@ from fairaudit.remedy.scoring import equalized_odds_score
 from fairaudit.remedy.tradeoff import evaluate
 
 torch = pytest.importorskip("torch")
-SIX = ["FairICPClassifier", "FairICPRegressor", "FairCPClassifier", "FairCPRegressor",
-       "FDLClassifier", "FDLRegressor"]  # fmt: skip
+SIX = [
+    "FairICPClassifier",
+    "FairICPRegressor",
+    "FairCPClassifier",
+    "FairCPRegressor",
+    "FDLClassifier",
+    "FDLRegressor",
+]
 
 
 def people(n=800, continuous=False, seed=0):
@@ -72,9 +78,16 @@ def test_mu_zero_is_plain_training():
     plain = LogisticRegression(C=1e6).fit((X - X.mean()) / X.std(ddof=0), y)
     best = plain.predict_proba((X - X.mean()) / X.std(ddof=0))[:, 1]
     for options in ({"steps": 400}, {"objective": "adversarial", "epochs": 80}):
-        model = quick("FairICPClassifier", mu=0, predictor="linear", weight_decay=0.0,
-                      learning_rate=5e-2, validation_fraction=0, loss="cross_entropy",
-                      **options)  # fmt: skip
+        model = quick(
+            "FairICPClassifier",
+            mu=0,
+            predictor="linear",
+            weight_decay=0.0,
+            learning_rate=5e-2,
+            validation_fraction=0,
+            loss="cross_entropy",
+            **options,
+        )
         model.fit(X, y, sensitive_features=A)
         assert model.predict_proba(X)[:, 1] == pytest.approx(best, abs=0.03)
 
@@ -175,8 +188,9 @@ def test_post_processing():
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
     for continuous, cls in (
-        (False, HistGradientBoostingClassifier), (True, HistGradientBoostingRegressor)
-    ):  # fmt: skip
+        (False, HistGradientBoostingClassifier),
+        (True, HistGradientBoostingRegressor),
+    ):
         X, y, A = people(1500, continuous)
         model = cls(max_iter=30).fit(X[:500], y[:500])
         rest = X[1000:], np.asarray(y)[1000:], A[1000:]

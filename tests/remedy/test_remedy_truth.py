@@ -38,11 +38,17 @@ def census(n, seed=0):
     weeks = np.clip(rng.normal(30, 15, n) + 12 * male - 0.02 * (age - 45) ** 2, 0, 52)
     stocks = np.maximum(0, rng.normal(-1, 1.5, n) + 0.04 * (age - 40) + 0.5 * school)
     logit = -8.75 + 2 * school + 2 * male + 0.08 * weeks - 0.003 * (age - 50) ** 2 + stocks
-    return pd.DataFrame({
-        "school": school.round(2), "weeks": weeks.round(), "stocks": stocks.round(2),
-        "race": race, "sex": np.where(male, "male", "female"), "age": age,
-        "rich": (rng.random(n) < expit(logit)).astype(int),
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "school": school.round(2),
+            "weeks": weeks.round(),
+            "stocks": stocks.round(2),
+            "race": race,
+            "sex": np.where(male, "male", "female"),
+            "age": age,
+            "rich": (rng.random(n) < expit(logit)).astype(int),
+        }
+    )
 
 
 def auc(score, y):
@@ -87,10 +93,15 @@ def lending(n, gap=1.0, seed=0):
     """x tells the outcome, z is a proxy for sex."""
     rng = np.random.default_rng(seed)
     y, sex = rng.integers(0, 2, (2, n))
-    return pd.DataFrame({
-        "x": 1.5 * y + rng.normal(size=n), "z": gap * sex + rng.normal(size=n),
-        "noise": rng.normal(size=n), "sex": np.where(sex == 1, "m", "f"), "y": y,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "x": 1.5 * y + rng.normal(size=n),
+            "z": gap * sex + rng.normal(size=n),
+            "noise": rng.normal(size=n),
+            "sex": np.where(sex == 1, "m", "f"),
+            "y": y,
+        }
+    )
 
 
 @pytest.fixture
@@ -117,8 +128,9 @@ FAIR = Told(x=1.0)
 
 def tables(*scores, y, sex):
     names = sorted(set(y)) if np.asarray(scores[0]).ndim > 1 else None
-    return [AuditTable.of(np.asarray(score), {"sex": sex}, y, model_classes=names)
-            for score in scores]  # fmt: skip
+    return [
+        AuditTable.of(np.asarray(score), {"sex": sex}, y, model_classes=names) for score in scores
+    ]
 
 
 def test_what_counts_as_collapsed():
@@ -134,8 +146,11 @@ def test_what_counts_as_collapsed():
     assert said[:2] == [None, None]
     assert said[2] == "it answers 1 in all 1,000 rows"
     assert said[3] == "it answers 1 in all but 5 of 1,000 rows"
-    assert re.fullmatch(r"it answers 1 in 8\d\.\d % of the rows; the outcome has 5\d\.\d %, the "
-                        r"old model said it in 5\d\.\d %", said[4]), said[4]  # fmt: skip
+    assert re.fullmatch(
+        r"it answers 1 in 8\d\.\d % of the rows; the outcome has 5\d\.\d %, the "
+        r"old model said it in 5\d\.\d %",
+        said[4],
+    ), said[4]
     assert re.fullmatch(r"its ranking is lost \(AUC 0\.(4|5)\d, before 0\.9\d\)", said[5]), said[5]
 
 
@@ -185,8 +200,23 @@ def test_a_collapsed_model_is_refused_and_written_only_by_force(
     told(PLAIN, Told(x=0.1, shift=3.0))
     monkeypatch.chdir(tmp_path)
     lending(1200).to_csv("train.csv", index=False)
-    args = ["remedy", "--data", "train.csv", "--sensitive", "sex", "--outcome", "y", "--mu", "0.5",
-            "--mus", "0.5", "--out", "fair.pkl", "--permutations", "199"]  # fmt: skip
+    args = [
+        "remedy",
+        "--data",
+        "train.csv",
+        "--sensitive",
+        "sex",
+        "--outcome",
+        "y",
+        "--mu",
+        "0.5",
+        "--mus",
+        "0.5",
+        "--out",
+        "fair.pkl",
+        "--permutations",
+        "199",
+    ]
     assert cli.main([*args, "--report", "r.html", "--report", "r.json"]) == 3
     shown = capsys.readouterr().out
     assert shown.startswith("Collapsed, and no repair: it answers 1 in all 600 rows")
@@ -201,8 +231,15 @@ def test_a_collapsed_model_is_refused_and_written_only_by_force(
     assert cli.main([*args, "--force"]) == 3
     assert "model: fair.pkl" in capsys.readouterr().out
     assert pickle.loads((tmp_path / "fair.pkl").read_bytes()).predict(lending(9)).all()
-    result = repair(lending(1200), sensitive="sex", outcome="y", mu=0.5, mus=[0.5],
-                    permutations=QUICK, out=tmp_path / "again.pkl")  # fmt: skip
+    result = repair(
+        lending(1200),
+        sensitive="sex",
+        outcome="y",
+        mu=0.5,
+        mus=[0.5],
+        permutations=QUICK,
+        out=tmp_path / "again.pkl",
+    )
     assert result.refused and not (tmp_path / "again.pkl").exists()
 
 
@@ -246,8 +283,9 @@ def test_repair_of_a_rare_outcome_ships_no_model_that_selects_nobody(tmp_path):
     out = tmp_path / "fair.pkl"
     frame = census(5000)
     assert 0.05 < frame["rich"].mean() < 0.07
-    result = repair(frame, sensitive="race,sex,age", outcome="rich", permutations=QUICK, steps=150,
-                    out=out)  # fmt: skip
+    result = repair(
+        frame, sensitive="race,sex,age", outcome="rich", permutations=QUICK, steps=150, out=out
+    )
     assert result.curve["collapsed"].notna().any()
     if out.exists():
         fresh = census(5000, seed=1)
@@ -296,12 +334,18 @@ def test_power_against_the_old_violation_is_the_power_that_the_test_has():
     for seed in range(40):
         rng = np.random.default_rng([5, seed])
         y, sex, old = rng.integers(0, 2, 400), rng.integers(0, 2, 400), rng.normal(size=400)
-        made = tables(expit(y + 0.35 * sex + old), expit(y + 0.35 * sex + rng.normal(size=400)),
-                      y=y, sex=sex)  # fmt: skip
-        tested = run_test(made[1], statistic="kpc", copies=ICP("auto", 5),
-                          permutations=fa.Permutations(n=99, seed=seed))  # fmt: skip
-        power = carried_power(made[0], made[1], tested.null, statistic_named("kpc")[0],
-                              alpha=0.05, seed=seed).power  # fmt: skip
+        made = tables(
+            expit(y + 0.35 * sex + old), expit(y + 0.35 * sex + rng.normal(size=400)), y=y, sex=sex
+        )
+        tested = run_test(
+            made[1],
+            statistic="kpc",
+            copies=ICP("auto", 5),
+            permutations=fa.Permutations(n=99, seed=seed),
+        )
+        power = carried_power(
+            made[0], made[1], tested.null, statistic_named("kpc")[0], alpha=0.05, seed=seed
+        ).power
         stated.append(power)
         rejected.append(tested.p_value <= 0.05)
         misled += tested.p_value > 0.05 and power >= 0.8
@@ -318,8 +362,14 @@ def test_the_carried_violation_is_the_old_one():
     tested = run_test(made, statistic="kpc", copies=ICP("auto", 5), permutations=QUICK)
     power = carried_power(made, made, tested.null, statistic_named("kpc")[0], alpha=0.05, seed=0)
     assert power.power > 0.9
-    one = carried_power(made, replace(made, ids=made.attributes[0]), tested.null,
-                        statistic_named("kpc")[0], alpha=0.05, seed=0)  # fmt: skip
+    one = carried_power(
+        made,
+        replace(made, ids=made.attributes[0]),
+        tested.null,
+        statistic_named("kpc")[0],
+        alpha=0.05,
+        seed=0,
+    )
     assert one is None
 
 
@@ -352,21 +402,28 @@ def test_auto_takes_no_model_that_the_mixture_dominates():
     assert RULE.choose(curve(**given)).place == 3
     beaten = RULE.choose(curve(**given, dominated=[False, False, True, True]))
     assert beaten.place == 1 and "2 of 3 worse than the trivial mixture" in beaten.because
-    both = curve(**given, dominated=[False, False, True, True],
-                 collapsed=[None, "it answers 1 in all 9 rows", None, None])  # fmt: skip
+    both = curve(
+        **given,
+        dominated=[False, False, True, True],
+        collapsed=[None, "it answers 1 in all 9 rows", None, None],
+    )
     none = RULE.choose(both)
     assert none.place == 0
     assert none.fates == "1 of 3 collapsed, 2 of 3 worse than the trivial mixture"
-    passing = curve(**{**given, "p_value": [0.005, 0.5, 0.5, 0.5], "p_train": 0.5},
-                    dominated=[False, True, False, False])  # fmt: skip
+    passing = curve(
+        **{**given, "p_value": [0.005, 0.5, 0.5, 0.5], "p_train": 0.5},
+        dominated=[False, True, False, False],
+    )
     assert RULE.choose(passing).place == 2
 
 
 def test_what_the_mixture_dominates():
-    line = pd.DataFrame({"loss": [0.2, 0.3, 0.4], "kpc": [0.1, 0.02, 0.0],
-                         "p_value": [0.005, 0.01, 1.0]})  # fmt: skip
-    models = curve(loss=[0.2, 0.31, 0.31, 0.41], kpc=[0.1, 0.02, 0.02, -0.01],
-                   p_value=[0.005, 0.005, 0.3, 0.9])  # fmt: skip
+    line = pd.DataFrame(
+        {"loss": [0.2, 0.3, 0.4], "kpc": [0.1, 0.02, 0.0], "p_value": [0.005, 0.01, 1.0]}
+    )
+    models = curve(
+        loss=[0.2, 0.31, 0.31, 0.41], kpc=[0.1, 0.02, 0.02, -0.01], p_value=[0.005, 0.005, 0.3, 0.9]
+    )
     # the third passes, the mixture with its KPC does not; below 0 there is nothing to gain
     assert dominated(models, line, 0.25) == [False, True, False, True]
 
@@ -378,8 +435,21 @@ def test_without_a_repair_the_report_says_what_was_tried_and_what_would_help(
     told(PLAIN, Told(x=0.15, z=0.8, noise=1.5), Told(x=0.2, z=0.5, noise=1.5))
     monkeypatch.chdir(tmp_path)
     lending(3000).to_csv("train.csv", index=False)
-    args = ["remedy", "--data", "train.csv", "--sensitive", "sex", "--outcome", "y", "--mus",
-            "0.5,0.6", "--out", "fair.pkl", "--permutations", "199"]  # fmt: skip
+    args = [
+        "remedy",
+        "--data",
+        "train.csv",
+        "--sensitive",
+        "sex",
+        "--outcome",
+        "y",
+        "--mus",
+        "0.5,0.6",
+        "--out",
+        "fair.pkl",
+        "--permutations",
+        "199",
+    ]
     assert cli.main([*args, "--report", "r.json"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("No repair found: of the models that were trained")
@@ -389,7 +459,10 @@ def test_without_a_repair_the_report_says_what_was_tried_and_what_would_help(
     record = json.loads((tmp_path / "r.json").read_text())
     assert record["outcome"] == "no repair found" and record["mu"] == 0
     assert [row["dominated"] or bool(row["collapsed"]) for row in record["curve"]] == [
-        False, True, True]  # fmt: skip
+        False,
+        True,
+        True,
+    ]
     assert not (tmp_path / "fair.pkl").exists()
 
 
@@ -419,4 +492,4 @@ def test_results_are_made_by_keyword():
     from fairaudit.remedy.remedy_result import RemedyResult
 
     with pytest.raises(TypeError, match="positional"):
-        RemedyResult("repaired")
+        RemedyResult(outcome="repaired")

@@ -44,11 +44,13 @@ def classes(n=1200, seed=0):
     """Two classes; the features betray sex and race beyond the outcome."""
     rng = np.random.default_rng(seed)
     sex, race, y = rng.integers(0, 2, n), rng.integers(0, 3, n), rng.integers(0, 2, n)
-    X = np.column_stack([
-        y + rng.normal(size=n),
-        1.5 * sex + y + 0.5 * rng.normal(size=n),
-        (race == 2) + 0.5 * y + 0.5 * rng.normal(size=n),
-    ])  # fmt: skip
+    X = np.column_stack(
+        [
+            y + rng.normal(size=n),
+            1.5 * sex + y + 0.5 * rng.normal(size=n),
+            (race == 2) + 0.5 * y + 0.5 * rng.normal(size=n),
+        ]
+    )
     A = pd.DataFrame({"sex": np.where(sex == 1, "m", "f"), "race": np.array(list("abc"))[race]})
     return X, y, A
 
@@ -240,8 +242,10 @@ def test_chi_squared_is_that_of_the_cells():
 
 def test_hgr_refuses_bad_parameters():
     for parameters, text in [
-        ({"lam": -1}, "'lam'"), ({"predictor": "tree"}, "'predictor'"), ({"epochs": 0}, "'epochs'"),
-    ]:  # fmt: skip
+        ({"lam": -1}, "'lam'"),
+        ({"predictor": "tree"}, "'predictor'"),
+        ({"epochs": 0}, "'epochs'"),
+    ]:
         with pytest.raises(fa.InputError, match=text):
             HGRClassifier(**parameters).fit(X, Y, sensitive_features=A)
     with pytest.raises(fa.InputError, match="constant"):
@@ -349,9 +353,11 @@ def test_reduction_is_fairlearns():
 def test_reduction_of_a_pipeline_with_text():
     frame = pd.DataFrame({"u": np.where(X[:, 0] > 0.5, "high", "low"), "v": A["race"]})
     model = ReductionClassifier(
-        0.05, make_pipeline(OneHotEncoder(), LogisticRegression()), max_iter=4,
+        0.05,
+        make_pipeline(OneHotEncoder(), LogisticRegression()),
+        max_iter=4,
         sample_weight_name="logisticregression__sample_weight",
-    ).fit(frame, Y, sensitive_features=A["sex"])  # fmt: skip
+    ).fit(frame, Y, sensitive_features=A["sex"])
     assert list(model.feature_names_in_) == ["u", "v"]
     assert model.predict(frame).shape == Y.shape
 

@@ -82,9 +82,14 @@ def _rich(base: AuditResult) -> AuditResult:
     assert base.cells is not None
     long = "a_column_name_as_long_as_data_warehouses_like_to_make_them_version_2_final"
     some = base.cells.cells[-1]
-    nothing = Estimate(None, None, None, 0, 0)
+    nothing = Estimate(value=None, low=None, high=None, rows=0, people=0)
     cells = tuple(
-        Cell((f"level {k} of many", "x"), 1000 + k, 990, (*some.estimates[:2], nothing))
+        Cell(
+            levels=(f"level {k} of many", "x"),
+            rows=1000 + k,
+            people=990,
+            estimates=(*some.estimates[:2], nothing),
+        )
         for k in range(30)
     )
     table = replace(
@@ -371,11 +376,20 @@ def test_contrast_in_light_and_dark() -> None:
     assert len(palettes) == 2
     for palette in palettes:
         colour = dict(re.findall(r"--([\w-]+): (#\w{6});", palette))
-        texts = [("text", "page"), ("text", "soft"), ("muted", "page"), ("muted", "soft"),
-                 ("link", "page")]  # fmt: skip
+        texts = [
+            ("text", "page"),
+            ("text", "soft"),
+            ("muted", "page"),
+            ("muted", "soft"),
+            ("link", "page"),
+        ]
         for tone in ("violation", "none", "open"):
-            texts += [(tone, "page"), (tone, f"{tone}-soft"), ("text", f"{tone}-soft"),
-                      ("muted", f"{tone}-soft")]  # fmt: skip
+            texts += [
+                (tone, "page"),
+                (tone, f"{tone}-soft"),
+                ("text", f"{tone}-soft"),
+                ("muted", f"{tone}-soft"),
+            ]
             assert _contrast(colour[tone], colour["bar"]) > 1.5  # bars that reach, and others
         for one, other in texts:
             assert _contrast(colour[one], colour[other]) >= 4.5, (one, other)

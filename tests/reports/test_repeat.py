@@ -72,8 +72,10 @@ def words(command: str) -> list[str]:
     """As bash reads it, without the name of the program."""
     shown = subprocess.run(
         ["bash", "-c", f"fairaudit() {{ printf '%s\\0' \"$@\"; }}; {command}"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert command.startswith("fairaudit ") and shown.stderr == ""
     return shown.stdout.split("\0")[:-1]
 
@@ -81,27 +83,70 @@ def words(command: str) -> list[str]:
 CASES = {
     "a model": ["--model", "model.pkl", "--data", "test.csv", "--sensitive", "race,sex,age"],
     "names with spaces and quotation marks": [
-        "--model", "my model's.pkl", "--data", "the $table.csv", "--outcome", "paid back?",
-        "--sensitive", '"race, ""self""-told",age', "--id", WIDE,
+        "--model",
+        "my model's.pkl",
+        "--data",
+        "the $table.csv",
+        "--outcome",
+        "paid back?",
+        "--sensitive",
+        '"race, ""self""-told",age',
+        "--id",
+        WIDE,
     ],
     "predictions and a condition": [
-        "--data", "scored.csv", "--predictions", "score", "--outcome", "repaid", "--weights", "w",
-        "--where", "age > 30 and race != 'asian'", "--sensitive", "sex:categorical,age",
-        "--tolerance", "kpc=0.001", "--on", "labels",
+        "--data",
+        "scored.csv",
+        "--predictions",
+        "score",
+        "--outcome",
+        "repaid",
+        "--weights",
+        "w",
+        "--where",
+        "age > 30 and race != 'asian'",
+        "--sensitive",
+        "sex:categorical,age",
+        "--tolerance",
+        "kpc=0.001",
+        "--on",
+        "labels",
     ],
     "several files by a pattern": [
-        "--model", "model.pkl", "--data", "part *.csv", "--sensitive", "race,sex,age",
-        "--pairs", "all",
+        "--model",
+        "model.pkl",
+        "--data",
+        "part *.csv",
+        "--sensitive",
+        "race,sex,age",
+        "--pairs",
+        "all",
     ],
     "regression": [
-        "--data", "regression.csv", "--predictions", "guess", "--outcome", "size",
-        "--sensitive", "sex", "--density", "ols",
+        "--data",
+        "regression.csv",
+        "--predictions",
+        "guess",
+        "--outcome",
+        "size",
+        "--sensitive",
+        "sex",
+        "--density",
+        "ols",
     ],
     "early stopping": [
-        "--model", "model.pkl", "--data", "test.csv", "--sensitive", "race,sex,age",
-        "--permutations", "auto", "--seed", "7",
+        "--model",
+        "model.pkl",
+        "--data",
+        "test.csv",
+        "--sensitive",
+        "race,sex,age",
+        "--permutations",
+        "auto",
+        "--seed",
+        "7",
     ],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -167,8 +212,16 @@ def test_without_a_record_the_page_says_how_to_keep_one(folder, monkeypatch):
 def test_trust_and_isolation_are_repeated_too(folder, monkeypatch):
     """They decide whether a model loads at all, and what it may do."""
     monkeypatch.chdir(folder)
-    more = ["--trust", "numpy.no_such", "--isolate", "4GB,60s", "--report", "i.html",
-            "--report", "i.json"]  # fmt: skip
+    more = [
+        "--trust",
+        "numpy.no_such",
+        "--isolate",
+        "4GB,60s",
+        "--report",
+        "i.html",
+        "--report",
+        "i.json",
+    ]
     assert cli.main(["test", *QUICK, *CASES["a model"], *more]) == 1
     verify = printed(Path("i.html"))[1]
     assert "--trust=numpy.no_such" in verify and "--isolate=4GB,60s" in verify
@@ -192,9 +245,21 @@ def test_a_table_from_standard_input_is_said_to_be_one(folder, monkeypatch):
 
 def test_the_printed_command_of_a_comparison_runs(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    case = ["compare", "--baseline", "model.pkl", "--candidate", "my model's.pkl", "--data",
-            "test.csv", "--sensitive", "race,sex,age", "--report", "c.html", "--report",
-            "c.json"]  # fmt: skip
+    case = [
+        "compare",
+        "--baseline",
+        "model.pkl",
+        "--candidate",
+        "my model's.pkl",
+        "--data",
+        "test.csv",
+        "--sensitive",
+        "race,sex,age",
+        "--report",
+        "c.html",
+        "--report",
+        "c.json",
+    ]
     status = cli.main(case)
     then = json.loads(Path("c.json").read_text())
     (again,) = printed(Path("c.html"))
@@ -206,9 +271,29 @@ def test_the_printed_command_of_a_comparison_runs(folder, monkeypatch):
 def test_the_printed_command_of_a_remedy_runs(folder, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.chdir(folder)
-    case = ["remedy", "--data", "test.csv", "--sensitive", "race,sex,age", "--outcome", "repaid",
-            "--mus", "0.5", "--mu", "0.5", "--steps", "8", "--permutations", "19", "--alpha",
-            "0.1", "--report", "r.html", "--report", "r.json"]  # fmt: skip
+    case = [
+        "remedy",
+        "--data",
+        "test.csv",
+        "--sensitive",
+        "race,sex,age",
+        "--outcome",
+        "repaid",
+        "--mus",
+        "0.5",
+        "--mu",
+        "0.5",
+        "--steps",
+        "8",
+        "--permutations",
+        "19",
+        "--alpha",
+        "0.1",
+        "--report",
+        "r.html",
+        "--report",
+        "r.json",
+    ]
     status = cli.main(case)
     then = json.loads(Path("r.json").read_text())
     (again,) = printed(Path("r.html"))
@@ -222,12 +307,19 @@ def test_the_printed_command_of_a_remedy_runs(folder, monkeypatch):
 PYTHON = {
     "a model": {},
     "settings": {
-        "seed": 3, "alpha": 0.01, "statistic": ["kpc", "correlation"], "pairs": [("race", "sex")],
-        "tolerance": {"kpc": 0.2}, "threshold": 0.4, "on": "labels",
-        "kinds": {"age": "continuous"}, "power": False, "adjust": "fdr_bh",
+        "seed": 3,
+        "alpha": 0.01,
+        "statistic": ["kpc", "correlation"],
+        "pairs": [("race", "sex")],
+        "tolerance": {"kpc": 0.2},
+        "threshold": 0.4,
+        "on": "labels",
+        "kinds": {"age": "continuous"},
+        "power": False,
+        "adjust": "fdr_bh",
     },
     "early stopping": {"permutations": fa.Permutations.auto(0.05, seed=2)},
-}  # fmt: skip
+}
 
 
 def called(result, **objects):
@@ -263,8 +355,15 @@ def test_the_printed_python_repeats_an_audit_made_in_python(case):
 def test_the_printed_python_repeats_an_audit_in_shards():
     frame = load_demo(1400)
     model, X = demo_model(frame[:400]), frame[400:].reset_index(drop=True)
-    result = fa.audit(model, X, "repaid", sensitive=["race", "sex"], shards=2, seed=1,
-                      permutations=fa.Permutations(n=99))  # fmt: skip
+    result = fa.audit(
+        model,
+        X,
+        "repaid",
+        sensitive=["race", "sex"],
+        shards=2,
+        seed=1,
+        permutations=fa.Permutations(n=99),
+    )
     assert same(result, called(result, model=model, X=X))
 
 
@@ -282,8 +381,14 @@ def test_objects_are_asked_for_again():
     frame = load_demo(300)
     y, A = frame["repaid"], frame[["sex"]]
     score = frame["income"].to_numpy(float)
-    result = fa.audit(predictions=score, outcome=y, sensitive=A, statistic=Mine(), power=False,
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=score,
+        outcome=y,
+        sensitive=A,
+        statistic=Mine(),
+        power=False,
+        permutations=fa.Permutations(n=19),
+    )
     assert same(result, called(result, predictions=score, y=y, A=A, statistic=Mine()))
 
 

@@ -37,8 +37,16 @@ FORMATS = {
     "json": json_record,
 }
 HOSTILE = "<b>se|x</b> `&amp;` \n \x1b[31m_a_ [l](http://x) @user, 100 %: {0} \u202e"
-NORMAL = ("violation", "none", "inconclusive", "tolerated", "masked", "people", "regression",
-          "certified")  # fmt: skip
+NORMAL = (
+    "violation",
+    "none",
+    "inconclusive",
+    "tolerated",
+    "masked",
+    "people",
+    "regression",
+    "certified",
+)
 
 
 def table(n=300):
@@ -92,15 +100,18 @@ def results():
         "tolerated": audited(biased, y, frame, tolerance={"kpc": 0.9}),
         "masked": violation.suppressed(20),
         "people": audited(
-            biased, y, constant[["race", "sex"]],
-            ids=pd.Series(people, name="person"), weights=rng.random(len(y)) + 0.5,
+            biased,
+            y,
+            constant[["race", "sex"]],
+            ids=pd.Series(people, name="person"),
+            weights=rng.random(len(y)) + 0.5,
         ),
         "regression": audited(biased * 3, y + rng.normal(size=len(y)), frame[["sex"]]),
         "certified": audited(
             0.2 + 0.3 * y + 0.5 * noise, y, frame[["sex"]], certify={"tpr_gap": 0.9, "kpc": 0.9}
         ),
         "hostile": audited(biased, y.rename(HOSTILE), strange),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(params=[*NORMAL, "hostile"])
@@ -115,8 +126,11 @@ def test_the_audits_are_what_they_are_called(results):
     assert verdicts.pop("certified") == "equivalent within tolerance"
     assert set(verdicts.values()) == {"violation"}
     assert {one.family for one in results["violation"].findings} == {
-        "joint", "attribute", "pair", "outcome",
-    }  # fmt: skip
+        "joint",
+        "attribute",
+        "pair",
+        "outcome",
+    }
     assert any(one.significant for one in results["tolerated"].findings[1:])
     assert results["masked"].cells.masked
     assert results["people"].table.ids == "person"
@@ -179,10 +193,16 @@ def test_the_schema_is_strict(results):
         return record, place, last
 
     for path in [
-        ("because",), ("table", "rows"), ("table", "outcome", "kind"), ("findings", 0, "kpc"),
-        ("measures", 0, "value"), ("cells", "cells", 0, "people"), ("quality", "moved"),
-        ("cells", "cells", 0, "estimates", 0, "low"), ("capsule", "model", "sha256"),
-    ]:  # fmt: skip
+        ("because",),
+        ("table", "rows"),
+        ("table", "outcome", "kind"),
+        ("findings", 0, "kpc"),
+        ("measures", 0, "value"),
+        ("cells", "cells", 0, "people"),
+        ("quality", "moved"),
+        ("cells", "cells", 0, "estimates", 0, "low"),
+        ("capsule", "model", "sha256"),
+    ]:
         record, place, last = without(path)
         assert is_audit(record)
         place[f"{last}_"] = place.pop(last)
@@ -194,11 +214,17 @@ def test_the_schema_is_strict(results):
         place[last] = ["wrong"]
         assert not is_audit(record), f"{path} of another type"
     for path, wrong in [
-        (("verdict",), "pass"), (("schema",), "fairaudit/audit/2"), (("alpha",), "0.05"),
-        (("findings", 0, "p_value"), 1.5), (("findings", 0, "p_interval"), [0.1]),
-        (("findings", 0, "family"), "trio"), (("findings",), []), (("table", "rows"), 1.5),
-        (("capsule", "table_sha256"), "abc"), (("findings", 0, "significant"), 1),
-    ]:  # fmt: skip
+        (("verdict",), "pass"),
+        (("schema",), "fairaudit/audit/2"),
+        (("alpha",), "0.05"),
+        (("findings", 0, "p_value"), 1.5),
+        (("findings", 0, "p_interval"), [0.1]),
+        (("findings", 0, "family"), "trio"),
+        (("findings",), []),
+        (("table", "rows"), 1.5),
+        (("capsule", "table_sha256"), "abc"),
+        (("findings", 0, "significant"), 1),
+    ]:
         record, place, last = without(path)
         place[last] = wrong
         assert not is_audit(record), f"{path} = {wrong!r}"
@@ -236,8 +262,13 @@ def test_the_schema_follows_the_record():
             if inner[1] is not typing.Any:
                 compare(inner[1], options[0]["additionalProperties"], f"{where}{{}}")
         else:
-            names = {str: "string", Verdict: "string", bool: "boolean", int: "integer",
-                     float: "number"}  # fmt: skip
+            names = {
+                str: "string",
+                Verdict: "string",
+                bool: "boolean",
+                int: "integer",
+                float: "number",
+            }
             assert accepted - {"null"} == {names[kind]}, where
 
     def compare_fields(kind, part, where, more=()):
@@ -320,11 +351,16 @@ def test_very_many_groups_and_questions_are_counted(results):
 
 
 def crowded(result, cells, findings, name="group-"):
-    rate = Estimate(0.5, 0.4, 0.6, 50, 50)
-    groups = tuple(Cell((f"{name}{k}",), 50, 50, (rate,) * 3) for k in range(cells))
+    rate = Estimate(value=0.5, low=0.4, high=0.6, rows=50, people=50)
+    groups = tuple(
+        Cell(levels=(f"{name}{k}",), rows=50, people=50, estimates=(rate,) * 3)
+        for k in range(cells)
+    )
     one = replace(result.findings[1], significant=False)
     more = tuple(replace(one, attributes=(f"a-{name}{k}",)) for k in range(findings))
-    table = CellTable((name,), ("selected", "TPR", "FPR"), groups, 3, "")
+    table = CellTable(
+        attributes=(name,), columns=("selected", "TPR", "FPR"), cells=groups, unlisted=3, note=""
+    )
     return replace(result, cells=table, findings=(*result.findings, *more))
 
 
@@ -370,9 +406,23 @@ def test_markdown_shows_hostile_names_as_they_are(results):
     page = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
     tags = set(re.findall(r"<(/?[a-z0-9]+)", page))
     assert {tag.lstrip("/") for tag in tags} <= {
-        "h2", "h3", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "strong",
-        "details", "summary", "code", "em",
-    }  # fmt: skip
+        "h2",
+        "h3",
+        "p",
+        "ul",
+        "li",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "strong",
+        "details",
+        "summary",
+        "code",
+        "em",
+    }
     assert "<em>" not in page and "@user" not in text
     plain = html.unescape(page).replace("\u200b", "")
     assert plain.count(terminal.clean(HOSTILE)) > 5
@@ -555,8 +605,12 @@ def test_github_lines_are_commands(result):
     lines = github.render(result).splitlines()
     found = [COMMAND.fullmatch(line) for line in lines]
     assert all(found) and len(found) <= 10
-    levels = {"violation": "error", "no violation found": "notice", "inconclusive": "warning",
-              "equivalent within tolerance": "notice"}  # fmt: skip
+    levels = {
+        "violation": "error",
+        "no violation found": "notice",
+        "inconclusive": "warning",
+        "equivalent within tolerance": "notice",
+    }
     assert found[0][1] == levels[result.verdict.value]
     assert unescaped(found[0][2]) == f"Equalized odds: {result.verdict.value}"
     assert unescaped(found[0][3]) == terminal.clean(result.because, 1600)
@@ -638,10 +692,18 @@ def test_numbers_in_reports():
         "a": None,
         "b": [2],
     }
-    masked = Cell(("a",), 5, 5, (Estimate(None, None, None, 0, 0),), masked=True)
-    many = CellTable(("sex",), ("TPR",), (masked,) * 500, 7, "")
+    masked = Cell(
+        levels=("a",),
+        rows=5,
+        people=5,
+        estimates=(Estimate(value=None, low=None, high=None, rows=0, people=0),),
+        masked=True,
+    )
+    many = CellTable(
+        attributes=("sex",), columns=("TPR",), cells=(masked,) * 500, unlisted=7, note=""
+    )
     text = cells_table(many)
     assert "500 groups are masked" in text and "7 more combinations" in text
     assert "more groups" not in text  # nothing is to be had of them elsewhere
-    assert estimate_text(Estimate(None, None, None, 0, 0)) == "–"
-    assert estimate_text(Estimate(0.5, None, None, 9, 9)) == "0.500 of 9"
+    assert estimate_text(Estimate(value=None, low=None, high=None, rows=0, people=0)) == "–"
+    assert estimate_text(Estimate(value=0.5, low=None, high=None, rows=9, people=9)) == "0.500 of 9"

@@ -14,15 +14,24 @@ from fairaudit_reports.selection import shown_cells, shown_gaps
 def tables(people, gaps, masked=()):
     """Groups 0, 1, …: their people, and their gap in both rates."""
     cells = tuple(
-        Cell((str(k),), count, count, (Estimate(0.5, 0.4, 0.6, count, count),) * 3, k in masked)
+        Cell(
+            levels=(str(k),),
+            rows=count,
+            people=count,
+            estimates=(Estimate(value=0.5, low=0.4, high=0.6, rows=count, people=count),) * 3,
+            masked=k in masked,
+        )
         for k, count in enumerate(people)
     )
     found = tuple(
         Gap((str(k),), rate, *((None,) * 3 if k in masked else (size, size - 0.1, size + 0.1)))
-        for rate in ("TPR", "FPR") for k, size in enumerate(gaps)
-    )  # fmt: skip
+        for rate in ("TPR", "FPR")
+        for k, size in enumerate(gaps)
+    )
     columns = ("selected", "TPR", "FPR")
-    return CellTable(("g",), columns, cells, 0), GapTable(("g",), 0.95, 2.5, found)
+    return CellTable(attributes=("g",), columns=columns, cells=cells, unlisted=0), GapTable(
+        attributes=("g",), confidence=0.95, critical=2.5, gaps=found
+    )
 
 
 def test_the_largest_groups_and_the_largest_gaps_are_never_cut():
@@ -43,8 +52,9 @@ def test_the_largest_groups_and_the_largest_gaps_are_never_cut():
 
 def test_masked_groups_take_no_room_and_are_not_promised_elsewhere():
     """`8 more gaps: see the HTML` where all of these are masked."""
-    cells, table = tables([50] * 4 + [3] * 20, [0.1, -0.3, 0.2, 0.05] + [0.9] * 20,
-                          masked=range(4, 24))  # fmt: skip
+    cells, table = tables(
+        [50] * 4 + [3] * 20, [0.1, -0.3, 0.2, 0.05] + [0.9] * 20, masked=range(4, 24)
+    )
     kept, more, masked = shown_gaps(table, cells, 12)
     assert len(kept) == 8 and more == 0 and masked == 40
     shown, left = shown_cells(cells, table, 12)
@@ -61,8 +71,12 @@ def result():
     frame = pd.DataFrame({"g": rng.choice(names, 900, p=share / share.sum())})
     frame["y"] = rng.integers(0, 2, 900)
     frame["label"] = rng.random(900) < 0.3 + 0.4 * frame.y
-    return fa.audit(predictions=frame.label.astype(int), outcome=frame.y,
-                    sensitive={"g": frame.g}, permutations=fa.Permutations(n=39))  # fmt: skip
+    return fa.audit(
+        predictions=frame.label.astype(int),
+        outcome=frame.y,
+        sensitive={"g": frame.g},
+        permutations=fa.Permutations(n=39),
+    )
 
 
 def test_reports_do_not_send_readers_after_masked_gaps(result):
@@ -79,8 +93,9 @@ def test_reports_do_not_send_readers_after_masked_gaps(result):
 
 def test_the_gap_table_is_sorted_by_size(result):
     lines = terminal.render(result.suppressed(10)).split("\nGaps\n")[1].split("\n\n")[0]
-    sizes = [abs(float(line.split("[")[0].split()[-1])) for line in lines.splitlines()
-             if "[" in line]  # fmt: skip
+    sizes = [
+        abs(float(line.split("[")[0].split()[-1])) for line in lines.splitlines() if "[" in line
+    ]
     assert len(sizes) == 8 and sizes == sorted(sizes, reverse=True)
 
 

@@ -157,26 +157,34 @@ def test_a_wrong_density_is_told():
 
 DEGENERATE = {
     "a class with one row": (
-        lambda: (np.arange(40.0), np.r_[1, np.zeros(39, int)], np.arange(40) % 2), None,
+        lambda: (np.arange(40.0), np.r_[1, np.zeros(39, int)], np.arange(40) % 2),
+        None,
     ),
     "attribute constant within classes": (
         lambda: (np.random.default_rng(0).normal(size=60), np.arange(60) % 2, np.arange(60) % 2),
         "no copy differs",
     ),
     "all outcomes different, exact": (
-        lambda: (np.random.default_rng(0).normal(size=60), [f"o{i}" for i in range(60)],
-                 np.arange(60) % 2),
+        lambda: (
+            np.random.default_rng(0).normal(size=60),
+            [f"o{i}" for i in range(60)],
+            np.arange(60) % 2,
+        ),
         "no copy differs",
     ),
     "few rows": (
-        lambda: (np.arange(12.0), np.arange(12) % 2, np.array([0, 0, 1] * 4)), "at least 20",
+        lambda: (np.arange(12.0), np.arange(12) % 2, np.array([0, 0, 1] * 4)),
+        "at least 20",
     ),
     "two classes of two rows can move": (
-        lambda: (np.random.default_rng(0).normal(size=40), [f"o{i // 2}" for i in range(40)],
-                 np.r_[0, np.ones(39, int)]),
+        lambda: (
+            np.random.default_rng(0).normal(size=40),
+            [f"o{i // 2}" for i in range(40)],
+            np.r_[0, np.ones(39, int)],
+        ),
         "different copies",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DEGENERATE)
@@ -281,9 +289,12 @@ def test_random_ties_do_not_depend_on_the_batch():
     u, y, frame = people(100)
     values = [
         odds_test(
-            u, y, frame[["sex"]], statistic=KPCStatistic(knn=1, ties="random"),
+            u,
+            y,
+            frame[["sex"]],
+            statistic=KPCStatistic(knn=1, ties="random"),
             permutations=fa.Permutations(n=9, batch=batch),
         ).null
         for batch in (2, 9)
-    ]  # fmt: skip
+    ]
     assert np.array_equal(*values)

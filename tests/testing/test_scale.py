@@ -121,8 +121,9 @@ def test_kpc_is_undefined_where_the_outcome_determines_the_score(by_cells_from):
     rng = np.random.default_rng(1)
     y, sex = rng.integers(0, 20, 40_000), rng.choice(["f", "m"], 40_000)
     score = rng.normal(size=20)[y]
-    result = fa.audit(predictions=score, outcome=y, sensitive={"sex": sex},
-                      permutations=fa.Permutations(n=19))  # fmt: skip
+    result = fa.audit(
+        predictions=score, outcome=y, sensitive={"sex": sex}, permutations=fa.Permutations(n=19)
+    )
     assert all(one.kpc is None for one in result.findings)
 
 
@@ -214,9 +215,8 @@ def test_each_question_stops_by_itself():
     result = fa.audit(predictions=score, outcome=y, sensitive=frame, permutations=plan)
     drawn = {one.name: one for one in result.findings}
     full = fa.audit(
-        predictions=score, outcome=y, sensitive=frame,
-        permutations=replace(plan, stop_after=None),
-    )  # fmt: skip
+        predictions=score, outcome=y, sensitive=frame, permutations=replace(plan, stop_after=None)
+    )
     assert drawn["sex"].copies == drawn["race, sex, age"].copies == 999
     assert drawn["sex"].p_value == 0.001
     assert 20 <= drawn["race"].copies < 999
@@ -257,8 +257,13 @@ def test_stopping_early_keeps_the_level():
 
 def test_an_early_stop_is_a_verdict_at_any_level():
     score, y, frame = people(500)
-    result = fa.audit(predictions=score, outcome=y, sensitive=frame, alpha=0.001,
-                      permutations=Permutations.auto(0.001))  # fmt: skip
+    result = fa.audit(
+        predictions=score,
+        outcome=y,
+        sensitive=frame,
+        alpha=0.001,
+        permutations=Permutations.auto(0.001),
+    )
     assert result.joint.copies < 999
     assert str(result.verdict) == "no violation found"
 
@@ -272,8 +277,20 @@ def parquet(tmp_path):
 
 
 def _options(path):
-    return ["test", "--data", str(path), "--predictions", "score", "--outcome", "y",
-            "--sensitive", "race,sex,age", "--permutations", "99", "--json"]  # fmt: skip
+    return [
+        "test",
+        "--data",
+        str(path),
+        "--predictions",
+        "score",
+        "--outcome",
+        "y",
+        "--sensitive",
+        "race,sex,age",
+        "--permutations",
+        "99",
+        "--json",
+    ]
 
 
 def test_parquet_is_read_by_column(parquet, capsys, monkeypatch):
@@ -321,7 +338,7 @@ def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
     from fairaudit.data.table import AuditTable
 
     score, y, frame = people(600)
-    prepared = Prepared(AuditTable.of(score, frame, y), (), (), {})
+    prepared = Prepared(table=AuditTable.of(score, frame, y), features=(), excluded=(), missing={})
     plan = Plan(permutations=Permutations.auto(0.05), with_r=False)
     path = tmp_path / "run.jsonl"
     whole = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))

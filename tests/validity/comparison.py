@@ -64,25 +64,62 @@ def cases() -> list[Case]:
     uneven = np.array([0.6, 0.25, 0.1, 0.05])
     made = []
     for rows, groups in ((1000, 2), (8000, 2), (1000, 4), (4000, 4), (4000, 8)):
-        made.append(Case(f"no gap in either, {groups} groups", rows, rates_of(groups),
-                         rates_of(groups), even(groups)))  # fmt: skip
+        made.append(
+            Case(
+                f"no gap in either, {groups} groups",
+                rows,
+                rates_of(groups),
+                rates_of(groups),
+                even(groups),
+            )
+        )
     made += [
         Case("no gap in either, small groups", 1000, rates_of(4), rates_of(4), uneven),
-        Case("the same gap of .10 in both", 2000, rates_of(4, (1, 0, -0.1)),
-             rates_of(4, (1, 0, -0.1)), even(4)),
-        Case("gaps of .15 in different groups", 2000, rates_of(4, (1, 0, -0.15)),
-             rates_of(4, (0, 2, 0.15)), even(4)),
-        Case("gap .10, candidate .05 more", 2000, rates_of(4, (1, 0, -0.1)),
-             rates_of(4, (1, 0, -0.15)), even(4)),
-        Case("no gap, candidate .05, all others tied", 4000, rates_of(4),
-             rates_of(4, (1, 0, -0.05)), even(4)),
-        Case("no gap, candidate .05, small groups", 4000, rates_of(4), rates_of(4, (1, 3, -0.05)),
-             uneven),
+        Case(
+            "the same gap of .10 in both",
+            2000,
+            rates_of(4, (1, 0, -0.1)),
+            rates_of(4, (1, 0, -0.1)),
+            even(4),
+        ),
+        Case(
+            "gaps of .15 in different groups",
+            2000,
+            rates_of(4, (1, 0, -0.15)),
+            rates_of(4, (0, 2, 0.15)),
+            even(4),
+        ),
+        Case(
+            "gap .10, candidate .05 more",
+            2000,
+            rates_of(4, (1, 0, -0.1)),
+            rates_of(4, (1, 0, -0.15)),
+            even(4),
+        ),
+        Case(
+            "no gap, candidate .05, all others tied",
+            4000,
+            rates_of(4),
+            rates_of(4, (1, 0, -0.05)),
+            even(4),
+        ),
+        Case(
+            "no gap, candidate .05, small groups",
+            4000,
+            rates_of(4),
+            rates_of(4, (1, 3, -0.05)),
+            uneven,
+        ),
         Case("gap .15, candidate none", 2000, rates_of(4, (1, 0, -0.15)), rates_of(4), even(4)),
         Case("no gap, candidate .15", 2000, rates_of(4), rates_of(4, (1, 0, -0.15)), even(4)),
-        Case("rates near 1", 1000, rates_of(2, (1, 0, 0.28), (1, 1, 0.28)),
-             rates_of(2, (1, 0, 0.28), (1, 1, 0.25)), even(2)),
-    ]  # fmt: skip
+        Case(
+            "rates near 1",
+            1000,
+            rates_of(2, (1, 0, 0.28), (1, 1, 0.28)),
+            rates_of(2, (1, 0, 0.28), (1, 1, 0.25)),
+            even(2),
+        ),
+    ]
     return made
 
 
@@ -119,10 +156,13 @@ def tweaked(small: int, margin: float, seed: int) -> tuple[float, float]:
     group, y = np.repeat([0, 1, 0, 1], sizes), np.repeat([1, 1, 0, 0], sizes)
     first = rng.random(len(y)) < np.where(y == 1, 0.8, 0.2)
     dropped = (y == 1) & (group == 1) & (rng.random(len(y)) < margin / 0.8)
-    cells = paired_cells(*(
-        AuditTable.of(labels.astype(int), {"group": np.array(["a", "b"])[group]}, y)
-        for labels in (first, first & ~dropped)
-    ), None)  # fmt: skip
+    cells = paired_cells(
+        *(
+            AuditTable.of(labels.astype(int), {"group": np.array(["a", "b"])[group]}, y)
+            for labels in (first, first & ~dropped)
+        ),
+        None,
+    )
     return tuple(gap_difference(cells, of, ALPHA, seed).at_most for of in ((1,), (0, 1)))
 
 
@@ -153,10 +193,11 @@ def numbers() -> list[Numbers]:
             Numbers("no gap, candidate constant", sizes, none, none, "constant"),
             Numbers("no gap, candidate nearly the same", sizes, none, none, "nearly the same"),
             Numbers("gap .3, candidate .1 more", sizes, (0.3, 0.0, 0.0, 0.0), (0.4, 0.0, 0.0, 0.0)),
-            Numbers("gaps of .3 in different groups", sizes, (0.3, 0.0, 0.0, 0.0),
-                    (0.0, 0.0, -0.3, 0.0)),
+            Numbers(
+                "gaps of .3 in different groups", sizes, (0.3, 0.0, 0.0, 0.0), (0.0, 0.0, -0.3, 0.0)
+            ),
             Numbers("no gap, candidate .2", sizes, none, (0.2, 0.0, 0.0, 0.0)),
-        ]  # fmt: skip
+        ]
     return made
 
 
@@ -211,8 +252,10 @@ def main() -> None:
     args = parser.parse_args()
     from joblib import Parallel, delayed
 
-    print("| case | rows | replications | true difference (eod) | eod: coverage (width) | tpr_gap "
-          "| deo | shown not less fair, margin .05 | shown less fair |")  # fmt: skip
+    print(
+        "| case | rows | replications | true difference (eod) | eod: coverage (width) | tpr_gap "
+        "| deo | shown not less fair, margin .05 | shown less fair |"
+    )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     for case in cases():
         if not re.search(args.only, case.name):
@@ -221,16 +264,20 @@ def main() -> None:
             delayed(intervals)(case, seed) for seed in range(args.replications)
         )
         print(row(case, found), flush=True)
-    print("\n| rows of the small group | margin and true difference | false *not less fair*: "
-          "tpr_gap | eod |")  # fmt: skip
+    print(
+        "\n| rows of the small group | margin and true difference | false *not less fair*: "
+        "tpr_gap | eod |"
+    )
     print("|---|---|---|---|", flush=True)
     for small, margin in TWEAKS:
         if re.search(args.only, "tweak"):
             bounds = [tweaked(small, margin, seed) for seed in range(args.replications)]
             tpr, eod = (np.array(bounds) < margin).mean(axis=0)
             print(f"| {small} | {margin:g} | {tpr:.3f} | {eod:.3f} |", flush=True)
-    print("\n| regression | people by group | true difference | coverage (width) | bound above "
-          "missed | shown less fair |")  # fmt: skip
+    print(
+        "\n| regression | people by group | true difference | coverage (width) | bound above "
+        "missed | shown less fair |"
+    )
     print("|---|---|---|---|---|---|", flush=True)
     for case in numbers():
         if re.search(args.only, case.name):

@@ -111,37 +111,59 @@ LAWS = (
     Law("10 groups, equal", 2000, (0.1,) * 10, _equal(10)),
     Law("10 groups, spread", 2000, (0.1,) * 10, tuple((0.3 + k / 100, 0.7) for k in range(10))),
     Law("rates near 0 and 1", 1000, (0.8, 0.2), ((0.02, 0.99), (0.05, 0.95))),
-    Law("rates near 0 and 1, 5 groups", 1000, (0.4, 0.3, 0.15, 0.1, 0.05),
-        (*(((0.01, 0.98),) * 4), (0.03, 0.93))),
+    Law(
+        "rates near 0 and 1, 5 groups",
+        1000,
+        (0.4, 0.3, 0.15, 0.1, 0.05),
+        (*(((0.01, 0.98),) * 4), (0.03, 0.93)),
+    ),
     Law("few positives, 4 groups", 400, (0.4, 0.3, 0.2, 0.1), (*_equal(3), (0.3, 0.6)), 0.15),
-)  # fmt: skip
+)
 
 TWO, FIVE = (0.5, 0.5), (0.35, 0.25, 0.2, 0.12, 0.08)
 LOW, HIGH = ((0.3, 0.10), (0.3, 0.16)), ((0.7, 0.90), (0.7, 0.84))
 #: Weights that are related to the label: 30, 100 and 500 positives in a group, and others.
 WEIGHTED = (
     *(
-        Law(f"positive labels weigh {heavy}", rows, TWO, LOW,
-            weighting=Weighting(heavy, (0.0, 1.0)))
-        for heavy in (5, 10) for rows in (120, 400, 2000)
+        Law(
+            f"positive labels weigh {heavy}", rows, TWO, LOW, weighting=Weighting(heavy, (0.0, 1.0))
+        )
+        for heavy in (5, 10)
+        for rows in (120, 400, 2000)
     ),
     Law("negative labels weigh 10", 400, TWO, HIGH, weighting=Weighting(10, (1.0, 0.0))),
     Law("positive labels weigh 10 often", 400, TWO, LOW, weighting=Weighting(10, (0.1, 0.9))),
     Law("positive labels weigh 10 rarely", 2000, TWO, LOW, weighting=Weighting(10, (0.0, 0.1))),
-    Law("3 groups, positive labels weigh 5", 1200, (0.5, 0.3, 0.2), (*LOW, (0.3, 0.10)),
-        weighting=Weighting(5, (0.0, 1.0))),
-    Law("5 groups, positive labels weigh 5", 1000, FIVE, (*((LOW[0],) * 4), LOW[1]),
-        weighting=Weighting(5, (0.0, 1.0))),
-    Law("5 groups, positive labels weigh 10", 5000, FIVE, (*((LOW[0],) * 4), LOW[1]),
-        weighting=Weighting(10, (0.0, 1.0))),
+    Law(
+        "3 groups, positive labels weigh 5",
+        1200,
+        (0.5, 0.3, 0.2),
+        (*LOW, (0.3, 0.10)),
+        weighting=Weighting(5, (0.0, 1.0)),
+    ),
+    Law(
+        "5 groups, positive labels weigh 5",
+        1000,
+        FIVE,
+        (*((LOW[0],) * 4), LOW[1]),
+        weighting=Weighting(5, (0.0, 1.0)),
+    ),
+    Law(
+        "5 groups, positive labels weigh 10",
+        5000,
+        FIVE,
+        (*((LOW[0],) * 4), LOW[1]),
+        weighting=Weighting(10, (0.0, 1.0)),
+    ),
     Law("independent weights 1 and 10", 400, TWO, LOW, weighting=Weighting(10, (0.5, 0.5))),
     Law("independent weights 1 and 10", 2000, TWO, LOW, weighting=Weighting(10, (0.5, 0.5))),
     *(
-        Law(f"positive labels weigh {heavy}", 8000, TWO, LOW,
-            weighting=Weighting(heavy, (0.0, 1.0)))
+        Law(
+            f"positive labels weigh {heavy}", 8000, TWO, LOW, weighting=Weighting(heavy, (0.0, 1.0))
+        )
         for heavy in (5, 10)
     ),
-)  # fmt: skip
+)
 
 
 def replicate(law: Law, seed: int) -> dict[str, float]:
@@ -184,8 +206,10 @@ def print_table(laws, replications: int, jobs: int) -> None:
     for law in laws:
         found = Parallel(n_jobs=jobs)(delayed(replicate)(law, seed) for seed in range(replications))
         shares = [np.mean([one[name] for one in found]) for name in ("covered", *names)]
-        print(f"| {law.name} | {law.n:,} | " + " | ".join(f"{x:.3f}" for x in shares) + " |",
-              flush=True)  # fmt: skip
+        print(
+            f"| {law.name} | {law.n:,} | " + " | ".join(f"{x:.3f}" for x in shares) + " |",
+            flush=True,
+        )
 
 
 def main() -> None:

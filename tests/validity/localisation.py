@@ -33,8 +33,9 @@ def effect(age: np.ndarray) -> np.ndarray:
 def draw(setting: str, seed: int, n: int = 1000) -> AuditTable:
     rng = np.random.default_rng([seed, sorted(SETTINGS).index(setting)])
     age = rng.uniform(18, 70, n) if "real" in setting else rng.integers(18, 71, n)
-    race = np.where(rng.random(n) < 1 / (1 + np.exp(-(age - 44) / 8)), "a",
-                    rng.choice(["b", "c"], n))  # fmt: skip
+    race = np.where(
+        rng.random(n) < 1 / (1 + np.exp(-(age - 44) / 8)), "a", rng.choice(["b", "c"], n)
+    )
     z = 0.03 * (age - 44) + rng.normal(size=n)
     y = z if "continuous" in setting else (z > 0).astype(int)
     female = rng.random(n) < 1 / (1 + np.exp(-y))
@@ -53,9 +54,13 @@ def draw(setting: str, seed: int, n: int = 1000) -> AuditTable:
 
 
 SETTINGS = (
-    "classes, whole ages", "classes, real ages", "classes, labels", "classes, no numbers",
-    "classes, nothing", "continuous, real ages",
-)  # fmt: skip
+    "classes, whole ages",
+    "classes, real ages",
+    "classes, labels",
+    "classes, no numbers",
+    "classes, nothing",
+    "continuous, real ages",
+)
 
 
 def replicate(setting: str, seed: int) -> dict[str, float]:
@@ -83,9 +88,11 @@ def replicate(setting: str, seed: int) -> dict[str, float]:
         else:
             name = "age" if claim.family == "attribute" else claim.family
             result[f"{name} found"] = 1.0
-    if not continuous and "labels" not in setting and any(
-        _misses(curve, setting, mean) for curve in found.curves
-    ):  # fmt: skip
+    if (
+        not continuous
+        and "labels" not in setting
+        and any(_misses(curve, setting, mean) for curve in found.curves)
+    ):
         result["curve"] = 1.0
     result["any"] = max(result[family] for family in FAMILIES)
     return result

@@ -95,8 +95,15 @@ def null_stream(seed: int, rows: int, copies: int, batches: int = BATCHES, kind:
     return sizes.max() >= -np.log(ALPHA), p.min() <= ALPHA
 
 
-def delay(seed: int, violation: str, size: float, rows: int, copies: int, change: int = CHANGE,
-          batches: int = 60):  # fmt: skip
+def delay(
+    seed: int,
+    violation: str,
+    size: float,
+    rows: int,
+    copies: int,
+    change: int = CHANGE,
+    batches: int = 60,
+):
     """Batches from the change to the alarm (infinite: none), and the estimate of the start."""
 
     def draw(rng, number):
@@ -134,8 +141,10 @@ def main() -> None:
                     print(len(done), *np.sum(done, axis=0), file=sys.stderr, flush=True)
             alarms, naive = np.mean(done, axis=0)
             print(f"| {kind} | {streams} | {alarms:.3f} | {naive:.3f} |", flush=True)
-    print("\n| violation from batch 20 | size | delay: median | 90 % within | no alarm by batch 60 "
-          "| since: median (10 %, 90 %) |")  # fmt: skip
+    print(
+        "\n| violation from batch 20 | size | delay: median | 90 % within | no alarm by batch 60 "
+        "| since: median (10 %, 90 %) |"
+    )
     print("|---|---|---|---|---|---|", flush=True)
     for violation, size in VIOLATIONS.items() if args.delays else ():
         late_and_since = run(

@@ -21,11 +21,7 @@ from fairaudit.evidence.power.planning import plan_rows  # noqa: E402
 
 PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 #: effect, size, statistic
-CASES = (
-    ("score_shift", 0.3, "correlation"),
-    ("score_shift", 0.3, "kpc"),
-    ("tpr_gap", 0.1, "kpc"),
-)
+CASES = (("score_shift", 0.3, "correlation"), ("score_shift", 0.3, "kpc"), ("tpr_gap", 0.1, "kpc"))
 FACTORS = (0.75, 0.87, 1.0, 1.15, 1.3)
 
 
@@ -91,11 +87,15 @@ def confirm(effect: str, size: float, statistic: str, replications: int, jobs: i
     plan = plan_rows(table, effect, size, statistic=statistic, groups=["sex=m"])
     sizes = [int(plan.rows * factor) for factor in FACTORS]
     shares = [
-        float(np.mean(Parallel(n_jobs=jobs)(
-            delayed(found)(n, seed, effect, size, statistic) for seed in range(replications)
-        )))
+        float(
+            np.mean(
+                Parallel(n_jobs=jobs)(
+                    delayed(found)(n, seed, effect, size, statistic) for seed in range(replications)
+                )
+            )
+        )
         for n in sizes
-    ]  # fmt: skip
+    ]
     return plan.rows, needed(plan.rows, shares, replications), shares[FACTORS.index(1.0)]
 
 
@@ -120,8 +120,11 @@ def main() -> None:
     print("|---|---|---|---|---|---|", flush=True)
     for effect, size, statistic in CASES:
         planned, truth, power = confirm(effect, size, statistic, args.replications, args.jobs)
-        print(f"| {effect} {size} | {statistic} | {planned:,} | {truth:,.0f} | "
-              f"{planned / truth:.2f} | {power:.2f} |", flush=True)  # fmt: skip
+        print(
+            f"| {effect} {size} | {statistic} | {planned:,} | {truth:,.0f} | "
+            f"{planned / truth:.2f} | {power:.2f} |",
+            flush=True,
+        )
     print("\n| rows | an audit could have found a shift of | share found |")
     print("|---|---|---|", flush=True)
     for rows in (500, 2000):

@@ -107,22 +107,29 @@ def curved(rng):
 
 def _settings() -> list[Setting]:
     table = [
-        ("binary", "1 binary", 200, 2), ("binary", "2 binary", 1000, 2),
-        ("binary", "binary + binary + continuous", 200, 2), ("binary", "20 continuous", 200, 2),
-        ("4-class", "5 continuous", 200, 4), ("4-class", "12 levels", 1000, 4),
-    ]  # fmt: skip
+        ("binary", "1 binary", 200, 2),
+        ("binary", "2 binary", 1000, 2),
+        ("binary", "binary + binary + continuous", 200, 2),
+        ("binary", "20 continuous", 200, 2),
+        ("4-class", "5 continuous", 200, 4),
+        ("4-class", "12 levels", 1000, 4),
+    ]
     made = [
         Setting(f"{outcome} y; {kind}", n, outcome, classes(kind, n, count))
         for outcome, kind, n, count in table
     ]
     for kind, n, noise in [
-        ("1 binary", 200, "normal"), ("binary + binary + continuous", 200, "normal"),
-        ("5 continuous", 200, "normal"), ("20 continuous", 200, "normal"),
+        ("1 binary", 200, "normal"),
+        ("binary + binary + continuous", 200, "normal"),
+        ("5 continuous", 200, "normal"),
+        ("20 continuous", 200, "normal"),
         ("binary + binary + continuous", 200, "heavy-tailed"),
         ("binary + binary + continuous", 200, "skewed"),
-        ("12 levels", 1000, "normal"), ("5 continuous", 1000, "normal"),
-        ("5 continuous", 1000, "skewed"), ("2 continuous", 1000, "heteroscedastic"),
-    ]:  # fmt: skip
+        ("12 levels", 1000, "normal"),
+        ("5 continuous", 1000, "normal"),
+        ("5 continuous", 1000, "skewed"),
+        ("2 continuous", 1000, "heteroscedastic"),
+    ]:
         name = f"continuous y, {noise}; {kind}"
         wrong = noise != "normal"
         made.append(Setting(name, n, "continuous", continuous(kind, n, noise), wrong))

@@ -57,7 +57,7 @@ def p_value(setting: str, frame: pd.DataFrame, shards: int | None, seed: int) ->
             frame = frame[: len(frame) * 4 // 5]
         return fa.equalized_odds_test(
             frame["score"], y_true=frame["y"], sensitive=frame[names], **options
-        ).p_value  # fmt: skip
+        ).p_value
     result = fa.audit(
         X=frame, predictions="score", outcome="y", sensitive=names, shards=shards, **options
     )

@@ -107,8 +107,10 @@ def main() -> None:
     args = parser.parse_args()
     from joblib import Parallel, delayed
 
-    print("| setting | n | copies by | replications | size at .05 | flagged | uniform (KS p) "
-          "| CPU s |")  # fmt: skip
+    print(
+        "| setting | n | copies by | replications | size at .05 | flagged | uniform (KS p) "
+        "| CPU s |"
+    )
     print("|---|---|---|---|---|---|---|---|", flush=True)
     cells = [(setting, density) for setting in SETTINGS for density in densities(setting)]
     for setting, density in cells:

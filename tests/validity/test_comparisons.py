@@ -36,10 +36,12 @@ def most(trials, rate):
 
 @pytest.mark.parametrize(
     "case",
-    [Case("equal", 1000, rates_of(2), rates_of(2), HALF),
-     Case("boundary", 1000, rates_of(2), rates_of(2, (1, 0, -MARGIN)), HALF)],
+    [
+        Case("equal", 1000, rates_of(2), rates_of(2), HALF),
+        Case("boundary", 1000, rates_of(2), rates_of(2, (1, 0, -MARGIN)), HALF),
+    ],
     ids=lambda case: case.name,
-)  # fmt: skip
+)
 def test_coverage_and_size_in_small(case):
     results = [intervals(case, seed) for seed in range(60)]
     for measure in ("eod", "tpr_gap", "deo"):
@@ -61,10 +63,13 @@ NONE = (0.0, 0.0)
 
 @pytest.mark.parametrize(
     "case",
-    [Numbers("constant", (40, 200), NONE, NONE, "constant"),
-     Numbers("another", (40, 200), NONE, NONE), Numbers("gap", (40, 200), NONE, (0.3, 0.0))],
+    [
+        Numbers("constant", (40, 200), NONE, NONE, "constant"),
+        Numbers("another", (40, 200), NONE, NONE),
+        Numbers("gap", (40, 200), NONE, (0.3, 0.0)),
+    ],
     ids=lambda case: case.name,
-)  # fmt: skip
+)
 def test_coverage_of_prediction_gaps_in_small(case):
     ends = np.array([number_interval(case, seed) for seed in range(60)])
     assert (ends[:, 3] < case.truth - 1e-12).sum() <= most(60, ALPHA)

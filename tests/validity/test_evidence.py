@@ -69,8 +69,12 @@ def test_calibration_fails_by_chance_as_rarely_as_it_says():
         rng = np.random.default_rng(seed)
         y, sex = rng.integers(0, 2, (2, 400))
         result = fa.audit(
-            predictions=y + rng.normal(size=400), outcome=y, sensitive={"sex": sex},
-            calibrate=True, power=False, permutations=fa.Permutations(n=99, seed=seed),
-        )  # fmt: skip
+            predictions=y + rng.normal(size=400),
+            outcome=y,
+            sensitive={"sex": sex},
+            calibrate=True,
+            power=False,
+            permutations=fa.Permutations(n=99, seed=seed),
+        )
         failed += not result.calibration.passed
     assert failed <= binom.ppf(1 - 1e-4, 300, 0.01)

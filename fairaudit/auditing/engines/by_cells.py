@@ -26,7 +26,7 @@ _CHUNK = 1 << 17
 _FEATURES: Any = {"tolerance": 1e-8, "max_rank": 64}  # what is summed and sent must be small
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class CellJob:
     """What a shard needs to know: the same for all shards."""
 

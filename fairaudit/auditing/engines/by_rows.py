@@ -123,7 +123,7 @@ def prefit(schema: Schema, sample: pd.DataFrame, plan: Plan) -> tuple[RowJob, Au
     return RowJob(schema, plan, found, cuts), table
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ShardAnswer:
     """One question in one shard: the statistic of the data and of the copies."""
 
@@ -155,7 +155,14 @@ def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAns
             if not asked:
                 continue
             prefit = job.densities.get(one.asked[0].attributes)
-            fitted = _copies(frame, table, one.asked[0].attributes, prefit, plan, one.strata)
+            fitted = _copies(
+                frame,
+                table,
+                names=one.asked[0].attributes,
+                prefit=prefit,
+                plan=plan,
+                strata=one.strata,
+            )
             questions = [each.question for each in asked]
             evaluation = evaluation_of(questions, fitted, statistics, drawn)
             batch = evaluation.batch
@@ -168,27 +175,33 @@ def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAns
                 null = np.vstack([block[k] for block in blocks])
                 values = np.vstack([evaluation.observed[k], null])
                 pit = fitted.pit if each.family == "joint" else None
+                moved, products = evaluation.looked(k)
                 answers.append(
                     ShardAnswer(
-                        each.family,
-                        each.name,
-                        each.attributes,
-                        each.label,
-                        len(each.question.table),
-                        values,
-                        size_of(each.question.table),
-                        fitted.density,
-                        *evaluation.looked(k),
-                        None if pit is None else pit[:_PIT_ROWS],
+                        family=each.family,
+                        name=each.name,
+                        attributes=each.attributes,
+                        label=each.label,
+                        rows=len(each.question.table),
+                        values=values,
+                        size=size_of(each.question.table),
+                        copies_by=fitted.density,
+                        moved=moved,
+                        products=products,
+                        pit=None if pit is None else pit[:_PIT_ROWS],
                     )
                 )
         return answers
 
 
 def _copies(
-    frame: pd.DataFrame, table: AuditTable, names: tuple[str, ...], prefit: Prefit | None,
-    plan: Plan, strata: Index | None,
-) -> FittedCopies:  # fmt: skip
+    frame: pd.DataFrame,
+    table: AuditTable,
+    names: tuple[str, ...],
+    prefit: Prefit | None,
+    plan: Plan,
+    strata: Index | None,
+) -> FittedCopies:
     drawn, outcome = plan.permutations, table.require_outcome()
     units = None if table.ids is None else table.ids.codes
     if prefit is None:

@@ -63,4 +63,6 @@ def _sketch(column: SchemaColumn, name: str) -> Column:
     if levels is None:
         levels = np.unique(np.linspace(column.low, column.high, 2 * MAX_OUTCOME_CLASSES))
     numeric = None if column.text else levels.astype(np.float64)
-    return Column(name, column.kind, np.arange(len(levels)), levels, numeric)
+    return Column(
+        name=name, kind=column.kind, codes=np.arange(len(levels)), levels=levels, numeric=numeric
+    )

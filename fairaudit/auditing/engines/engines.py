@@ -127,16 +127,22 @@ class DaskEngine:
         import dask.dataframe as dd
 
         with self._explained("shuffle"):
-            numbered = self.map("number", _numbered, frames, [shards] * len(frames),
-                                [left_out] * len(frames))  # fmt: skip
+            numbered = self.map(
+                "number", _numbered, frames, [shards] * len(frames), [left_out] * len(frames)
+            )
             meta = self.client.submit(_empty, numbered[0]).result()
             if shards == 1:
                 return self.map("shard", _concatenated, [numbered])
             table = dd.from_delayed(numbered, meta=meta, verify_meta=False)
             # tasks, and not peer to peer: a worker that is lost takes no more than its own pieces
             with dask.config.set({"dataframe.shuffle.method": "tasks"}):
-                spread = table.set_index(_SHARD, divisions=[*range(shards), shards - 1],
-                                         sorted=False, sort=True, drop=True)  # fmt: skip
+                spread = table.set_index(
+                    _SHARD,
+                    divisions=[*range(shards), shards - 1],
+                    sorted=False,
+                    sort=True,
+                    drop=True,
+                )
                 return list(self.client.compute(spread.to_delayed()))
 
     @contextmanager
@@ -224,6 +230,10 @@ def dask_cluster(workers: int, memory: int | None = None) -> Any:
 
     limit: Any = "auto" if memory is None else memory // workers
     return _dask().LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-        memory_limit=limit, silence_logs=logging.CRITICAL,
-    )  # fmt: skip
+        n_workers=workers,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address="127.0.0.1:0",
+        memory_limit=limit,
+        silence_logs=logging.CRITICAL,
+    )

@@ -50,9 +50,18 @@ def audit_files(
         places = [_absolute(name) for name in names]
         data = tuple(running.gather(running.map("hash of file", _source, names, places)))
         result = audit_shards(
-            partitions, columns, roles, plan, running, shards=shards, predictor=predictor,
-            model=model, data=data, command=command, progress=progress,
-        )  # fmt: skip
+            partitions,
+            columns,
+            roles,
+            plan,
+            running,
+            shards=shards,
+            predictor=predictor,
+            model=model,
+            data=data,
+            command=command,
+            progress=progress,
+        )
     notes = () if predictor is None else predictor.notes
     return replace(result, notes=(*result.notes, *notes))
 
@@ -78,9 +87,16 @@ def audit_table_in_shards(
         else:
             raise InputError("A table of Dask needs engine='dask'.")
         return audit_shards(
-            parts, columns, roles, plan, running, shards=shards, predictor=predictor,
-            model=predictor, progress=progress,
-        )  # fmt: skip
+            parts,
+            columns,
+            roles,
+            plan,
+            running,
+            shards=shards,
+            predictor=predictor,
+            model=predictor,
+            progress=progress,
+        )
 
 
 def _of_dask(table: Any, engine: DaskEngine) -> list[Any]:

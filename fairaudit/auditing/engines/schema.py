@@ -35,7 +35,7 @@ _NUMBERS = ("boolean", "integer", "floating", "mixed-integer-float", "decimal")
 MOST_LEVELS = 2_000  # of a column whose levels are listed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What one partition, or several, hold of a column; `levels` is None where there are many.
 
@@ -59,16 +59,20 @@ class Seen:
         if self.levels is not None and other.levels is not None:
             both = self.levels | other.levels
         return Seen(
-            self.text or other.text,
-            both if both is None or len(both) <= MOST_LEVELS else None,
-            min(self.low, other.low), max(self.high, other.high), self.whole and other.whole,
-            self.missing + other.missing, self.where,
-            self.merged or other.merged or (not self.text and both is not None
-                                            and len(set(map(float, both))) < len(both)),
-        )  # fmt: skip
+            text=self.text or other.text,
+            levels=both if both is None or len(both) <= MOST_LEVELS else None,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            whole=self.whole and other.whole,
+            missing=self.missing + other.missing,
+            where=self.where,
+            merged=self.merged
+            or other.merged
+            or (not self.text and both is not None and len(set(map(float, both))) < len(both)),
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Of a partition: rows, columns, and the rows left out."""
 
@@ -84,7 +88,13 @@ def facts_of(part: Narrow) -> Facts:
     with named(f"Partition {part.name}"):
         names = [name for name in part.frame.columns if name not in (KEY, ROW)]
         columns = {name: _seen(part.frame[name], name, part.name) for name in names}
-        return Facts(len(part.frame), columns, part.predictions, part.excluded, part.classes)
+        return Facts(
+            rows=len(part.frame),
+            columns=columns,
+            predictions=part.predictions,
+            excluded=part.excluded,
+            classes=part.classes,
+        )
 
 
 def _seen(values: pd.Series, name: str, where: str) -> Seen:
@@ -104,7 +114,15 @@ def _seen(values: pd.Series, name: str, where: str) -> Seen:
             raise InputError(f"column {name!r} holds values of type {odd}; turn them into text")
         few = len(distinct) <= MOST_LEVELS
         texts = frozenset(map(str, distinct)) if few else None
-        return Seen(True, texts, np.inf, -np.inf, False, missing, where)
+        return Seen(
+            text=True,
+            levels=texts,
+            low=np.inf,
+            high=-np.inf,
+            whole=False,
+            missing=missing,
+            where=where,
+        )
     numbers = np.asarray(distinct, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise InputError(f"column {name!r} has an infinite value. Remove or cap such values")
@@ -114,10 +132,19 @@ def _seen(values: pd.Series, name: str, where: str) -> Seen:
     merged = bool(large) and len(np.unique(numbers)) < len(numbers)
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (np.inf, -np.inf)
     whole = bool((np.floor(numbers) == numbers).all())
-    return Seen(False, levels, low, high, whole, missing, where, merged)
+    return Seen(
+        text=False,
+        levels=levels,
+        low=low,
+        high=high,
+        whole=whole,
+        missing=missing,
+        where=where,
+        merged=merged,
+    )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SchemaColumn:
     """A column of the whole table; `levels` is None where values are not listed.
 
@@ -136,8 +163,22 @@ class SchemaColumn:
     def facts(self) -> ColumnFacts:
         if self.kind.is_categorical and self.levels is not None:
             shown = tuple(level_text(level) for level in self.levels)
-            return ColumnFacts(self.name, str(self.kind), shown, None, None, self.missing)
-        return ColumnFacts(self.name, str(self.kind), (), self.low, self.high, self.missing)
+            return ColumnFacts(
+                name=self.name,
+                kind=str(self.kind),
+                levels=shown,
+                low=None,
+                high=None,
+                missing=self.missing,
+            )
+        return ColumnFacts(
+            name=self.name,
+            kind=str(self.kind),
+            levels=(),
+            low=self.low,
+            high=self.high,
+            missing=self.missing,
+        )
 
     def codes(self, values: pd.Series) -> NDArray[Any]:
         """Positions among the levels, or the numbers themselves where there are none."""
@@ -168,10 +209,16 @@ class SchemaColumn:
         used = np.flatnonzero(np.bincount(codes, minlength=len(self.levels)))
         numeric = None if self.text else self.levels[codes].astype(np.float64)
         place = np.searchsorted(used, codes)
-        return Column(self.name, self.kind, place.astype(np.intp), self.levels[used], numeric)
+        return Column(
+            name=self.name,
+            kind=self.kind,
+            codes=place.astype(np.intp),
+            levels=self.levels[used],
+            numeric=numeric,
+        )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Schema:
     """Outcome, attributes and predictions of the whole table.
 
@@ -204,9 +251,13 @@ class Schema:
         if PERSON in frame:
             ids = column_of("ids", frame[PERSON].to_numpy(), kind=Kind.CATEGORICAL)
         return AuditTable(
-            self._prediction(frame, tuple(columns[1 + width :])), columns[0],
-            tuple(columns[1 : 1 + width]), None, ids, positive=self.positive,
-        )  # fmt: skip
+            self._prediction(frame, tuple(columns[1 + width :])),
+            columns[0],
+            tuple(columns[1 : 1 + width]),
+            None,
+            ids,
+            positive=self.positive,
+        )
 
     def _prediction(self, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Prediction:
         first = self.predictions[0]
@@ -227,10 +278,12 @@ class Schema:
             if len(first.levels) <= 2:
                 return codes.astype(np.float64)[:, None]
             return np.eye(len(first.levels))[codes] * np.sqrt(0.5)
-        return np.column_stack([
-            frame[one.name] if one.levels is None else one.levels[frame[one.name].to_numpy()]
-            for one in self.predictions
-        ]).astype(np.float64)  # fmt: skip
+        return np.column_stack(
+            [
+                frame[one.name] if one.levels is None else one.levels[frame[one.name].to_numpy()]
+                for one in self.predictions
+            ]
+        ).astype(np.float64)
 
     def describe_prediction(self) -> str:
         if len(self.predictions) > 1:
@@ -264,7 +317,10 @@ def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) ->
                 f"Sensitive column {column.name!r} has a single value. "
                 "There is nothing to compare: leave it out or pass rows that differ."
             )
-    predicted = tuple(_column(p, seen[p], None, True, missing, shown[p]) for p in predictions)
+    predicted = tuple(
+        _column(p, seen[p], given=None, outcome=True, missing=missing, shown=shown[p])
+        for p in predictions
+    )
     if all(one.levels is not None and len(one.levels) == 1 for one in predicted):
         raise InputError(
             f"The prediction {shown[predictions[0]]!r} is constant. It carries no information "
@@ -274,9 +330,15 @@ def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) ->
     excluded = [one for part in parts for one in part.excluded]
     form = _form(predicted, target)
     return Schema(
-        rows, target, chosen, predicted, full.predictions[0], form, _by_reason(excluded),
-        tuple(drop),
-    )  # fmt: skip
+        rows=rows,
+        outcome=target,
+        attributes=chosen,
+        predictions=predicted,
+        shown=full.predictions[0],
+        form=form,
+        excluded=_by_reason(excluded),
+        drop=tuple(drop),
+    )
 
 
 def _joined(name: str, before: Seen | None, one: Seen) -> Seen:
@@ -334,7 +396,16 @@ def _column(
         levels = None  # numbers, however few
     text = seen.text or numbers is not None
     array = None if levels is None else np.array(levels, dtype=object if text else _dtype(levels))
-    return SchemaColumn(name, kind, text, array, seen.low, seen.high, seen.missing, numbers)
+    return SchemaColumn(
+        name=name,
+        kind=kind,
+        text=text,
+        levels=array,
+        low=seen.low,
+        high=seen.high,
+        missing=seen.missing,
+        numbers=numbers,
+    )
 
 
 def _dtype(levels: Sequence[Any]) -> Any:

@@ -44,9 +44,8 @@ def rates_of(counts: Mapping[int, int], schema: Schema, cut: float | None) -> Sh
     actual = (outcome.levels == schema.positive)[codes[0]].astype(np.int64)
     names = tuple(one.name for one in groups)
     values = {
-        one.name: np.asarray(one.levels)[code]
-        for one, code in zip(groups, codes[1:], strict=True)
-    }  # fmt: skip
+        one.name: np.asarray(one.levels)[code] for one, code in zip(groups, codes[1:], strict=True)
+    }
     note = "" if cut is None or schema.form == "labels" else f"labels: scores at or above {cut:g}"
     measures = []
     for key, name in (
@@ -55,10 +54,15 @@ def rates_of(counts: Mapping[int, int], schema: Schema, cut: float | None) -> Sh
         ("equalized_odds_ratio", "equalized-odds ratio"),
     ):
         value = getattr(fa.metrics, key)(
-            label, sensitive=values, y_true=actual, weights=rows.astype(float),
+            label,
+            sensitive=values,
+            y_true=actual,
+            weights=rows.astype(float),
             kinds=dict.fromkeys(names, "categorical"),
-        )  # fmt: skip
-        measures.append(MeasuredValue(key, name, float(value), names, note))
+        )
+        measures.append(
+            MeasuredValue(key=key, name=name, value=float(value), attributes=names, note=note)
+        )
     sizes = shape[1:]
     occurs, group = np.unique(np.ravel_multi_index(codes[1:], sizes), return_inverse=True)
     total, hits = (
@@ -78,11 +82,21 @@ def rates_of(counts: Mapping[int, int], schema: Schema, cut: float | None) -> Sh
     told = "; ".join(filter(None, [note, about]))
     unlisted = int(np.prod(sizes)) - len(occurs)
     cells = tuple(_cell(*one) for one in zip(levels, total, hits, strict=True))
-    table = CellTable(names, ("selected", "TPR", "FPR"), cells, unlisted, told)
+    table = CellTable(
+        attributes=names,
+        columns=("selected", "TPR", "FPR"),
+        cells=cells,
+        unlisted=unlisted,
+        note=told,
+    )
     by_group = RateCells(
-        levels=levels, rate=ratio(hits, total), size=total, weight=total, groups_apart=True,
+        levels=levels,
+        rate=ratio(hits, total),
+        size=total,
+        weight=total,
+        groups_apart=True,
         outcomes_apart=True,
-    )  # fmt: skip
+    )
     return ShardRates(measures, table, by_group)
 
 
@@ -95,13 +109,18 @@ def _cell(levels: tuple[str, ...], total: Array, hits: Array) -> Cell:
     """Of everybody, of the positives (TPR) and of the negatives (FPR)."""
     people = int(total.sum())
     pairs = ((total.sum(), hits.sum()), (total[1], hits[1]), (total[0], hits[0]))
-    return Cell(levels, people, people, tuple(_rate(int(n), int(k)) for n, k in pairs))
+    return Cell(
+        levels=levels,
+        rows=people,
+        people=people,
+        estimates=tuple(_rate(int(n), int(k)) for n, k in pairs),
+    )
 
 
 def _rate(n: int, hits: int) -> Estimate:
     from statsmodels.stats.proportion import proportion_confint
 
     if n == 0:
-        return Estimate(None, None, None, 0, 0)
+        return Estimate(value=None, low=None, high=None, rows=0, people=0)
     low, high = proportion_confint(hits, n, method="wilson")
-    return Estimate(hits / n, float(low), float(high), n, n)
+    return Estimate(value=hits / n, low=float(low), high=float(high), rows=n, people=n)

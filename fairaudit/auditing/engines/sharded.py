@@ -65,7 +65,7 @@ FIT_ROWS, FIT_SHARE = 50_000, 0.2  # rows that densities are fitted on
 ROUND = 1 << 26  # bytes of sums of a shard that are held at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Answer:
     """A question on the whole table: the statistics of the data (first) and of the copies."""
 
@@ -119,8 +119,9 @@ def audit_shards(
     exact = schema.outcome.kind.is_categorical
     share = min(1.0, SAMPLE / schema.rows) if exact else min(FIT_SHARE, FIT_ROWS / schema.rows)
     cut = _threshold(schema, plan)
-    found = engine.map("survey of partition", survey, frames, [schema] * count, [share] * count,
-                       [cut] * count)  # fmt: skip
+    found = engine.map(
+        "survey of partition", survey, frames, [schema] * count, [share] * count, [cut] * count
+    )
     seen = joined(engine.gather(found))
     schema = after_drop(schema, seen.rows)
     tested = seen.rows if exact else seen.rows - len(seen.sample)
@@ -137,9 +138,22 @@ def audit_shards(
     digest = hashlib.sha256("".join(one for one, _ in digests).encode()).hexdigest()
     people = sum(count for _, count in digests) if ids else seen.rows
     return _result(
-        asked, scores, by_cells, schema, seen, cut, plan, roles, number, digest, predictor, data,
-        command, start, people,
-    )  # fmt: skip
+        asked,
+        scores,
+        by_cells=by_cells,
+        schema=schema,
+        seen=seen,
+        cut=cut,
+        plan=plan,
+        roles=roles,
+        shards=number,
+        digest=digest,
+        predictor=predictor,
+        data=data,
+        command=command,
+        start=start,
+        people=people,
+    )
 
 
 def _check(roles: Roles, plan: Plan) -> None:
@@ -186,14 +200,17 @@ def _run_cells(
     given = getattr(statistic, "knn", None)
     asked = []
     for family, names, label, of_class in _questions(schema, seen, plan):
-        rows = seen.rows if of_class is None else int(
-            space.counts[space.outcome.codes == of_class].sum())  # fmt: skip
+        rows = (
+            seen.rows
+            if of_class is None
+            else int(space.counts[space.outcome.codes == of_class].sum())
+        )
         knn = given or default_knn(rows)
         asked.append((family, names, label, CellQuestion(space, names, of_class, knn)))
     questions = [one[-1] for one in asked]
     classes = [one.of_class for one in questions if one.of_class is not None]
     maps = features_of(schema, seen.sample, classes)
-    job = CellJob(schema, space, keys, maps, plan.permutations.seed)
+    job = CellJob(schema=schema, space=space, keys=keys, maps=maps, seed=plan.permutations.seed)
     width = 8 * len(space) * maps.width
     batch = max(1, ROUND // width)
     count, total = len(pieces), plan.permutations.n
@@ -201,8 +218,14 @@ def _run_cells(
     observed: Array | None = None
     for start in range(-1, total, batch):  # copy -1 is the data
         copies = range(start, min(start + batch, total))
-        sums = engine.sum(f"copies from {start + 1} of shard", partial_sums, pieces,
-                          [job] * count, range(count), [copies] * count)  # fmt: skip
+        sums = engine.sum(
+            f"copies from {start + 1} of shard",
+            partial_sums,
+            pieces,
+            [job] * count,
+            range(count),
+            [copies] * count,
+        )
         observed = sums[0] if observed is None else observed
         blocks.append(answers(sums, observed, questions, job))
     values = np.vstack(blocks)
@@ -211,9 +234,19 @@ def _run_cells(
     for k, (family, names, label, one) in enumerate(asked):
         nearest = CellQuestion(space, names, one.of_class, 1)
         size = float(answers(observed[None], observed, [nearest], job)[0, 0])
-        found.append(Answer(family, label or ", ".join(names), names, label, one.n,
-                            values[:, [k]], size, "exact (within classes)",
-                            exact_diagnostics(one.moved(), CHECKED_COPIES)))  # fmt: skip
+        found.append(
+            Answer(
+                family=family,
+                name=label or ", ".join(names),
+                attributes=names,
+                label=label,
+                rows=one.n,
+                values=values[:, [k]],
+                size=size,
+                copies_by="exact (within classes)",
+                diagnostics=exact_diagnostics(one.moved(), CHECKED_COPIES),
+            )
+        )
     return found, {}
 
 
@@ -282,8 +315,17 @@ def _one(shards: list[ShardAnswer]) -> Answer:
         pit = pit_check(np.concatenate(pits)) if pits else None
         check = exchangeable(products)
         diagnostics = fitted_diagnostics(moved, CHECKED_COPIES, check, pit)
-    return Answer(first.family, first.name, first.attributes, first.label, rows, values, size,
-                  first.copies_by, diagnostics)  # fmt: skip
+    return Answer(
+        family=first.family,
+        name=first.name,
+        attributes=first.attributes,
+        label=first.label,
+        rows=rows,
+        values=values,
+        size=size,
+        copies_by=first.copies_by,
+        diagnostics=diagnostics,
+    )
 
 
 def _finding(answer: Answer, names: list[str]) -> tuple[Finding, Array]:
@@ -299,18 +341,43 @@ def _finding(answer: Answer, names: list[str]) -> tuple[Finding, Array]:
     p = None if fine.moved == 0 else (1 + exceed) / (drawn + 1)
     interval = p_interval(exceed, drawn) if p is not None else (0.0, 1.0)
     finding = Finding(
-        answer.family, answer.name, answer.attributes, answer.label, answer.rows, name, value, p,
-        interval, None, False, answer.size, drawn, answer.copies_by, reason, 0.0,
-    )  # fmt: skip
+        family=answer.family,
+        name=answer.name,
+        attributes=answer.attributes,
+        outcome=answer.label,
+        rows=answer.rows,
+        statistic=name,
+        value=value,
+        p_value=p,
+        p_interval=interval,
+        p_adjusted=None,
+        significant=False,
+        kpc=answer.size,
+        copies=drawn,
+        copies_by=answer.copies_by,
+        inconclusive=reason,
+        seconds=0.0,
+    )
     return finding, copies
 
 
 def _result(
-    asked: list[Answer], scores: dict[str, float], by_cells: bool, schema: Schema, seen: Survey,
-    cut: float | None, plan: Plan, roles: Roles, shards: int, digest: str,
-    predictor: Predictor | None, data: tuple[Source, ...], command: str | None, start: float,
+    asked: list[Answer],
+    scores: dict[str, float],
+    by_cells: bool,
+    schema: Schema,
+    seen: Survey,
+    cut: float | None,
+    plan: Plan,
+    roles: Roles,
+    shards: int,
+    digest: str,
+    predictor: Predictor | None,
+    data: tuple[Source, ...],
+    command: str | None,
+    start: float,
     people: int,
-) -> AuditResult:  # fmt: skip
+) -> AuditResult:
     from fairaudit.auditing.audit_result import AuditResult, CopyQuality
     from fairaudit.auditing.capsule import capsule_from
     from fairaudit.auditing.engines.shard_notes import few_people, shard_notes
@@ -328,49 +395,81 @@ def _result(
     findings = judged([finding for finding, _ in made], plan)
     kpc = "KPC" if by_cells or shards == 1 else "mean KPC of the shards"
     measures = [
-        MeasuredValue("kpc", kpc, one.size, one.attributes)
-        for one in asked if one.family in ("joint", "attribute")
-    ]  # fmt: skip
+        MeasuredValue(key="kpc", name=kpc, value=one.size, attributes=one.attributes)
+        for one in asked
+        if one.family in ("joint", "attribute")
+    ]
     found = None if roles.ids else rates_of(seen.rates, schema, cut)
     measures += () if found is None else found.measures
     check_tolerance(plan.tolerance, measures, [one.name for one in schema.attributes])
     facts = TableFacts(
-        seen.rows, people, schema.describe_prediction(), schema.outcome.facts(),
-        tuple(one.facts() for one in schema.attributes),
-        () if predictor is None else tuple(predictor.features or ()), schema.excluded, None,
-        roles.ids,
-    )  # fmt: skip
-    verdict, because = decide(findings[0], measures, facts.outcome, alpha=plan.alpha,
-                              tolerance=plan.tolerance)  # fmt: skip
+        rows=seen.rows,
+        people=people,
+        prediction=schema.describe_prediction(),
+        outcome=schema.outcome.facts(),
+        attributes=tuple(one.facts() for one in schema.attributes),
+        features=() if predictor is None else tuple(predictor.features or ()),
+        excluded=schema.excluded,
+        weights=None,
+        ids=roles.ids,
+    )
+    verdict, because = decide(
+        findings[0], measures, facts.outcome, alpha=plan.alpha, tolerance=plan.tolerance
+    )
     gate = asked[0].diagnostics
     quality = CopyQuality(
-        gate.trustworthy, gate.because, asked[0].copies_by, gate.copy_check, gate.pit,
-        gate.moved, gate.distinct, scores,
-    )  # fmt: skip
+        trustworthy=gate.trustworthy,
+        because=gate.because,
+        copies_by=asked[0].copies_by,
+        copy_check=gate.copy_check,
+        calibration=gate.pit,
+        moved=gate.moved,
+        distinct=gate.distinct,
+        scores=scores,
+    )
     source = None
     if predictor is not None:
         source = Source(predictor.source, predictor.kind, predictor.sha256)
-    capsule = capsule_from(digest, plan, roles, source, data, command)
+    capsule = capsule_from(digest, plan, roles=roles, model=source, data=data, command=command)
     capsule = replace(capsule, options={**capsule.options, "shards": shards})
     features = () if predictor is None else tuple(predictor.features or ())
     warned = warnings_about(
-        schema.outcome.name, features, few=few_people(seen, schema) if roles.ids is None else [],
-        regressor=predictor.kind if predictor is not None and _regressor(schema, predictor)
+        schema.outcome.name,
+        features,
+        few=few_people(seen, schema) if roles.ids is None else [],
+        regressor=predictor.kind
+        if predictor is not None and _regressor(schema, predictor)
         else None,
-    )  # fmt: skip
+    )
     notes = (
-        *warned, *finding_notes(verdict, findings, plan),
+        *warned,
+        *finding_notes(verdict, findings, plan),
         *shard_notes(schema, plan, roles, shards, by_cells=by_cells, rates=found is not None),
-    )  # fmt: skip
-    gaps = None if found is None else gap_table(
-        found.by_group, found.cells.attributes, 1 - plan.alpha, plan.permutations.seed
-    )  # fmt: skip
+    )
+    gaps = (
+        None
+        if found is None
+        else gap_table(
+            found.by_group, found.cells.attributes, 1 - plan.alpha, plan.permutations.seed
+        )
+    )
     return AuditResult(
-        verdict, because, plan.alpha, plan.adjust, dict(plan.tolerance), facts, findings,
-        tuple(measures), None if found is None else found.cells, quality,
-        tuple(float(v) for v in made[0][1]), (*notes, CAUTION), capsule,
-        time.process_time() - start, gaps=gaps,
-    )  # fmt: skip
+        verdict=verdict,
+        because=because,
+        alpha=plan.alpha,
+        adjust=plan.adjust,
+        tolerance=dict(plan.tolerance),
+        table=facts,
+        findings=findings,
+        measures=tuple(measures),
+        cells=None if found is None else found.cells,
+        quality=quality,
+        null=tuple(float(v) for v in made[0][1]),
+        notes=(*notes, CAUTION),
+        capsule=capsule,
+        seconds=time.process_time() - start,
+        gaps=gaps,
+    )
 
 
 def _regressor(schema: Schema, predictor: Predictor) -> bool:

@@ -56,9 +56,11 @@ class Partition:
 
     def read(self, roles: Roles, predictor: Predictor | None) -> pd.DataFrame:
         return read_parquet(
-            repr(self.path), self.path, lambda names: needed_columns(names, roles, predictor),
+            repr(self.path),
+            self.path,
+            lambda names: needed_columns(names, roles, predictor),
             self.groups,
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +146,7 @@ def named(what: str) -> Iterator[None]:
         raise InputError(f"{what}: {type(error).__name__}: {text}") from error
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Narrow:
     """Of a partition only what the audit looks at.
 
@@ -160,9 +162,7 @@ class Narrow:
 
 
 def narrow(
-    partition: Partition | FramePartition,
-    roles: Roles,
-    model: ModelFile | Predictor | None,
+    partition: Partition | FramePartition, roles: Roles, model: ModelFile | Predictor | None
 ) -> Narrow:
     """Read a partition and score its rows.
 
@@ -206,11 +206,11 @@ def narrow(
         used[KEY] = keys_of(rows, None if roles.ids is None else frame[roles.ids])
         used[ROW] = rows
         return Narrow(
-            name,
-            used,
-            tuple(map(str, predicted.columns)),
-            tuple(excluded),
-            None if classes is None else tuple(classes),
+            name=name,
+            frame=used,
+            predictions=tuple(map(str, predicted.columns)),
+            excluded=tuple(excluded),
+            classes=None if classes is None else tuple(classes),
         )
 
 

@@ -119,4 +119,10 @@ def _column(column: SchemaColumn, codes: Any) -> Column:
     levels = column.levels
     assert levels is not None  # noqa: S101  for mypy: there are cells
     numeric = None if column.text else levels[codes].astype(np.float64)
-    return Column(column.name, column.kind, codes.astype(np.intp), levels, numeric)
+    return Column(
+        name=column.name,
+        kind=column.kind,
+        codes=codes.astype(np.intp),
+        levels=levels,
+        numeric=numeric,
+    )

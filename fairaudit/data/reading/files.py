@@ -26,12 +26,7 @@ from fairaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "STANDARD_INPUT",
-    "file_names",
-    "is_parquet",
-    "read_tables",
-]
+__all__ = ["STANDARD_INPUT", "file_names", "is_parquet", "read_tables"]
 
 STDIN = "-"
 STANDARD_INPUT = "standard input"  # the path of such a table in a record

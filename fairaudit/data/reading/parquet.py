@@ -16,15 +16,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "Needed",
-    "arrow",
-    "read_parquet",
-    "reject_twice",
-    "sha256_of",
-    "to_frame",
-    "unreadable",
-]
+__all__ = ["Needed", "arrow", "read_parquet", "reject_twice", "sha256_of", "to_frame", "unreadable"]
 
 #: Names of the columns of a file → those to read, and which of them may come as plain values.
 Needed = Callable[[Sequence[str]], tuple[Collection[str], Collection[str]] | None]

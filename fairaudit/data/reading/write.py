@@ -9,12 +9,7 @@ from pathlib import Path
 
 from fairaudit.errors import InputError
 
-__all__ = [
-    "check_writable",
-    "remove_unfinished",
-    "write_bytes",
-    "write_text",
-]
+__all__ = ["check_writable", "remove_unfinished", "write_bytes", "write_text"]
 
 
 def check_writable(path: str | Path) -> None:

@@ -44,10 +44,12 @@ class ImputedKPC:
         chances = np.column_stack([np.asarray(column.numeric) for column in table.attributes])
         columns = (_imputed(chances, stream(seed, 12, number)) for number in self.imputations)
         bound = [
-            KPCStatistic().bind(replace(table, attributes=(column,)),
-                                within_outcome=within_outcome, seed=seed)
-            for column in columns if len(column.levels) > 1
-        ]  # fmt: skip
+            KPCStatistic().bind(
+                replace(table, attributes=(column,)), within_outcome=within_outcome, seed=seed
+            )
+            for column in columns
+            if len(column.levels) > 1
+        ]
         if not bound:
             return lambda rows: np.zeros(len(rows))
         return lambda rows: np.asarray(np.mean([one(rows) for one in bound], axis=0))
@@ -80,15 +82,20 @@ def imputed_test(
     """
     _check(table, name)
     result = run_test(
-        table, statistic=ImputedKPC(range(imputations)), copies=ICP(),
+        table,
+        statistic=ImputedKPC(range(imputations)),
+        copies=ICP(),
         permutations=permutations or Permutations(),
-    )  # fmt: skip
+    )
     settled = result.inconclusive is None and bool(np.isfinite(result.p_value))
     return ImputedTest(
-        name, tuple(column.name for column in table.attributes), imputations,
-        result.p_value if settled else None, settled and result.p_value <= alpha,
-        result.inconclusive,
-    )  # fmt: skip
+        attribute=name,
+        columns=tuple(column.name for column in table.attributes),
+        imputations=imputations,
+        p_value=result.p_value if settled else None,
+        significant=settled and result.p_value <= alpha,
+        inconclusive=result.inconclusive,
+    )
 
 
 def drawn_levels(chances: Array, rng: np.random.Generator) -> Index:

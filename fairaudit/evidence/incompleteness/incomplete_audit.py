@@ -117,12 +117,23 @@ def audit_incomplete(
         raise InputError(f"Columns differ in length ({sizes}). Pass columns of the same rows.")
     frame = pd.DataFrame(everything)
     roles = Roles(
-        tuple(attributes), outcome="y_true", predictions=("y_pred",), threshold=threshold,
-        positive=positive, classes=dict(classes or {}),
-    )  # fmt: skip
+        sensitive=tuple(attributes),
+        outcome="y_true",
+        predictions=("y_pred",),
+        threshold=threshold,
+        positive=positive,
+        classes=dict(classes or {}),
+    )
     columns_of = {name: tuple(columns) for name, columns in groups.items()}
-    return incomplete_frame(frame, roles, columns_of, alpha=alpha, imputations=imputations,
-                            permutations=permutations, suppress=suppress)  # fmt: skip
+    return incomplete_frame(
+        frame,
+        roles,
+        columns_of,
+        alpha=alpha,
+        imputations=imputations,
+        permutations=permutations,
+        suppress=suppress,
+    )
 
 
 def incomplete_frame(
@@ -157,7 +168,9 @@ def incomplete_frame(
         if _is_number(frame, name, kind) and not frame[name].isna().any():
             notes.append(f"{name} is known in every row.")  # numbers make no groups to be masked
             continue
-        prepared[name] = _with_missing_level(frame, roles, spec, name, kind, predictor)
+        prepared[name] = _with_missing_level(
+            frame, roles, spec=spec, name=name, kind=kind, predictor=predictor
+        )
     masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
     for name, (table, number) in prepared.items():
         if not _is_missing(table.attributes[0]).any():
@@ -185,20 +198,38 @@ def incomplete_frame(
             notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
         fillings.append(_fillings(table, cells, name, drawn))
     imputed = [
-        _imputed(frame, roles, name, columns, predictor, alpha, imputations, drawn)
+        _imputed(
+            frame,
+            roles,
+            name=name,
+            columns=columns,
+            predictor=predictor,
+            alpha=alpha,
+            imputations=imputations,
+            drawn=drawn,
+        )
         for name, columns in probabilities.items()
     ]
     if not tests and not imputed and not notes:
         raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
     return IncompleteResult(
-        alpha, _judged(tests, alpha), tuple(bounds), tuple(fillings), tuple(imputed), tuple(notes)
+        alpha=alpha,
+        missingness=_judged(tests, alpha),
+        bounds=tuple(bounds),
+        fillings=tuple(fillings),
+        imputed=tuple(imputed),
+        notes=tuple(notes),
     )
 
 
 def _with_missing_level(
-    frame: pd.DataFrame, roles: Roles, spec: str, name: str, kind: Kind | None,
+    frame: pd.DataFrame,
+    roles: Roles,
+    spec: str,
+    name: str,
+    kind: Kind | None,
     predictor: Predictor | None,
-) -> tuple[AuditTable, bool]:  # fmt: skip
+) -> tuple[AuditTable, bool]:
     """The table with missing values as a level; of a number only whether it is missing."""
     number = _is_number(frame, name, kind)
     if number:
@@ -223,7 +254,13 @@ def _missingness(table: AuditTable, name: str, drawn: Permutations) -> Missingne
     )
     p = result.p_value if np.isfinite(result.p_value) and result.inconclusive is None else None
     return MissingnessTest(
-        name, int(missing.sum()), len(table), p, None, False, result.inconclusive
+        attribute=name,
+        missing=int(missing.sum()),
+        rows=len(table),
+        p_value=p,
+        p_adjusted=None,
+        significant=False,
+        inconclusive=result.inconclusive,
     )
 
 
@@ -336,7 +373,16 @@ class _Cells:
                 )
                 if masked.inside(name, names[shown]):
                     known = coarse(known, step)
-            found.append(Bounds(name, rate, known, best, worst, (favoured, other)))
+            found.append(
+                Bounds(
+                    attribute=name,
+                    rate=rate,
+                    known=known,
+                    best=best,
+                    worst=worst,
+                    worst_pair=(favoured, other),
+                )
+            )
         return found, int((~shown).sum())
 
     def filled(self, how: str, rng: np.random.Generator) -> Index:
@@ -369,19 +415,27 @@ def _fillings(table: AuditTable, cells: _Cells, name: str, drawn: Permutations) 
     for number, way in enumerate(ways):
         how = "at random" if way.startswith("at random") else way
         codes = cells.filled(how, stream(drawn.seed, 13, number))
-        (column,) = columns_from({name: names[codes]}, argument="sensitive",
-                                 kinds={name: Kind.CATEGORICAL.value})  # fmt: skip
-        result = run_test(replace(table, attributes=(column,)), statistic="kpc", copies=ICP(),
-                          permutations=drawn)  # fmt: skip
+        (column,) = columns_from(
+            {name: names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
+        )
+        result = run_test(
+            replace(table, attributes=(column,)), statistic="kpc", copies=ICP(), permutations=drawn
+        )
         if np.isfinite(result.p_value):
             tried[way] = result.p_value
     return Fillings(name, tried, min(tried.values(), default=1.0), max(tried.values(), default=1.0))
 
 
 def _imputed(
-    frame: pd.DataFrame, roles: Roles, name: str, columns: Sequence[str],
-    predictor: Predictor | None, alpha: float, imputations: int, drawn: Permutations,
-) -> ImputedTest:  # fmt: skip
+    frame: pd.DataFrame,
+    roles: Roles,
+    name: str,
+    columns: Sequence[str],
+    predictor: Predictor | None,
+    alpha: float,
+    imputations: int,
+    drawn: Permutations,
+) -> ImputedTest:
     specs = tuple(f"{column}:{Kind.CONTINUOUS.value}" for column in columns)
     table = prepare(frame, replace(roles, sensitive=specs, on="scores"), predictor).table
     if roles.on == "labels":

@@ -11,7 +11,7 @@ __all__ = ["Bounds", "Fillings", "ImputedTest", "IncompleteResult", "Missingness
 SCHEMA = "fairaudit/incomplete/1"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MissingnessTest:
     """Whether the prediction depends, given the outcome, on the attribute being missing.
 
@@ -36,7 +36,7 @@ class MissingnessTest:
     inconclusive: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """The largest gap between groups over all fillings of the missing values.
 
@@ -81,7 +81,7 @@ class Fillings:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImputedTest:
     """A test of an attribute that is known as probabilities.
 
@@ -106,7 +106,7 @@ class ImputedTest:
     inconclusive: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IncompleteResult:
     """All of it, with the sentences for people."""
 
@@ -130,8 +130,9 @@ class IncompleteResult:
 
     def summary(self) -> str:
         """Plain text."""
-        return "\n".join([*(f"- {one}" for one in self.sentences()),
-                          *(f"note: {one}" for one in self.notes)])  # fmt: skip
+        return "\n".join(
+            [*(f"- {one}" for one in self.sentences()), *(f"note: {one}" for one in self.notes)]
+        )
 
 
 def _of_missingness(one: MissingnessTest) -> str:

@@ -21,7 +21,7 @@ from fairaudit.evidence.intervals.rate_intervals import RateCells
 
 __all__ = ["deo_bound", "gap_bound"]
 
-#: Exact enumeration (`tests/evidence/test_equivalence.py`) finds up to 1.07 alpha for one pair without it.
+#: Without it exact enumeration (`tests/evidence/test_equivalence.py`) finds up to 1.07 alpha.
 CAUTION = 0.9
 MOST_SIGNS = 12  # groups whose choices of signs are all looked at
 

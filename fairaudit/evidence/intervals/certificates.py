@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 __all__ = ["Certificate", "Gap", "GapTable"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """The rate of one group minus that of all others with the same outcome.
 
@@ -32,7 +32,7 @@ class Gap:
     weight: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GapTable:
     """Simultaneous intervals: with this confidence *all* of them hold.
 
@@ -55,7 +55,7 @@ class GapTable:
     apart: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
     """Whether a measure is shown to lie within a tolerance.
 

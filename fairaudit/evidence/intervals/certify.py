@@ -112,7 +112,16 @@ def certificates(
                 note += f"; labels: scores at or above {threshold:g}"
         else:
             value, upper, note = _of_kpc(table, alpha)
-        found.append(Certificate(name, float(limit), value, upper, 1 - alpha, note))
+        found.append(
+            Certificate(
+                measure=name,
+                limit=float(limit),
+                value=value,
+                upper=upper,
+                confidence=1 - alpha,
+                note=note,
+            )
+        )
     return tuple(found)
 
 

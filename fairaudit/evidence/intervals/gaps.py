@@ -86,7 +86,9 @@ def gap_table(
     parts = [_against_rest(cells, y) for y in (1, 0)]
     compared = [part for part in parts if len(part[0]) > 1]
     if not compared:
-        return GapTable(attributes, confidence, float("nan"), ())
+        return GapTable(
+            attributes=attributes, confidence=confidence, critical=float("nan"), gaps=()
+        )
     count = sum(len(part[0]) for part in compared)
     apart = cells.groups_apart and cells.outcomes_apart
     if apart:
@@ -112,7 +114,13 @@ def gap_table(
             )
             for k, value, a, b in zip(some, rate - rest, low, high, strict=True)
         ]
-    return GapTable(attributes, confidence, critical, tuple(gaps), apart)
+    return GapTable(
+        attributes=attributes,
+        confidence=confidence,
+        critical=critical,
+        gaps=tuple(gaps),
+        apart=apart,
+    )
 
 
 def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
@@ -129,15 +137,25 @@ def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
             if gap is not None and gap.size is not None and gap.weight is not None:
                 rate[k, y] = estimate.value or 0.0
                 size[k, y], weight[k, y] = gap.size, gap.weight
-    shown = RateCells(tuple(open_), rate, size, weight, table.apart, table.apart)
+    shown = RateCells(
+        levels=tuple(open_),
+        rate=rate,
+        size=size,
+        weight=weight,
+        groups_apart=table.apart,
+        outcomes_apart=table.apart,
+    )
     again = gap_table(shown, table.attributes, table.confidence, seed)
     found = {(one.levels, one.rate): one for one in again.gaps}
     # masked groups are listed with both rates: that one is absent would tell a count of 0
     gaps = tuple(
-        Gap(cell.levels, rate, None, None, None) if cell.masked else found[cell.levels, rate]
-        for rate in reversed(RATES) for cell in cells.cells
+        Gap(levels=cell.levels, rate=rate, value=None, low=None, high=None)
+        if cell.masked
+        else found[cell.levels, rate]
+        for rate in reversed(RATES)
+        for cell in cells.cells
         if cell.masked or (cell.levels, rate) in found
-    )  # fmt: skip
+    )
     return replace(again, gaps=gaps, apart=table.apart)
 
 

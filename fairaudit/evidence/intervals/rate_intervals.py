@@ -26,7 +26,7 @@ __all__ = ["RATES", "RateCells", "newcombe", "rate_cells", "wilson"]
 RATES = ("FPR", "TPR")  # in the order of the outcome columns: negative, positive
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RateCells:
     """Shares of positive predictions; rows are the groups that occur, columns as `RATES`.
 

@@ -25,7 +25,7 @@ BLOCK = 12  # rows that count as equal in numbers
 _MOST_FEATURES = 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Beyond:
     """One attribute given the others.
 
@@ -60,14 +60,20 @@ def beyond_others(
     single = [found[(j,)] for j in range(len(names))]
     if closed:
         raised = [
-            max([joint, *(p if p is not None else 1.0
-                          for one, (p, _, _) in found.items() if j in one)])
+            max(
+                [
+                    joint,
+                    *(p if p is not None else 1.0 for one, (p, _, _) in found.items() if j in one),
+                ]
+            )
             for j in range(len(names))
-        ]  # fmt: skip
+        ]
     else:
         raised = adjusted([1.0 if p is None else p for p, _, _ in single], "holm")
     return tuple(
-        Beyond(name, p, None if p is None else up, exact, movable)
+        Beyond(
+            name=name, p_value=p, p_adjusted=None if p is None else up, exact=exact, movable=movable
+        )
         for name, (p, exact, movable), up in zip(names, single, raised, strict=True)
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["Claim", "Curve", "Localisation", "localisation_from"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """One answer to where.
 
@@ -52,7 +52,7 @@ class Claim:
     method: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
     """The mean score over an attribute, as difference to the mean, with a simultaneous band.
 
@@ -107,20 +107,25 @@ class Localisation:
             self,
             claims=tuple(
                 replace(
-                    claim, rows=claim.rows // fewest * fewest,
-                    people=claim.people // fewest * fewest, effect=_short(claim.effect),
-                    low=_short(claim.low), high=_short(claim.high),
+                    claim,
+                    rows=claim.rows // fewest * fewest,
+                    people=claim.people // fewest * fewest,
+                    effect=_short(claim.effect),
+                    low=_short(claim.low),
+                    high=_short(claim.high),
                 )
                 for claim in kept
             ),
             curves=tuple(
                 replace(
-                    curve, value=tuple(map(_short, curve.value)),
-                    low=tuple(map(_short, curve.low)), high=tuple(map(_short, curve.high)),
+                    curve,
+                    value=tuple(map(_short, curve.value)),
+                    low=tuple(map(_short, curve.low)),
+                    high=tuple(map(_short, curve.high)),
                 )
                 for curve in self.curves
             ),
-        )  # fmt: skip
+        )
 
 
 def _short(value: float | None) -> Any:
@@ -132,11 +137,11 @@ def localisation_from(record: Mapping[str, Any] | None) -> Localisation | None:
     """The inverse of `dataclasses.asdict`, from JSON too."""
     if record is None:
         return None
-    claims = tuple(Claim(**{**one, "attributes": tuple(one["attributes"])})
-                   for one in record["claims"])  # fmt: skip
+    claims = tuple(
+        Claim(**{**one, "attributes": tuple(one["attributes"])}) for one in record["claims"]
+    )
     curves = tuple(
-        Curve(one["attribute"], one["group"], one["outcome"],
-              *(tuple(one[key]) for key in ("x", "value", "low", "high")))
+        Curve(**{**one, **{key: tuple(one[key]) for key in ("x", "value", "low", "high")}})
         for one in record["curves"]
-    )  # fmt: skip
+    )
     return Localisation(record["alpha"], claims, curves, tuple(record["notes"]))

@@ -44,10 +44,16 @@ def mean_difference(
     if single and np.isin(values, (0.0, 1.0)).all():
         z = float(norm.ppf(0.5 + confidence / 2))
         (p, low_p, high_p), (q, low_q, high_q) = (_wilson(side, z) for side in sides)
-        return (difference, difference - float(np.hypot(p - low_p, high_q - q)),
-                difference + float(np.hypot(high_p - p, q - low_q)))  # fmt: skip
-    influence = np.where(inside, (values - sides[0].mean()) / inside.sum(),
-                         -(values - sides[1].mean()) / (~inside).sum())  # fmt: skip
+        return (
+            difference,
+            difference - float(np.hypot(p - low_p, high_q - q)),
+            difference + float(np.hypot(high_p - p, q - low_q)),
+        )
+    influence = np.where(
+        inside,
+        (values - sides[0].mean()) / inside.sum(),
+        -(values - sides[1].mean()) / (~inside).sum(),
+    )
     by_person = np.bincount(np.unique(people, return_inverse=True)[1], influence)
     fewest = min(len(np.unique(people[inside])), len(np.unique(people[~inside])))
     error = float(np.sqrt((by_person**2).sum() * fewest / max(fewest - 1, 1)))

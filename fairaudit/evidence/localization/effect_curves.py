@@ -25,7 +25,7 @@ DRAWS = 20_000
 _EDGE = 0.05  # share of the rows beyond either end of the curve
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FittedCurves:
     """The curves of one number in one part, of all its rows or of every group; p of all flat."""
 
@@ -66,8 +66,11 @@ def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[Fitted
     share the error by Bonferroni. The band covers the best spline of this kind, not what is finer.
     """
     numbers = [column for column in table.attributes if not column.kind.is_categorical]
-    groups = [column for column in table.attributes
-              if column.kind.is_categorical and len(column.levels) <= MOST_GROUPS]  # fmt: skip
+    groups = [
+        column
+        for column in table.attributes
+        if column.kind.is_categorical and len(column.levels) <= MOST_GROUPS
+    ]
     asked = [
         (column, part, by)
         for column in numbers
@@ -148,14 +151,26 @@ def _fitted(
     for label, grid in zip(labels, grids, strict=True):
         own_rows = slice(start, start + len(grid))
         start += len(grid)
-        shown = (grid, value[own_rows], (value - reach)[own_rows], (value + reach)[own_rows])
         curves.append(
-            Curve(column.name, label, part.label, *(tuple(map(float, one)) for one in shown))
+            Curve(
+                attribute=column.name,
+                group=label,
+                outcome=part.label,
+                x=tuple(map(float, grid)),
+                value=tuple(map(float, value[own_rows])),
+                low=tuple(map(float, (value - reach)[own_rows])),
+                high=tuple(map(float, (value + reach)[own_rows])),
+            )
         )
     return FittedCurves(
-        column.name, None if by is None else by.name, tuple(curves), part, len(rows),
-        int(people.max()) + 1, p,
-    )  # fmt: skip
+        attribute=column.name,
+        by=None if by is None else by.name,
+        curves=tuple(curves),
+        part=part,
+        rows=len(rows),
+        people=int(people.max()) + 1,
+        p_value=p,
+    )
 
 
 def _grid(x: Array, kind: Kind) -> Array:

@@ -51,9 +51,8 @@ def locate(
             claims.append(_of_attribute(one, table, people, families, alpha))
     hear("subgroups", 1, 3)
     groups = find_subgroups(
-        table, confidence=confidence, permutations=permutations, density=density,
-        folds=folds,
-    )  # fmt: skip
+        table, confidence=confidence, permutations=permutations, density=density, folds=folds
+    )
     raised = adjusted([one.p_value for one in groups], "holm")
     claims += [
         _of_subgroup(one, min(1.0, p * families), alpha)
@@ -80,10 +79,7 @@ def locate(
         )
     notes.append(_how(several, numbers, len(table.attributes), alpha))
     return Localisation(
-        alpha,
-        tuple(claims),
-        tuple(curve for one in curves for curve in one.curves),
-        tuple(notes),
+        alpha, tuple(claims), tuple(curve for one in curves for curve in one.curves), tuple(notes)
     )
 
 
@@ -106,22 +102,39 @@ def _of_attribute(
     p = None if one.p_adjusted is None else min(1.0, one.p_adjusted * families)
     found = p is not None and p <= alpha
     if p is None:
-        text = (f"Whether {one.name} adds anything beyond {others} cannot be told: it does not "
-                "vary among rows that agree in the outcome and these.")  # fmt: skip
+        text = (
+            f"Whether {one.name} adds anything beyond {others} cannot be told: it does not "
+            "vary among rows that agree in the outcome and these."
+        )
     elif found:
-        text = (f"{one.name} adds beyond {others}: among those who agree in the outcome and in "
-                f"{others}, the prediction depends on it (adjusted p = {p:.2g}).")  # fmt: skip
+        text = (
+            f"{one.name} adds beyond {others}: among those who agree in the outcome and in "
+            f"{others}, the prediction depends on it (adjusted p = {p:.2g})."
+        )
     else:
         text = f"No evidence that {one.name} adds anything beyond {others} (adjusted p = {p:.2g})."
     method = (
-        "exact permutation within cells" if one.exact
+        "exact permutation within cells"
+        if one.exact
         else f"local permutation, {BLOCK} to {2 * BLOCK} rows with close numbers"
-    )  # fmt: skip
+    )
     method += f"; {one.movable:.0%} of the rows have another value to exchange"
     return Claim(
-        "attribute", one.name, text, (one.name,), None, len(table), people, None, None, None,
-        one.p_value, p, found, method,
-    )  # fmt: skip
+        family="attribute",
+        name=one.name,
+        text=text,
+        attributes=(one.name,),
+        outcome=None,
+        rows=len(table),
+        people=people,
+        effect=None,
+        low=None,
+        high=None,
+        p_value=one.p_value,
+        p_adjusted=p,
+        significant=found,
+        method=method,
+    )
 
 
 def _of_subgroup(one: Subgroup, p: float, alpha: float) -> Claim:
@@ -130,31 +143,63 @@ def _of_subgroup(one: Subgroup, p: float, alpha: float) -> Claim:
     text = f"{one.part.among()}people with {one.name} {said} than the others"
     end = f" (adjusted p = {p:.2g})." if found else f"; not confirmed (adjusted p = {p:.2g})."
     return Claim(
-        "subgroup", one.name, text + end, one.attributes, one.part.label, one.rows, one.people,
-        one.effect, one.low, one.high, one.p_value, p, found, one.copies_by,
-    )  # fmt: skip
+        family="subgroup",
+        name=one.name,
+        text=text + end,
+        attributes=one.attributes,
+        outcome=one.part.label,
+        rows=one.rows,
+        people=one.people,
+        effect=one.effect,
+        low=one.low,
+        high=one.high,
+        p_value=one.p_value,
+        p_adjusted=p,
+        significant=found,
+        method=one.copies_by,
+    )
 
 
 def _of_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) -> list[Claim]:
     among, whose = fitted.part.among(), "" if fitted.by is None else f" by {fitted.by}"
     attributes = (fitted.attribute,) if fitted.by is None else (fitted.attribute, fitted.by)
-    facts = (attributes, fitted.part.label, fitted.rows, fitted.people)
-    method = "spline with simultaneous band"
+    shared: dict[str, Any] = {
+        "family": "curve",
+        "attributes": attributes,
+        "outcome": fitted.part.label,
+        "rows": fitted.rows,
+        "people": fitted.people,
+        "p_value": fitted.p_value,
+        "p_adjusted": p,
+        "method": "spline with simultaneous band",
+    }
     claims = []
     for curve in fitted.curves if p <= alpha else ():
         also = "" if curve.group is None else f"{curve.group} and "
         for first, last, far in beyond_zero(curve):
             name = f"{also}{curve.attribute} from {curve.x[first]:.4g} to {curve.x[last]:.4g}"
             said = score.say(curve.value[far], curve.low[far], curve.high[far])
-            text = (f"{among}people with {name} {said} than the average"
-                    f" (at {curve.x[far]:.4g}, where it is most).")  # fmt: skip
+            text = (
+                f"{among}people with {name} {said} than the average"
+                f" (at {curve.x[far]:.4g}, where it is most)."
+            )
             claims.append(
-                Claim("curve", name, text, *facts, curve.value[far], curve.low[far],
-                      curve.high[far], fitted.p_value, p, True, method)
-            )  # fmt: skip
+                Claim(
+                    name=name,
+                    text=text,
+                    effect=curve.value[far],
+                    low=curve.low[far],
+                    high=curve.high[far],
+                    significant=True,
+                    **shared,
+                )
+            )
     if not claims:
         name = f"{fitted.attribute}{whose}"
         text = f"{among}the mean over {name} stays within its band of a flat line."
-        claims.append(Claim("curve", name, text, *facts, None, None, None, fitted.p_value, p,
-                            False, method))  # fmt: skip
+        claims.append(
+            Claim(
+                name=name, text=text, effect=None, low=None, high=None, significant=False, **shared
+            )
+        )
     return claims

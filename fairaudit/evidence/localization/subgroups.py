@@ -26,7 +26,7 @@ _MOST_LEVELS = 60  # of a column
 _WORTH = 1.0  # what a further condition must add to |t|
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subgroup:
     """A subgroup of one part, as the half that did not find it sees it."""
 
@@ -56,7 +56,15 @@ def find_subgroups(
     level = 1 - (1 - confidence) / max(len(rules), 1)
     known = {part.label: part for part in parts_of(tested, 2 * FEWEST)}
     results = (
-        _tested(tested, known[label], rule, level, permutations, density, folds)
+        _tested(
+            tested,
+            known[label],
+            rule=rule,
+            confidence=level,
+            permutations=permutations,
+            density=density,
+            folds=folds,
+        )
         for label, rule in rules
         if label in known
     )
@@ -127,8 +135,11 @@ def _conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
     for column in attributes:
         if column.kind.is_categorical:
             counts = np.bincount(column.codes, minlength=len(column.levels))
-            codes = [code for code in np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
-                     if fewest <= counts[code] < len(column)]  # fmt: skip
+            codes = [
+                code
+                for code in np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
+                if fewest <= counts[code] < len(column)
+            ]
             found += [_Condition(column.name, level_text(column.levels[code])) for code in codes]
             continue
         values = np.asarray(column.numeric)
@@ -178,18 +189,39 @@ def _tested(
         values[part.rows], within, people_of(table)[part.rows], confidence
     )
     residual = unexplained(score.values, table)[part.rows]
-    p, copies_by = _p_value(table, part, inside, residual, permutations, density, folds)
+    p, copies_by = _p_value(
+        table,
+        part,
+        inside=inside,
+        residual=residual,
+        permutations=permutations,
+        density=density,
+        folds=folds,
+    )
     return Subgroup(
-        " and ".join(one.words() for one in rule),
-        tuple(dict.fromkeys(one.column for one in rule)), part, score, int(within.sum()),
-        len(np.unique(people_of(table)[part.rows][within])), effect, low, high, p, copies_by,
-    )  # fmt: skip
+        name=" and ".join(one.words() for one in rule),
+        attributes=tuple(dict.fromkeys(one.column for one in rule)),
+        part=part,
+        score=score,
+        rows=int(within.sum()),
+        people=len(np.unique(people_of(table)[part.rows][within])),
+        effect=effect,
+        low=low,
+        high=high,
+        p_value=p,
+        copies_by=copies_by,
+    )
 
 
 def _p_value(
-    table: AuditTable, part: Part, inside: NDArray[np.bool_], residual: Array,
-    permutations: Permutations, density: Any, folds: int,
-) -> tuple[float, str]:  # fmt: skip
+    table: AuditTable,
+    part: Part,
+    inside: NDArray[np.bool_],
+    residual: Array,
+    permutations: Permutations,
+    density: Any,
+    folds: int,
+) -> tuple[float, str]:
     """Copies of membership given the outcome; the statistic is the sum of residuals inside."""
     from fairaudit.data.columns import columns_from
 
@@ -198,9 +230,12 @@ def _p_value(
     if outcome.kind.is_categorical:
         density = "exact"  # also where the audit fitted one: nothing is to be estimated
     fitted = ICP(density, folds if len(table) >= 4 * folds else 1).prepare(
-        outcome, (replace(member, kind=Kind.BINARY),), steps=permutations.steps,
-        seed=permutations.seed, units=None if table.ids is None else table.ids.codes,
-    )  # fmt: skip
+        outcome,
+        (replace(member, kind=Kind.BINARY),),
+        steps=permutations.steps,
+        seed=permutations.seed,
+        units=None if table.ids is None else table.ids.codes,
+    )
     expected = inside[part.rows].mean() * residual.sum()
     observed = abs(float(inside[part.rows] @ residual) - expected)
     reached = 0

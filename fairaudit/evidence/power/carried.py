@@ -22,8 +22,8 @@ _DRAWS, _HALVES = 8, 40
 
 
 def carried_power(
-    old: AuditTable, new: AuditTable, null: Array, statistic: Statistic, *, alpha: float, seed: int,
-) -> CarriedPower | None:  # fmt: skip
+    old: AuditTable, new: AuditTable, null: Array, statistic: Statistic, *, alpha: float, seed: int
+) -> CarriedPower | None:
     """Power of the test of `new` against the violation that `old` shows on the same rows.
 
     Given the outcome, the attributes are brought in such an order that the new score depends on
@@ -44,7 +44,11 @@ def carried_power(
     rng = stream(seed, 14)
     bound = statistic.bind(new, within_outcome=within, seed=seed)
     at_null = float(np.std(null))
-    beyond = max(_spread(new, copy, statistic, within, seed, rng) ** 2 - at_null**2, 0.0)
+    beyond = max(
+        _spread(new, copy, statistic=statistic, within=within, seed=seed, rng=rng) ** 2
+        - at_null**2,
+        0.0,
+    )
 
     def power(planted: Index, share: float) -> float:
         spread = float(np.sqrt(at_null**2 + share**2 * beyond))
@@ -96,9 +100,13 @@ def _diluted(copy: Index, strata: Index, share: float, rng: np.random.Generator)
 
 
 def _spread(
-    table: AuditTable, copy: Index, statistic: Statistic, within: bool, seed: int,
+    table: AuditTable,
+    copy: Index,
+    statistic: Statistic,
+    within: bool,
+    seed: int,
     rng: np.random.Generator,
-) -> float:  # fmt: skip
+) -> float:
     """Of the statistic of such tables."""
     planted = replace(table, attributes=tuple(one.take(copy) for one in table.attributes))
     size = len(table) // 2

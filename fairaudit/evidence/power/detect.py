@@ -26,9 +26,14 @@ class Trial:
     """Would the test reject this copy? With the null distribution that is already there."""
 
     def __init__(
-        self, table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], null: Array,
-        alpha: float, seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        table: AuditTable,
+        fitted: FittedCopies,
+        statistics: list[Statistic],
+        null: Array,
+        alpha: float,
+        seed: int,
+    ) -> None:
         within = fitted.sampler.within_outcome
         self.bound: list[Bound] = [
             one.bind(table, within_outcome=within, seed=seed) for one in statistics
@@ -61,9 +66,16 @@ class Trial:
 
 
 def smallest_detectable(
-    table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], null: Array, *,
-    alpha: float, seed: int, threshold: float | None, first: int,
-) -> Power | None:  # fmt: skip
+    table: AuditTable,
+    fitted: FittedCopies,
+    statistics: list[Statistic],
+    null: Array,
+    *,
+    alpha: float,
+    seed: int,
+    threshold: float | None,
+    first: int,
+) -> Power | None:
     """What the joint test would have found in 80 % of tables like this one.
 
     `null` are the statistics of the audit's copies, `first` the number of one that it has not
@@ -106,9 +118,15 @@ class _Search:
             ends = [self._power(group, _AMOUNTS[low - 1], _SECOND, rng), ends[0]]
         rows = int(group.member.sum())
         if ends[1][0] < POWER:
-            return Detectable(group.name, rows, None, None, None, None)
-        sizes = _between(*ends)
-        return Detectable(group.name, rows, *(None if np.isnan(x) else float(x) for x in sizes))
+            return Detectable(
+                group=group.name, rows=rows, shift=None, tpr_gap=None, fpr_gap=None, kpc=None
+            )
+        shift, tpr_gap, fpr_gap, kpc = (
+            None if np.isnan(size) else float(size) for size in _between(*ends)
+        )
+        return Detectable(
+            group=group.name, rows=rows, shift=shift, tpr_gap=tpr_gap, fpr_gap=fpr_gap, kpc=kpc
+        )
 
     def _power(
         self, group: Group, amount: float, count: int, rng: np.random.Generator
@@ -119,10 +137,13 @@ class _Search:
         self.planted += count
         planted = np.array([shifted(one, group, self.field, amount, rng) for one in copies])
         sizes = [
-            (self.field.shift(one, group), self.field.gap(one, group, True),
-             self.field.gap(one, group, False))
+            (
+                self.field.shift(one, group),
+                self.field.gap(one, group, True),
+                self.field.gap(one, group, False),
+            )
             for one in planted
-        ]  # fmt: skip
+        ]
         kpc = self.size(planted[:12]).mean()
         found = float(self.trial.rejects(planted).mean())
         return found, np.append(np.mean(sizes, axis=0), kpc)

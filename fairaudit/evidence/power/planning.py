@@ -45,11 +45,19 @@ Progress = Callable[[str, int, int], None]
 
 
 def plan_rows(
-    table: AuditTable, effect: str, size: float, *, power: float = 0.8, alpha: float = 0.05,
-    statistic: str | Sequence[str] = "kpc", threshold: float | None = None,
-    groups: Sequence[str] = (), most_rows: int = 100_000, seed: int = 0,
+    table: AuditTable,
+    effect: str,
+    size: float,
+    *,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    statistic: str | Sequence[str] = "kpc",
+    threshold: float | None = None,
+    groups: Sequence[str] = (),
+    most_rows: int = 100_000,
+    seed: int = 0,
     progress: Progress | None = None,
-) -> SamplePlan:  # fmt: skip
+) -> SamplePlan:
     """Rows with which the joint test finds a violation of this size with this power.
 
     Parameters
@@ -95,7 +103,10 @@ def plan_rows(
         )
     statistics = statistic_named(statistic)
     hear = progress or (lambda what, done, total: None)
-    amounts = {one.name: _amount(table, field, one, effect, size, seed) for one in found}
+    amounts = {
+        one.name: _amount(table, field, group=one, effect=effect, size=size, seed=seed)
+        for one in found
+    }
     plant = _Plant(effect, size, amounts)
     points: dict[str, list[PowerPoint]] = {one.name: [] for one in found}
     sizes = _sizes(most_rows)
@@ -104,34 +115,73 @@ def plan_rows(
         if not left:
             break
         hear(f"tables of {n:,} rows", step, len(sizes))
-        shares = _shares(table, n, left, plant, statistics, alpha, threshold, seed)
+        shares = _shares(
+            table,
+            n,
+            groups=left,
+            plant=plant,
+            statistics=statistics,
+            alpha=alpha,
+            threshold=threshold,
+            seed=seed,
+        )
         for one in left:
             points[one.name].append(PowerPoint(n, shares[one.name], TABLES * PLANTED))
     for step, one in enumerate(found):
         for n in _near(points[one.name], power, alpha, most_rows):
             hear(f"{one.name}: tables of {n:,} rows", step, len(found))
-            share = _shares(table, n, [one], plant, statistics, alpha, threshold, seed)
+            share = _shares(
+                table,
+                n,
+                groups=[one],
+                plant=plant,
+                statistics=statistics,
+                alpha=alpha,
+                threshold=threshold,
+                seed=seed,
+            )
             points[one.name].append(PowerPoint(n, share[one.name], TABLES * PLANTED))
     hear("done", 1, 1)
     plans = tuple(
-        _group_plan(table, one, points[one.name], power, alpha, most_rows) for one in found
+        _group_plan(table, one, points=points[one.name], power=power, alpha=alpha, most=most_rows)
+        for one in found
     )
     unit = " sd" if effect == "score_shift" else ""
     goal = f"find {_NAMES[effect]} of {size:g}{unit} between a group and all others"
     names = ", ".join(one.name for one in statistics)
-    return SamplePlan(effect, size, power, alpha, goal, plans, len(table), most_rows, names,
-                      time.process_time() - start)  # fmt: skip
+    return SamplePlan(
+        effect=effect,
+        size=size,
+        power=power,
+        alpha=alpha,
+        goal=goal,
+        groups=plans,
+        pilot_rows=len(table),
+        most_rows=most_rows,
+        statistic=names,
+        seconds=time.process_time() - start,
+    )
 
 
-_NAMES = {"tpr_gap": "a TPR gap", "fpr_gap": "an FPR gap", "kpc": "a KPC",
-          "score_shift": "a score shift"}  # fmt: skip
+_NAMES = {
+    "tpr_gap": "a TPR gap",
+    "fpr_gap": "an FPR gap",
+    "kpc": "a KPC",
+    "score_shift": "a score shift",
+}
 
 
 def plan_certificate(
-    table: AuditTable, limits: Mapping[str, float], *, power: float = 0.8, alpha: float = 0.05,
-    threshold: float | None = None, most_rows: int = 100_000, seed: int = 0,
+    table: AuditTable,
+    limits: Mapping[str, float],
+    *,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    threshold: float | None = None,
+    most_rows: int = 100_000,
+    seed: int = 0,
     progress: Progress | None = None,
-) -> SamplePlan:  # fmt: skip
+) -> SamplePlan:
     """Rows with which a model that satisfies equalized odds is certified with this power."""
     from fairaudit.evidence.intervals.certify import certificates
 
@@ -160,12 +210,19 @@ def plan_certificate(
     hear("done", 1, 1)
     named = ", ".join(f"{name} ≤ {limit:g}" for name, limit in limits.items())
     everybody = Group("all groups", np.ones(len(table), dtype=bool))
-    plan = _group_plan(table, everybody, points, power, None, most_rows)
+    plan = _group_plan(table, everybody, points=points, power=power, alpha=None, most=most_rows)
     return SamplePlan(
-        "certify " + ", ".join(limits), min(limits.values()), power, alpha,
-        f"certify {named} where equalized odds holds", (plan,), len(table), most_rows,
-        "upper bounds", time.process_time() - start,
-    )  # fmt: skip
+        effect="certify " + ", ".join(limits),
+        size=min(limits.values()),
+        power=power,
+        alpha=alpha,
+        goal=f"certify {named} where equalized odds holds",
+        groups=(plan,),
+        pilot_rows=len(table),
+        most_rows=most_rows,
+        statistic="upper bounds",
+        seconds=time.process_time() - start,
+    )
 
 
 class _Plant:
@@ -195,7 +252,9 @@ class _Plant:
 
     def __call__(self, copy: Index, group: Group, field: Field, rng: np.random.Generator) -> Index:
         if self.effect in ("tpr_gap", "fpr_gap"):
-            return with_gap(copy, group, field, self.effect == "tpr_gap", self.size, rng)
+            return with_gap(
+                copy, group, field=field, outcome=self.effect == "tpr_gap", size=self.size, rng=rng
+            )
         return shifted(copy, group, field, self.amounts[group.name], rng)
 
 
@@ -251,9 +310,15 @@ def _null_table(table: AuditTable, n: int, seed: int, *key: int) -> AuditTable:
 
 
 def _shares(
-    table: AuditTable, n: int, groups: list[Group], plant: _Plant, statistics: list[Statistic],
-    alpha: float, threshold: float | None, seed: int,
-) -> dict[str, float]:  # fmt: skip
+    table: AuditTable,
+    n: int,
+    groups: list[Group],
+    plant: _Plant,
+    statistics: list[Statistic],
+    alpha: float,
+    threshold: float | None,
+    seed: int,
+) -> dict[str, float]:
     """For every group the share of planted violations that are found among n rows."""
     found = {one.name: 0.0 for one in groups}
     plant = plant.for_rows(table, n, groups, threshold, seed)
@@ -311,10 +376,12 @@ def _amount(
     within = table.require_outcome().kind.is_categorical
     kpc = KPCStatistic(knn=1).bind(table, within_outcome=within, seed=seed)
 
-    sizes = (lambda one: float(kpc(one[None])[0])) if effect == "kpc" else (
-        lambda one: field.shift(one, group)
-    )  # fmt: skip
-    amount = amount_for(sizes, copies, group, field, size, seed)
+    sizes = (
+        (lambda one: float(kpc(one[None])[0]))
+        if effect == "kpc"
+        else (lambda one: field.shift(one, group))
+    )
+    amount = amount_for(sizes, copies, group=group, field=field, size=size, seed=seed)
     if amount >= MOST_SHIFT:
         raise InputError(
             f"A {effect} of {size:g} cannot be planted for {group.name}: it is more than a "
@@ -340,9 +407,13 @@ def _near(points: list[PowerPoint], power: float, alpha: float | None, most: int
 
 
 def _group_plan(
-    table: AuditTable, group: Group, points: list[PowerPoint], power: float,
-    alpha: float | None, most: int,
-) -> GroupPlan:  # fmt: skip
+    table: AuditTable,
+    group: Group,
+    points: list[PowerPoint],
+    power: float,
+    alpha: float | None,
+    most: int,
+) -> GroupPlan:
     points = sorted(points, key=lambda point: point.rows)
     fitted, rows = _curve(points, power, alpha)
     rows = None if rows is None or rows > most else rows
@@ -351,14 +422,22 @@ def _group_plan(
     by_outcome: tuple[tuple[str, int], ...] = ()
     if rows is not None and outcome.kind.is_categorical:
         by_outcome = tuple(
-            (f"{outcome.name} = {level_text(level)}",
-             round(rows * float((group.member & (outcome.codes == k)).mean())))
+            (
+                f"{outcome.name} = {level_text(level)}",
+                round(rows * float((group.member & (outcome.codes == k)).mean())),
+            )
             for k, level in enumerate(outcome.levels)
-        )  # fmt: skip
-    curve = tuple(replace(point, fitted=value)
-                  for point, value in zip(points, fitted, strict=True))  # fmt: skip
+        )
+    curve = tuple(replace(point, fitted=value) for point, value in zip(points, fitted, strict=True))
     mine = None if rows is None else round(rows * share)
-    return GroupPlan(group.name, share, rows, mine, by_outcome, curve)
+    return GroupPlan(
+        group=group.name,
+        share=share,
+        rows=rows,
+        rows_of_group=mine,
+        rows_by_outcome=by_outcome,
+        curve=curve,
+    )
 
 
 def _curve(

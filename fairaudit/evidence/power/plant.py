@@ -23,9 +23,16 @@ from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
 
 __all__ = [
-    "MOST_SHIFT", "Field", "Group", "amount_for", "field_of", "groups_in", "largest_gap",
-    "shifted", "with_gap",
-]  # fmt: skip
+    "MOST_SHIFT",
+    "Field",
+    "Group",
+    "amount_for",
+    "field_of",
+    "groups_in",
+    "largest_gap",
+    "shifted",
+    "with_gap",
+]
 
 Mask = NDArray[np.bool_]
 MOST_SHIFT = 16.0  # a complete separation
@@ -147,9 +154,13 @@ def shifted(
 
 
 def amount_for(
-    measured: Callable[[Index], float], copies: Index, group: Group, field: Field, size: float,
+    measured: Callable[[Index], float],
+    copies: Index,
+    group: Group,
+    field: Field,
+    size: float,
     seed: int,
-) -> float:  # fmt: skip
+) -> float:
     """Of `shifted`, for a mean increase of a measure by `size`; at most `MOST_SHIFT`."""
     before = np.mean([measured(one) for one in copies])
 

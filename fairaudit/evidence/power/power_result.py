@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "SamplePlan"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Detectable:
     """The smallest violation against or for one group that the audit would have found.
 
@@ -53,7 +53,7 @@ class Power:
     detectable: tuple[Detectable, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
     """What the test says about predictions whose truth is known.
 
@@ -98,7 +98,7 @@ class PowerPoint:
     fitted: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlan:
     """Rows that it takes to see the effect in one group.
 
@@ -122,7 +122,7 @@ class GroupPlan:
     curve: tuple[PowerPoint, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SamplePlan:
     """How many rows an audit needs.
 
@@ -173,12 +173,14 @@ class SamplePlan:
             if one.rows is None:
                 return replace(one, share=share)
             return replace(
-                one, share=share, rows_of_group=round(one.rows * share),
+                one,
+                share=share,
+                rows_of_group=round(one.rows * share),
                 rows_by_outcome=tuple(
                     (name, round(one.rows * (coarse(count / one.rows, step) or 0.0)))
                     for name, count in one.rows_by_outcome
                 ),
-            )  # fmt: skip
+            )
 
         return replace(self, groups=tuple(map(hidden, self.groups)))
 

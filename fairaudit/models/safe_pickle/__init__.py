@@ -49,10 +49,22 @@ from fairaudit.models.safe_pickle.soundness import check_attributes, check_objec
 from fairaudit.models.safe_pickle.unpack import largest_unpacked, unpacked
 
 __all__ = [
-    "OTHER_MODULES", "OTHER_WAYS", "Refused", "add_working_directory", "check_attributes",
-    "check_made", "check_trust", "first_line", "is_allowed", "is_compiled_number", "keys_of",
-    "largest_unpacked", "load_pickle", "refusal", "unreadable",
-]  # fmt: skip
+    "OTHER_MODULES",
+    "OTHER_WAYS",
+    "Refused",
+    "add_working_directory",
+    "check_attributes",
+    "check_made",
+    "check_trust",
+    "first_line",
+    "is_allowed",
+    "is_compiled_number",
+    "keys_of",
+    "largest_unpacked",
+    "load_pickle",
+    "refusal",
+    "unreadable",
+]
 
 
 def load_pickle(data: bytes, *, name: str, trust: Sequence[str] = ()) -> Any:

@@ -20,9 +20,19 @@ _MOST_ALIKE = 1_000
 _OWN_HASH = 2**61 - 1  # a whole number below it is its own hash
 # Of these there are no more than a few with one hash, or nobody knows which.
 _SCATTERED = (
-    bool, bytes, float, np.bool_, np.bytes_, np.float16, np.float32, np.float64, np.integer,
-    np.str_, str, type(None),
-)  # fmt: skip
+    bool,
+    bytes,
+    float,
+    np.bool_,
+    np.bytes_,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.integer,
+    np.str_,
+    str,
+    type(None),
+)
 
 
 def keys_of(items: Iterable[Any], alike: Counter[int] | None = None) -> list[Any]:

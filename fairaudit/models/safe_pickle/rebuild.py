@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 # Compiled classes: those called with numbers, and those made empty and filled.
 NUMBERED = {"sklearn._loss._loss", "sklearn.linear_model._sgd_fast"}
 EMPTY = {
-    "sklearn.metrics._dist_metrics", "sklearn.neighbors._ball_tree", "sklearn.neighbors._kd_tree",
-}  # fmt: skip
+    "sklearn.metrics._dist_metrics",
+    "sklearn.neighbors._ball_tree",
+    "sklearn.neighbors._kd_tree",
+}
 
 
 def _reconstructed(machine: Machine, kind: Any, base: Any, state: Any) -> Any:

@@ -24,15 +24,24 @@ from fairaudit.models.safe_pickle.trees import check_trees
 __all__ = ["check_attributes", "check_objects"]
 
 _METHODS = {
-    "auto", "decision_function", "predict", "predict_log_proba", "predict_proba", "score_samples",
+    "auto",
+    "decision_function",
+    "predict",
+    "predict_log_proba",
+    "predict_proba",
+    "score_samples",
     "transform",
-}  # fmt: skip
+}
 # Settings of scikit-learn that name a method to call, or where text comes from.
 _SETTINGS = {
-    "_response_method": _METHODS, "chain_method": _METHODS, "chain_method_": _METHODS,
-    "response_method": _METHODS, "stack_method": _METHODS, "stack_method_": _METHODS,
+    "_response_method": _METHODS,
+    "chain_method": _METHODS,
+    "chain_method_": _METHODS,
+    "response_method": _METHODS,
+    "stack_method": _METHODS,
+    "stack_method_": _METHODS,
     "input": {"content"},
-}  # fmt: skip
+}
 # Where scikit-learn keeps scorers; elsewhere they would be called with what a file chooses.
 _SCORERS = {"_curve_scorer", "_scorer", "_scorers", "owner", "scorer_", "scoring"}
 _PLAIN_DICTS = (dict, OrderedDict, defaultdict)
@@ -41,9 +50,17 @@ _PACKAGES = ("fairaudit", "lightgbm", "sklearn", "xgboost")
 _BOXES = (dict, list, tuple)
 _MOST = 10**8
 _LEAVES = (
-    BuiltinFunctionType, FunctionType, ModuleType, bytes, float, int, np.ufunc, str, type,
+    BuiltinFunctionType,
+    FunctionType,
+    ModuleType,
+    bytes,
+    float,
+    int,
+    np.ufunc,
+    str,
+    type,
     type(None),
-)  # fmt: skip
+)
 
 
 def check_objects(root: Any) -> None:

@@ -74,6 +74,11 @@ def _within(places: Any, size: int) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any, tuple[int, ...]], None]] = {
-    "bsr": _compressed, "coo": _coordinates, "csc": _compressed, "csr": _compressed,
-    "dia": _diagonals, "dok": _keys, "lil": _lists,
-}  # fmt: skip
+    "bsr": _compressed,
+    "coo": _coordinates,
+    "csc": _compressed,
+    "csr": _compressed,
+    "dia": _diagonals,
+    "dok": _keys,
+    "lil": _lists,
+}
