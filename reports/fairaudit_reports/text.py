@@ -68,8 +68,10 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
     Examples
     --------
     >>> from fairaudit.auditing.audit_result import MeasuredValue
-    >>> some = [MeasuredValue("kpc", "KPC", 0.08576, ("race", "sex")),
-    ...         MeasuredValue("codec", "CODEC", None, ("race",), "why")]
+    >>> some = [
+    ...     MeasuredValue(key="kpc", name="KPC", value=0.08576, attributes=("race", "sex")),
+    ...     MeasuredValue(key="codec", name="CODEC", value=None, attributes=("race",), note="why"),
+    ... ]
     >>> print(table(measures_rows(some)))
     measure  value   attributes
     KPC      0.0858  race, sex

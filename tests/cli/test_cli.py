@@ -12,7 +12,7 @@ import pytest
 
 from fairaudit import __version__
 from fairaudit.errors import InputError
-from fairaudit.integrations import doctor
+from fairaudit.integrations import environment
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.termination import Terminated
@@ -112,7 +112,7 @@ def test_errors_become_exit_codes(monkeypatch, capsys, raised, code, line):
     def fail():
         raise raised
 
-    monkeypatch.setattr(doctor, "examine", fail)
+    monkeypatch.setattr(environment, "examine", fail)
     assert cli.main(["doctor"]) == code
     assert capsys.readouterr() == ("", line)
 
@@ -174,7 +174,7 @@ def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
         lambda name: versions.get(name) or (None if name in versions else real(name)),
     )
     broken = doctor.Component("rpy2", "3.6.9", "backend='r'", "pip install this", "no R_getVar")
-    monkeypatch.setattr(doctor, "_r_components", lambda: (broken,))
+    monkeypatch.setattr(environment, "_r_components", lambda: (broken,))
     assert cli.main(["doctor"]) == ExitCode.BAD_INPUT
     shown = capsys.readouterr().out
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in shown.splitlines() if line}
