@@ -166,14 +166,20 @@ def test_doctor_json():
 
 
 def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
-    real = doctor._version
+    real = environment._version
     versions = {"numpy": None, "fairaudit": "9.9"}
     monkeypatch.setattr(
-        doctor,
+        environment,
         "_version",
         lambda name: versions.get(name) or (None if name in versions else real(name)),
     )
-    broken = doctor.Component("rpy2", "3.6.9", "backend='r'", "pip install this", "no R_getVar")
+    broken = environment.Component(
+        name="rpy2",
+        version="3.6.9",
+        needed_for="backend='r'",
+        install="pip install this",
+        problem="no R_getVar",
+    )
     monkeypatch.setattr(environment, "_r_components", lambda: (broken,))
     assert cli.main(["doctor"]) == ExitCode.BAD_INPUT
     shown = capsys.readouterr().out
@@ -203,7 +209,7 @@ def test_doctor_names_what_this_was_installed_from(monkeypatch):
         (None, "fairaudit-icp"),
     ):
         monkeypatch.setattr("importlib.metadata.distribution", lambda _, s=source: Installed(s))
-        assert doctor._origin() == told
+        assert environment._origin() == told
 
 
 def test_nothing_claims_that_the_project_is_on_a_package_index():
