@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit.auditing.audit_result import SUPPRESS
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, retold
 from fairaudit_cli.config import with_config
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import add_suppress, command_line, finite, print_json, roles_from
@@ -199,7 +199,7 @@ def _compared(  # type: ignore[no-untyped-def]
     try:
         prepared = prepare(frame, roles, predictor)
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise retold(error, f"{name}: {error}") from None
     source = Source(predictor.source, predictor.kind, predictor.sha256)
     audit = audit_table(prepared, plan, model=source, data=sources, roles=roles, progress=hear)
     loss, loss_name = table_loss(prepared.table, plan.threshold)

@@ -260,14 +260,14 @@ class AuditResult:
             found = record.get("schema") if isinstance(record, Mapping) else None
             raise InputError(
                 f"This is not an audit record of the form {SCHEMA!r} (its schema is {found!r}). "
-                "Pass a file written by `fairaudit test --report audit.json`."
+                "Pass a JSON report of `fairaudit test`."
             )
         try:
             return _audit_from(record)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 f"The audit record is damaged ({type(error).__name__}: {error}). "
-                "Write it again with `fairaudit test --report audit.json`."
+                "Write it again: a JSON report of `fairaudit test`."
             ) from None
 
     @property

@@ -64,13 +64,13 @@ def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -
     if gate.p_value is not None and verdict is not Verdict.INCONCLUSIVE and low < plan.alpha < high:
         notes.append(
             f"The p-value is uncertain by simulation ({low:.3g} to {high:.3g}) and alpha lies "
-            f"within: draw more than {gate.copies} copies (--permutations) to settle it."
+            f"within: draw more than {gate.copies} copies (permutations) to settle it."
         )
     asked = sum(one.p_value is not None for one in findings[1:])
     if gate.significant and plan.adjust == "holm" and asked / (drawn.n + 1) > plan.alpha:
         notes.append(
             f"{drawn.n} copies are too few for a claim about any of the {asked} questions "
-            f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (--permutations)."
+            f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (permutations)."
         )
     if any(one.inconclusive for one in findings[1:]):
         names = "; ".join(

@@ -22,7 +22,7 @@ from fairaudit.data.facts import Source
 from fairaudit.data.roles import Roles, prepare
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, retold
 from fairaudit.evidence.disclosure import coarse, masked_groups, step_of
 from fairaudit.models import predictor_of
 
@@ -168,7 +168,7 @@ def compare_frame(
         try:
             prepared = prepare(frame, roles, predictor)
         except InputError as error:
-            raise InputError(f"The {name}: {error}") from None
+            raise retold(error, f"The {name}: {error}") from None
         table = prepared.table
         notes += [note for note in prepared.notes if note not in notes]
         roles = replace(roles, outcome=roles.outcome or table.require_outcome().name)

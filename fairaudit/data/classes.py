@@ -116,13 +116,14 @@ def model_levels(
         rest = [level for level in levels if level != positive]
         return [rest[0] if len(rest) == 1 else f"not {level_text(positive)}", positive]
     each = ",".join(f"{level_text(name)}=LEVEL" for name in names[:3])
-    ways = f"'classes' (--classes {each}{',…' * (len(names) > 3)}), the level of each class"
+    ways = f"'classes' ({each}{',…' * (len(names) > 3)}), the level of each class"
     if len(names) == 2:
         means = f"the level that {level_text(names[1])} means"
-        ways = f"'positive' (--positive LEVEL), {means}, or {ways}"
+        ways = f"'positive', {means}, or {ways}"
     raise InputError(
         f"The classes of the model ({_listed(names)}) are not the levels of the outcome "
-        f"{outcome!r} ({_listed(levels)}), and alphabets do not tell which is which. Pass {ways}."
+        f"{outcome!r} ({_listed(levels)}), and alphabets do not tell which is which. Pass {ways}.",
+        argument=("positive", "classes"),
     )
 
 

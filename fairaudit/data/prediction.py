@@ -266,8 +266,8 @@ def unnamed_scores(name: str, outcome: str, levels: Sequence[Any]) -> InputError
     shown = some_names([level_text(level) for level in levels])
     return InputError(
         f"The scores in {name!r} do not say which level of {outcome!r} ({shown}) they speak of, "
-        "and alphabets do not tell. Pass 'positive' (--positive LEVEL), the level that high scores "
-        "mean."
+        "and alphabets do not tell. Pass 'positive', the level that high scores mean.",
+        argument="positive",
     )
 
 

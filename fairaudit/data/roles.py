@@ -118,8 +118,8 @@ def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = Non
     columns = [str(name) for name in frame.columns]
     frame = frame.set_axis(columns, axis=1).reset_index(drop=True)  # rows keep their numbers
     kinds: dict[str, str] = {}
-    sensitive = picked(roles.sensitive, columns, kinds, "--sensitive")
-    predictions = picked(roles.predictions, columns, kinds, "--predictions")
+    sensitive = picked(roles.sensitive, columns, kinds, "sensitive")
+    predictions = picked(roles.predictions, columns, kinds, "predictions")
     others = [name for name in (roles.weights, roles.ids) if name is not None]
     for name in others:
         require_column(name, columns)
@@ -184,8 +184,8 @@ def needed_columns(
         return None  # the outcome is inferred from all columns
     try:
         used = [
-            *picked(roles.sensitive, columns, {}, "--sensitive"),
-            *picked(roles.predictions, columns, {}, "--predictions"),
+            *picked(roles.sensitive, columns, {}, "sensitive"),
+            *picked(roles.predictions, columns, {}, "predictions"),
         ]
         others = [name for name in (roles.weights, roles.ids) if name is not None]
         for name in others:
@@ -210,7 +210,9 @@ def picked(
         name, kind = (spec, None) if spec in columns else split_kinds(spec)
         name = found_name(name, columns)
         if name in names:
-            raise InputError(f"Column {name!r} is given twice as {option}. Give it once.")
+            raise InputError(
+                f"Column {name!r} is given twice as '{option}'. Give it once.", argument=option
+            )
         if kind is not None:
             kinds[name] = kind.value
         names.append(name)
@@ -241,7 +243,7 @@ def outcome_name(
 ) -> str:
     """The outcome that was named, or the one column that can be it."""
     if given is not None:
-        return picked([given], columns, kinds, "--outcome")[0]
+        return picked([given], columns, kinds, "outcome")[0]
     features = () if predictor is None else predictor.features or ()
     left = [name for name in columns if name not in taken and name not in features]
     known = predictor is None or predictor.features is not None
@@ -254,10 +256,12 @@ def outcome_name(
     if not left:
         raise InputError(
             "No column is left to be the outcome: all are features, sensitive or predictions. "
-            "Name it with --outcome."
+            "Name it with 'outcome'.",
+            argument="outcome",
         )
     raise InputError(
-        f"The outcome is not clear. Name it with --outcome; candidates: {some_names(left)}."
+        f"The outcome is not clear. Name it with 'outcome'; candidates: {some_names(left)}.",
+        argument="outcome",
     )
 
 
@@ -267,7 +271,8 @@ def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame,
     mask = rows_where(frame, where)
     if not mask.any():
         raise InputError(
-            f"No row of {len(frame)} meets --where {clipped(where, 200)}. Check the condition."
+            f"No row of {len(frame)} meets 'where' {clipped(where, 200)}. Check the condition.",
+            argument="where",
         )
     left_out = int((~mask).sum())
     return frame[mask], [Excluded(left_out, f"not {where}")] if left_out else []

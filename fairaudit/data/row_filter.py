@@ -1,4 +1,4 @@
-"""`--where "age > 18 and race in ('a', 'b')"`: a condition on rows, with nothing executed.
+"""`where="age > 18 and race in ('a', 'b')"`: a condition on rows, with nothing executed.
 
 The text is parsed, not run: names are columns (in backticks if they hold spaces), and only
 comparisons, `and`, `or`, `not`, `in`, arithmetic and constants are understood.
@@ -57,7 +57,8 @@ def rows_where(frame: pd.DataFrame, text: str) -> np.ndarray:
         tree = ast.parse(plain.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InputError(
-            f"--where {text!r} is not a condition. Write for example \"age > 18 and sex == 'f'\"."
+            f"'where' {text!r} is not a condition. Write for example \"age > 18 and sex == 'f'\".",
+            argument="where",
         ) from None
     names = {f"_quoted_{number}_": name for number, name in quoted.items()}
     try:
@@ -67,10 +68,12 @@ def rows_where(frame: pd.DataFrame, text: str) -> np.ndarray:
     except (TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         why = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"--where {text!r} compares values that do not fit together: {why}."
+            f"'where' {text!r} compares values that do not fit together: {why}.", argument="where"
         ) from None
     if getattr(mask, "dtype", None) is None or np.asarray(mask).shape != (len(frame),):
-        raise InputError(f"--where {text!r} names no column. Compare a column with something.")
+        raise InputError(
+            f"'where' {text!r} names no column. Compare a column with something.", argument="where"
+        )
     mask = _truth(mask)
     return mask
 
@@ -99,8 +102,9 @@ def _value(node: ast.expr, frame: pd.DataFrame, names: dict[str, str]) -> Any:
     if isinstance(node, ast.Compare):
         return _comparison(node, frame, names)
     raise InputError(
-        f"--where understands comparisons, and, or, not, in and arithmetic; not "
-        f"{ast.unparse(node)!r}."
+        f"'where' understands comparisons, and, or, not, in and arithmetic; not "
+        f"{ast.unparse(node)!r}.",
+        argument="where",
     )
 
 
@@ -112,15 +116,18 @@ def _comparison(node: ast.Compare, frame: pd.DataFrame, names: dict[str, str]) -
         if isinstance(test, (ast.In, ast.NotIn)):
             if not hasattr(left, "isin") or hasattr(right, "isin"):
                 raise InputError(
-                    f"--where {ast.unparse(node)!r}: write a column, then in, then values, as in "
-                    "race in ('a', 'b')."
+                    f"'where' {ast.unparse(node)!r}: write a column, then in, then values, as in "
+                    "race in ('a', 'b').",
+                    argument="where",
                 )
             inside = left.isin(right if isinstance(right, list) else [right]).to_numpy()
             part = ~inside if isinstance(test, ast.NotIn) else inside
         elif type(test) in _COMPARE:
             part = np.asarray(_COMPARE[type(test)](left, right))
         else:
-            raise InputError(f"--where does not understand {ast.unparse(node)!r}.")
+            raise InputError(
+                f"'where' does not understand {ast.unparse(node)!r}.", argument="where"
+            )
         result = np.logical_and(result, part)
         left = right
     return result
@@ -131,7 +138,8 @@ def _truth(value: Any) -> Any:
     values = np.asarray(value)
     if values.dtype != bool:
         raise InputError(
-            "--where needs conditions that are true or false. Compare each column with something, "
-            "as in age > 18."
+            "'where' needs conditions that are true or false. Compare each column with something, "
+            "as in age > 18.",
+            argument="where",
         )
     return values

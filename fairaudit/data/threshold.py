@@ -43,7 +43,8 @@ def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
         if cut is None or len(outcome.levels) != 2:
             raise InputError(
                 "Scores become labels with a threshold and an outcome of two classes. "
-                "Pass --threshold, or predict labels."
+                "Pass 'threshold', or predict labels.",
+                argument="threshold",
             )
         table.require_named_scores()
         said = np.asarray(columns[0].numeric) >= cut

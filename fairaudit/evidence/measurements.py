@@ -217,7 +217,7 @@ def _with_rates(
         if threshold is not None:  # the caller asked for it
             raise
         why = (
-            "the scores do not lie in [0, 1]. Pass --threshold to turn them into labels."
+            "the scores do not lie in [0, 1]. Pass a threshold to turn them into labels."
             if cut is None and table.prediction.form == "scores" and table.positive is not None
             else reason
         )

@@ -51,8 +51,9 @@ def calibrate(
 
     if table.ids is not None:
         raise InputError(
-            "--calibrate does not work where people have several rows (--id). Leave out one of "
-            "the two."
+            "'calibrate' does not work where people have several rows ('ids'). Leave out one of "
+            "the two.",
+            argument=("calibrate", "ids"),
         )
     field = field_of(table, threshold)
     moves = WithinOutcome(field.strata, seed + 1).block(range(PLACEBOS))

@@ -50,8 +50,9 @@ def run_units(
     kept = Checkpoint(store, f"{work.__module__}.{work.__name__}")
     if len(kept) and not resume:
         raise InputError(
-            f"{str(store)!r} holds {len(kept)} finished parts. Pass --resume to go on, or "
-            "another --out."
+            f"{str(store)!r} holds {len(kept)} finished parts. Pass 'resume' to go on, or "
+            "another 'out'.",
+            argument=("resume", "out"),
         )
     open_units = [unit for unit in units if kept.get(_name(unit)) is None]
     total, done = len(units), len(units) - len(open_units)

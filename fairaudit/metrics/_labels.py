@@ -241,8 +241,8 @@ def _positive_class(table: AuditTable, classes: list[Any]) -> tuple[Any, list[An
         return table.positive, classes
     raise InputError(
         f"The outcome {table.require_outcome().name!r} has {len(classes)} classes "
-        f"({_listed(classes)}). Pass the one to compare with the rest as 'positive' "
-        "(--positive LEVEL)."
+        f"({_listed(classes)}). Pass the one to compare with the rest as 'positive'.",
+        argument="positive",
     )
 
 

@@ -40,4 +40,6 @@ def foreign_file(source: str, suffix: str) -> InputError | None:
     what = _KINDS[suffix]
     by = next((how for library, how in _EXPORT.items() if f" {library} " in what), None)
     exported = OTHER_WAYS.replace(".onnx", f".onnx ({by})") if by else OTHER_WAYS
-    return InputError(f"{source!r} is {what}, which fairaudit does not open. {exported}")
+    return InputError(
+        f"{source!r} is {what}, which fairaudit does not open. {exported}", argument="predictions"
+    )

@@ -57,7 +57,9 @@ class Limits:
         for part in filter(None, text.split(",")):
             found = re.fullmatch(r"\s*([1-9]\d{0,9})\s*(MB|GB|s|min)\s*", part)
             if found is None:
-                raise InputError(f"--isolate {text!r} is no limit. Write it as in 4GB,300s.")
+                raise InputError(
+                    f"'isolate' {text!r} is no limit. Write it as in 4GB,300s.", argument="isolate"
+                )
             amount = int(found[1]) * _UNITS[found[2]]
             what = "memory" if found[2] in ("MB", "GB") else "seconds"
             limits = replace(limits, **{what: amount})
@@ -135,7 +137,10 @@ def _ask(
     on: str | None = None,
 ) -> tuple[dict[str, Any], pd.DataFrame | None]:
     if os.name != "posix":
-        raise InputError("--isolate needs Linux or macOS. Audit predictions instead of the model.")
+        raise InputError(
+            "'isolate' needs Linux or macOS. Audit predictions instead of the model.",
+            argument="isolate",
+        )
     request = {"source": source, "trust": trust, "on": on}
     command = [sys.executable, "-c", _START, json.dumps(sys.path)]
     command += [str(limits.memory), str(limits.seconds)]
@@ -154,11 +159,15 @@ def _ask(
                 os.killpg(child.pid, signal.SIGKILL)  # it, and whatever it has started
             child.wait()
         if status != 0 or answer.seek(0, os.SEEK_END) == 0:  # or sys.exit() in the model
-            raise InputError(_ending(source, status, limits))
+            raise InputError(_ending(source, status, limits), argument="isolate")
         answer.seek(0)
         told, table = _read(answer)
     if "error" in told:
-        raise (MissingDependencyError if told["missing"] else InputError)(str(told["error"]))
+        if told["missing"]:
+            raise MissingDependencyError(str(told["error"]))
+        named = told.get("argument")  # said by a process that ran the model
+        argument = tuple(map(str, named)) if isinstance(named, list) else None
+        raise InputError(str(told["error"]), argument=argument)
     return told, table
 
 
@@ -166,10 +175,10 @@ def _ending(source: str, status: int | None, limits: Limits) -> str:
     size = f"{limits.memory / 2**30:.3g} GB"
     if status is None:
         why = f"did not answer within {limits.seconds} s"
-        hint = f"Raise the limit (--isolate {size.replace(' ', '')},{10 * limits.seconds}s)"
+        hint = f"Raise the limit ('isolate' {size.replace(' ', '')},{10 * limits.seconds}s)"
     elif status in (-signal.SIGKILL, -signal.SIGXFSZ, -signal.SIGABRT) or status >= 0:
         why = f"ended without an answer (status {status}), perhaps for want of memory ({size})"
-        hint = "Raise the limit, as in --isolate 16GB"
+        hint = "Raise the limit, as in 'isolate' 16GB"
     else:
         why = f"crashed ({signal.Signals(-status).name})"
         hint = "Correct the model, or audit predictions"
@@ -189,12 +198,15 @@ def main() -> None:
     try:
         told, table = _answered(*_read(sys.stdin.buffer))
         if online:
-            told["notes"] = [*told["notes"], f"--isolate could not cut the network off: {online}."]
+            told["notes"] = [*told["notes"], f"The network could not be cut off: {online}."]
     except FairAuditError as error:
         told = {"error": str(error), "missing": isinstance(error, MissingDependencyError)}
+        named = getattr(error, "argument", None) or ()
+        told["argument"] = [named] if isinstance(named, str) else list(named)
         table = None
     except MemoryError:
-        told, table = {"error": _ending("", 1, Limits(memory, seconds)), "missing": False}, None
+        told = {"error": _ending("", 1, Limits(memory, seconds)), "missing": False}
+        told["argument"], table = ["isolate"], None
     _write(answer, told, table)
     answer.close()
     os._exit(0)  # threads and exit handlers of the model do not matter any more

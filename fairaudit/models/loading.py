@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from fairaudit.errors import InputError
+from fairaudit.errors import InputError, retold
 from fairaudit.models.adapters import adapter_of
 from fairaudit.models.boosters import open_lightgbm, open_xgboost
 from fairaudit.models.foreign import foreign_file
@@ -115,7 +115,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
             model = opened(data, path.name, trusted)
         except InputError as error:
             saved = _versions(caught)
-            raise InputError(f"{error} {saved}" if saved else str(error)) from None
+            raise retold(error, f"{error} {saved}" if saved else str(error)) from None
     if isinstance(model, type) or not _is_model(model):
         raise InputError(
             f"{path.name} holds a {type(model).__name__}, not a fitted model. "

@@ -51,7 +51,7 @@ def open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     except MissingDependencyError as error:
         raise MissingDependencyError(f"{name}: {error}") from None
     if refused:
-        raise InputError(refusal(name, refused))
+        raise InputError(refusal(name, refused), argument=("trust", "predictions"))
     try:
         check_nodes(schema, trust)
     except Refused as error:

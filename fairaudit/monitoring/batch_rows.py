@@ -53,7 +53,8 @@ def reject_seen(
         if batch["hash"] == facts["hash"]:
             raise InputError(
                 f"These rows are in the state already, as {name}. Nothing was added; pass new "
-                "rows, or leave out --data to see the state."
+                "rows, or leave out 'data' to see the state.",
+                argument="data",
             )
         if min(batch["distinct"], facts["distinct"]) < _DISTINCT:
             continue  # few different rows: that some are equal is no sign of anything

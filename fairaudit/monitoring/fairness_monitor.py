@@ -263,7 +263,8 @@ class Monitor:
                 raise InputError(
                     f"The state {str(self.file.path)!r} was begun with {what}: "
                     f"{_shown(begun[name])}, and not {_shown(value)}. Evidence of the two "
-                    "cannot be joined: repeat the settings, or begin a new --state."
+                    "cannot be joined: repeat the settings, or begin a new 'state'.",
+                    argument="state",
                 )
         self.roles = _pinned(self.roles, settings)
 

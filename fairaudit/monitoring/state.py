@@ -136,7 +136,8 @@ class StateFile:
     def _foreign(self) -> InputError:
         return InputError(
             f"{str(self.path)!r} is no state of a monitor, or its first line is damaged. "
-            "Pass another --state, or restore the file."
+            "Pass another 'state', or restore the file.",
+            argument="state",
         )
 
     def _overtaken(self) -> InputError:
@@ -148,7 +149,8 @@ class StateFile:
     def _unwritable(self, error: OSError) -> InputError:
         return InputError(
             f"Cannot write {str(self.path)!r}: {error.strerror or error}. This batch was not "
-            "added; free some space or pass another --state."
+            "added; free some space or pass another 'state'.",
+            argument="state",
         )
 
 

@@ -46,7 +46,10 @@ class Rule:
         cls, mu: float | str, kpc: float | None, loss: float | None, alpha: float, method: Method
     ) -> Rule:
         if sum([mu != "auto", kpc is not None, loss is not None]) > 1:
-            raise InputError("Choose by one of --mu, --kpc and --loss, and leave the others out.")
+            raise InputError(
+                "Choose by one of 'mu', 'kpc' and 'loss', and leave the others out.",
+                argument=("mu", "kpc", "loss"),
+            )
         value = None
         if mu != "auto":
             try:

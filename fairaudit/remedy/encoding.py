@@ -29,14 +29,16 @@ def feature_columns(frame: pd.DataFrame, without: Sequence[str]) -> list[str]:
         kind = frame[name].dtype
         if pd.api.types.is_datetime64_any_dtype(kind) or kind.kind == "m":
             raise InputError(
-                f"Column {name!r} holds dates or times. Turn it into numbers, or --drop it."
+                f"Column {name!r} holds dates or times. Turn it into numbers, or 'drop' it.",
+                argument="drop",
             )
         if kind.kind == "f" and np.isinf(frame[name].to_numpy()).any():
             raise InputError(
-                f"Column {name!r} has an infinite value. Cap it, or --drop the column."
+                f"Column {name!r} has an infinite value. Cap it, or 'drop' the column.",
+                argument="drop",
             )
         if frame[name].isna().all():
-            raise InputError(f"Column {name!r} is empty. --drop it.")
+            raise InputError(f"Column {name!r} is empty. Put it into 'drop'.", argument="drop")
     return features
 
 
@@ -64,7 +66,7 @@ def transformer_for(frame: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
         parts.append(("categories", encoder, words))
     notes = [
         f"The text column {name!r} has {count:,} different values; the {MOST_CATEGORIES - 1} most "
-        "frequent are used. --drop it if it names people."
+        "frequent are used. Leave it out (drop) if it names people."
         for name in words
         if (count := frame[name].nunique()) > max(MOST_CATEGORIES, _LIKE_AN_ID * len(frame))
     ]

@@ -56,7 +56,7 @@ class Rows:
         )
 
         columns, kinds = list(frame.columns), dict[str, str]()
-        sensitive = picked(roles.sensitive, columns, kinds, "--sensitive")
+        sensitive = picked(roles.sensitive, columns, kinds, "sensitive")
         others = [] if roles.ids is None else [roles.ids]
         for name in others:
             require_column(name, columns)
@@ -159,22 +159,25 @@ class Rows:
             least = ", ".join(str(FEWEST[name]) for name in parts)
             raise InputError(
                 f"{len(self.frame)} rows are too few: {sizes}; at least {least} are needed. "
-                "Pass more rows, or another --split."
+                "Pass more rows, or another 'split'.",
+                argument="split",
             )
-        way_out = "Pass more rows, or another --seed or --split."
+        way_out = "Pass more rows, or another 'seed' or 'split'."
         for name, rows in parts.items():
             for column in self.attributes:
                 if len(np.unique(column.codes[rows])) < 2:
                     raise InputError(
                         f"Sensitive column {column.name!r} has a single value in the "
-                        f"{_NAMES[name]} ({len(rows)}). {way_out}"
+                        f"{_NAMES[name]} ({len(rows)}). {way_out}",
+                        argument=("seed", "split"),
                     )
             seen = len(np.unique(self.outcome.codes[rows]))
             whole = len(self.outcome.levels)
             if seen < 2 or (self.outcome.kind.is_categorical and seen < whole):
                 raise InputError(
                     f"The outcome {self.outcome.name!r} has {seen} of its {whole} values in the "
-                    f"{_NAMES[name]} ({len(rows)}). {way_out}"
+                    f"{_NAMES[name]} ({len(rows)}). {way_out}",
+                    argument=("seed", "split"),
                 )
 
     def audit(

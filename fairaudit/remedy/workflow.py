@@ -156,8 +156,9 @@ def repair(
     old = None if model is None else _old(model, how)
     if how.name == "postprocess" and (old is None or use_sensitive or drop):
         raise InputError(
-            "The method postprocess corrects a model: pass --model, and neither --use-sensitive "
-            "nor --drop."
+            "The method postprocess corrects a model: pass 'model', and neither 'use_sensitive' "
+            "nor 'drop'.",
+            argument=("model", "use_sensitive", "drop"),
         )
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
     table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome, **given), old)

@@ -40,7 +40,7 @@ __all__ = ["Evaluation", "Question", "evaluation_of"]
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
 _CHUNK = 1 << 18  # rows whose features are made at once
-_MOST_COPIES = 128  # drawn together: progress is told, and kept for --resume, between them
+_MOST_COPIES = 128  # drawn together: progress is told, and kept for `resume`, between them
 
 
 @dataclass(frozen=True, slots=True)

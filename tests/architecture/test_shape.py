@@ -13,6 +13,8 @@ MOST_LINES = 400
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_POSITIONAL = 5
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+#: Of pip, in a line that `doctor` shows to be run.
+FOREIGN_FLAGS = ("--editable", "--force-reinstall", "--no-deps")
 
 
 def long_modules(module: Module) -> Iterator[str]:
@@ -49,7 +51,8 @@ def flags_in_the_library(module: Module) -> Iterator[str]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             for flag in FLAG.findall(node.value):
-                yield f"{module.name}:{node.lineno} {flag}"
+                if flag not in FOREIGN_FLAGS:
+                    yield f"{module.name}:{node.lineno} {flag}"
 
 
 def names_that_stand_twice(module: Module) -> Iterator[str]:
@@ -68,7 +71,7 @@ LEFT = {
     long_functions: 15,
     unformatted: 7,
     many_positional: 25,
-    flags_in_the_library: 76,
+    flags_in_the_library: 0,
     names_that_stand_twice: 0,
 }
 

@@ -122,7 +122,7 @@ def test_kinds_and_threshold(data, capsys):
 def test_scores_that_are_no_probabilities_need_a_threshold(data, capsys):
     facts = as_json(capsys, data, predictions="z", sensitive="sex")
     assert set(values(facts)) == {("KPC", "sex"), ("CODEC", "sex")} and facts["cells"] is None
-    assert any("Pass --threshold" in note for note in facts["notes"])
+    assert any("Pass a threshold" in note for note in facts["notes"])
     facts = as_json(capsys, data, "--threshold", "0.5", predictions="z", sensitive="sex")
     assert ("DEO", "sex") in values(facts)
 

@@ -225,7 +225,7 @@ def test_probabilities_and_scores(tmp_path, frame):
     assert "scores" in audited(path, ask=ask)["table"]["prediction"]
     frame.assign(p=frame.p * 9 - 4).to_csv(path, index=False)
     notes = " ".join(audited(path)["notes"])
-    assert "do not lie in [0, 1]" in notes and "--threshold" in notes
+    assert "do not lie in [0, 1]" in notes and "Pass a threshold" in notes
 
 
 def test_labels_that_the_other_side_never_saw(tmp_path, frame):

@@ -401,7 +401,7 @@ def test_skops_refuses_what_is_not_allowed(tmp_path, monkeypatch):
     skops.dump(Plain().fit(X, Y), path)
     with pytest.raises(InputError, match=f"allow-list: {NAME}") as refused:
         load_model(str(path))
-    assert f"--trust {NAME}" in str(refused.value)
+    assert f"'trust' {NAME}" in str(refused.value)
     assert len(load_model(str(path), trust=[NAME]).predict(X)) == N
     search = RandomizedSearchCV(LogisticRegression(), {"C": stats.uniform(0.1, 1)}, n_iter=1, cv=2)
     skops.dump(search.fit(X, Y), path)
@@ -731,7 +731,7 @@ def test_code_is_not_run(marker, protocol):
     ]:
         for held in (evil, {"a": [evil]}, LogisticRegression(C=evil), (Ridge(), evil)):
             text = refused(pickle.dumps(held, protocol=protocol), name)
-            assert "hostile" in text and "--trust" not in text
+            assert "hostile" in text and "trust'" not in text
 
 
 def test_code_inside_a_fitted_pipeline(marker, tmp_path, pipeline):
@@ -836,7 +836,7 @@ def test_files_of_other_libraries_are_named_and_shown_a_way(tmp_path, name):
 
 
 def shows_a_way(message):
-    assert ".onnx" in message and "--predictions" in message
+    assert ".onnx" in message and "'predictions'" in message
     assert "hostile" not in message and "\n" not in message
 
 
@@ -872,7 +872,7 @@ def test_trust_is_for_exact_names_only(tmp_path):
         load_model(path)
     message = str(error.value)
     assert f"allow-list: {NAME}, {__name__}.Other." in message
-    assert f"pass --trust {NAME} (repeat for each)" in message
+    assert f"pass 'trust' {NAME} (repeat for each)" in message
     with pytest.raises(InputError, match=rf"allow-list: {__name__}\.Other\. "):
         load_model(path, trust=[NAME])
     data = (tmp_path / "model.pkl").read_bytes()

@@ -98,7 +98,8 @@ def prefit(schema: Schema, sample: pd.DataFrame, plan: Plan) -> tuple[RowJob, Au
         return RowJob(schema, plan, {}, None), None
     if outcome.kind.is_categorical:
         raise InputError(
-            "Shards with a categorical outcome permute within classes. Leave --density out."
+            "Shards with a categorical outcome permute within classes. Leave 'density' out.",
+            argument="density",
         )
     table = schema.table(sample)
     y = np.asarray(table.require_outcome().numeric)

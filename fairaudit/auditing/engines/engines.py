@@ -159,7 +159,8 @@ class DaskEngine:
         except KilledWorker as error:
             raise InputError(
                 f"Workers were lost again and again at {_piece(error.task)}: they probably ran "
-                "out of memory. Give workers more memory, or use more shards (--shards)."
+                "out of memory. Give workers more memory, or use more 'shards'.",
+                argument="shards",
             ) from None
         except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
             raise InputError(

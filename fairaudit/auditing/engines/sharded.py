@@ -112,7 +112,10 @@ def audit_shards(
     facts = engine.gather(engine.map("facts of partition", facts_of, parts))
     schema = with_classes(schema_of(facts, plain, kinds), facts, plain)
     if plain.on == "labels" and schema.form != "labels":
-        raise InputError("Shards take labels from the model or the table. Leave --threshold out.")
+        raise InputError(
+            "Shards take labels from the model or the table. Leave 'threshold' out.",
+            argument="threshold",
+        )
     frames = engine.map("codes of partition", coded, parts, [schema] * count, [ids] * count)
     del parts
     hear("survey", 1, 4)
@@ -158,9 +161,14 @@ def audit_shards(
 
 def _check(roles: Roles, plan: Plan) -> None:
     if roles.weights is not None:
-        raise InputError("Weights cannot be used in shards. Leave --weights out.")
+        raise InputError(
+            "Weights cannot be used in shards. Leave 'weights' out.", argument="weights"
+        )
     if plan.permutations.stop_after is not None:
-        raise InputError("Shards draw all copies: say how many (--permutations N), and not 'auto'.")
+        raise InputError(
+            "Shards draw all copies: say how many ('permutations'), and not 'auto'.",
+            argument="permutations",
+        )
     if plan.certify or plan.calibrate:
         raise InputError(
             "Certificates and calibration need the table in one piece, without shards."

@@ -16,7 +16,7 @@ from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet
 from fairaudit.data.reading.parquet import arrow, read_parquet, unreadable
 from fairaudit.data.roles import Roles, needed_columns, selected_rows
-from fairaudit.errors import FairAuditError, InputError
+from fairaudit.errors import FairAuditError, InputError, retold
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -136,10 +136,11 @@ def named(what: str) -> Iterator[None]:
     try:
         yield
     except FairAuditError as error:
-        raise InputError(f"{what}: {error}") from None
+        raise retold(error, f"{what}: {error}") from None
     except MemoryError:
         raise InputError(
-            f"{what}: out of memory. Give workers more memory, or use more shards (--shards)."
+            f"{what}: out of memory. Give workers more memory, or use more 'shards'.",
+            argument="shards",
         ) from None
     except Exception as error:
         text = " ".join(str(error).split())
@@ -221,8 +222,8 @@ def resolved(
     from fairaudit.data.roles import outcome_name, picked, require_column
 
     kinds: dict[str, str] = {}
-    sensitive = picked(roles.sensitive, columns, kinds, "--sensitive")
-    predictions = picked(roles.predictions, columns, kinds, "--predictions")
+    sensitive = picked(roles.sensitive, columns, kinds, "sensitive")
+    predictions = picked(roles.predictions, columns, kinds, "predictions")
     if roles.ids is not None:
         require_column(roles.ids, columns)
     taken = [*sensitive, *predictions, *([roles.ids] if roles.ids else [])]

@@ -85,7 +85,9 @@ def file_names(paths: Sequence[str]) -> list[str]:
     for name in names:  # rows that count twice would make every p-value too small
         place = name if name == STDIN else os.path.realpath(name)
         if place in known:
-            raise InputError(f"The file {name!r} is given twice as --data. Give it once.")
+            raise InputError(
+                f"The file {name!r} is given twice as 'data'. Give it once.", argument="data"
+            )
         known[place] = name
     return names
 
@@ -125,9 +127,11 @@ def _expanded(path: str) -> list[str]:
     if glob.has_magic(path):
         found = sorted(glob.glob(path, recursive=True))
         if not found:
-            raise InputError(f"No file matches the pattern {path!r}. Check --data.")
+            raise InputError(
+                f"No file matches the pattern {path!r}. Check 'data'.", argument="data"
+            )
         return found
-    raise InputError(f"There is no file {path!r}. Check the path given as --data.")
+    raise InputError(f"There is no file {path!r}. Check the path given as 'data'.", argument="data")
 
 
 def _bytes_of(name: str) -> bytes:

@@ -133,7 +133,8 @@ def _require_groups(table: AuditTable) -> None:
         raise InputError(
             f"No certificate is possible with {names}: whatever the data, a prediction could "
             "depend on differences between people that are finer than the sample. Put it into "
-            "bins or leave it out of --sensitive."
+            "bins or leave it out of 'sensitive'.",
+            argument="sensitive",
         )
     outcome = table.require_outcome()
     if not outcome.kind.is_categorical:
@@ -174,8 +175,9 @@ def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None
 
     if table.ids is not None and len(np.unique(table.ids.codes)) < len(table):
         raise InputError(
-            "KPC cannot be certified where people have several rows (--id). Certify deo or "
-            "equalized_odds_difference instead."
+            "KPC cannot be certified where people have several rows ('ids'). Certify deo or "
+            "equalized_odds_difference instead.",
+            argument="ids",
         )
     upper = kpc_bound(table, alpha)
     value = float(kpc(table.prediction.columns, sensitive=table.attributes, y_true=table.outcome))

@@ -75,7 +75,7 @@ def locate(
     if permutations.n < needed:
         notes.append(
             f"{permutations.n} copies are too few for a claim about every attribute and "
-            f"subgroup: draw at least {needed} (--permutations)."
+            f"subgroup: draw at least {needed} (permutations)."
         )
     notes.append(_how(several, numbers, len(table.attributes), alpha))
     return Localisation(

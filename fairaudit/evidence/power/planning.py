@@ -99,7 +99,8 @@ def plan_rows(
     field = field_of(table, threshold)
     if effect in ("tpr_gap", "fpr_gap") and field.label is None:
         raise InputError(
-            f"{effect} needs labels of two classes. Pass --threshold, or plan with score_shift."
+            f"{effect} needs labels of two classes. Pass 'threshold', or plan with score_shift.",
+            argument="threshold",
         )
     statistics = statistic_named(statistic)
     hear = progress or (lambda what, done, total: None)

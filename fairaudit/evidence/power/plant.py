@@ -200,7 +200,10 @@ def with_gap(
     other way round where that leaves more room.
     """
     if field.label is None or field.actual is None:
-        raise InputError("A gap in rates needs labels: pass --threshold, or use score_shift.")
+        raise InputError(
+            "A gap in rates needs labels: pass 'threshold', or use score_shift.",
+            argument="threshold",
+        )
     rows = np.flatnonzero(field.actual == outcome)
     inside, label = group.member[copy[rows]], field.label[rows]
     up = (rows[inside & ~label], rows[~inside & label])

@@ -14,7 +14,7 @@ and matrices that point outside of themselves, and lists without end are refused
 What is not. This reduces what a hostile file can do and does not prevent everything: the numbers of
 nearest neighbours, support vectors and boosters are not checked, and their compiled parts believe
 them, so that a crafted file can crash the process, or worse. The time and memory of predicting are
-not bounded either. Files from strangers belong in ``fairaudit test --isolate`` or a container.
+not bounded either. Files from strangers belong in `fairaudit.models.isolation` or a container.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
         except MissingDependencyError as error:
             raise MissingDependencyError(f"{name}: {error}") from None
     if refused:
-        raise InputError(refusal(name, refused))
+        raise InputError(refusal(name, refused), argument=("trust", "predictions"))
     if absent:
         full, package = absent[0]
         version = getattr(import_module(package), "__version__", "")

@@ -132,7 +132,7 @@ _OWN_PACKAGES = {"fairaudit", "lightgbm", "numpy", "pandas", "scipy", "sklearn",
 _FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "transformers", "catboost")
 OTHER_WAYS = (
     "Export the model as .onnx, or add its predictions to the table as a column and audit "
-    "those (--predictions)."
+    "those ('predictions')."
 )
 _INNER = {"__builtins__", "__class__", "__globals__", "__subclasses__", "popen", "system"}
 
@@ -159,7 +159,7 @@ def refusal(name: str, refused: Sequence[str]) -> str:
         )
     return (
         f"{name} holds {_described(refused[0])} and needs names that are not on the allow-list: "
-        f"{_listed(refused)}. If you trust this file, pass --trust {shown(refused[0])} (repeat "
+        f"{_listed(refused)}. If you trust this file, pass 'trust' {shown(refused[0])} (repeat "
         f"for each). {OTHER_WAYS}"
     )
 

@@ -34,10 +34,14 @@ def unpacked(data: bytes, name: str) -> bytes:
     if data[:4] == b"PK\x03\x04":
         raise InputError(
             f"{name} is a zip archive, not a pickle: torch writes these. {OTHER_WAYS} "
-            "If it is a skops file, name it .skops."
+            "If it is a skops file, name it .skops.",
+            argument="predictions",
         )
     if data[:8] == b"\x89HDF\r\n\x1a\n":
-        raise InputError(f"{name} is an HDF5 file, not a pickle: keras writes these. {OTHER_WAYS}")
+        raise InputError(
+            f"{name} is an HDF5 file, not a pickle: keras writes these. {OTHER_WAYS}",
+            argument="predictions",
+        )
     for start, opened in starts:
         if data.startswith(start):
             return _inflated(data, opened(), name)

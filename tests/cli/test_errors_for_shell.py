@@ -1,0 +1,161 @@
+"""One error, two readers: Python sees a parameter, the command line its option."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairaudit as fa
+from fairaudit.errors import InputError, retold
+from fairaudit.models import load_model
+from fairaudit.models.isolation import Limits
+from fairaudit_cli.main import _parsers, main
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], 80),
+            "y": rng.choice(["no", "yes"], 80),
+            "score": rng.random(80),
+            "person": np.repeat(np.arange(40), 2),
+            "w": rng.random(80),
+        }
+    )
+    monkeypatch.chdir(tmp_path)
+    frame.to_csv("t.csv", index=False)
+    frame.to_parquet("t.parquet")
+    return frame
+
+
+def audit(frame, **settings):
+    if "engine" in settings:
+        return fa.audit(
+            X=frame, predictions="score", outcome="y", sensitive=["sex"], positive="yes", **settings
+        )
+    columns = {name: frame[settings[name]] for name in ("ids", "weights") if name in settings}
+    given = {"positive": "yes", **settings, **columns}
+    return fa.audit(
+        predictions=frame["score"], outcome=frame["y"], sensitive=frame[["sex"]], **given
+    )
+
+
+TEST = "test --data t.csv --sensitive sex --outcome y --predictions score"
+YES = f"{TEST} --positive yes"
+
+
+@pytest.mark.parametrize(
+    ("settings", "command", "python", "shell"),
+    [
+        (
+            {"positive": None},
+            TEST,
+            "Pass 'positive', the level that high scores mean",
+            "Pass --positive, the level that high scores mean",
+        ),
+        (
+            {"calibrate": True, "ids": "person"},
+            f"{YES} --calibrate --id person",
+            "'calibrate' does not work where people have several rows ('ids')",
+            "--calibrate does not work where people have several rows (--id)",
+        ),
+        (
+            {"engine": "local", "weights": "w"},
+            f"{YES} --engine local --weights w".replace(".csv", ".parquet"),
+            "Leave 'weights' out",
+            "Leave --weights out",
+        ),
+        (
+            {"calibrate": True, "permutations": fa.Permutations.auto()},
+            f"{YES} --calibrate --permutations auto",
+            "say how many ('permutations'), and not 'auto'",
+            "say how many (--permutations), and not 'auto'",
+        ),
+    ],
+)
+def test_audits(table, capsys, settings, command, python, shell):
+    with pytest.raises(InputError, match=re.escape(python)):
+        audit(table, **settings)
+    assert main(command.split()) == 2
+    told = capsys.readouterr().err
+    assert shell in told and python not in told
+
+
+def test_conditions_limits_and_methods(table, capsys):
+    from fairaudit.data.row_filter import rows_where
+
+    for python, command, name, rest in [
+        (lambda: rows_where(table, "w>"), f"{YES} --where w>", "where", " 'w>' is not a cond"),
+        (
+            lambda: Limits.parse("4 elephants"),
+            f"{YES} --isolate=elephants --model m.pkl".replace("--predictions score ", ""),
+            "isolate",
+            " '.*elephants' is no limit",
+        ),
+        (
+            lambda: fa.repair(table, sensitive=["sex"], outcome="y", mu=0.5, kpc=0.1),
+            "remedy --data t.csv --sensitive sex --outcome y --mu 0.5 --kpc 0.1",
+            "mu",
+            ", ",
+        ),
+    ]:
+        with pytest.raises(InputError, match=f"'{name}'{rest}"):
+            python()
+        assert main(command.split()) == 2
+        assert re.search(f"--{name}{rest}", capsys.readouterr().err)
+
+
+class Stranger:
+    """Not on the allow-list."""
+
+
+def test_models(table, capsys):
+    with open("m.pkl", "wb") as file:
+        pickle.dump(Stranger(), file)
+    with pytest.raises(InputError, match=rf"pass 'trust' {__name__}\.Stranger"):
+        load_model("m.pkl")
+    command = TEST.replace("--predictions score", "--model m.pkl").split()
+    for more in ([], ["--isolate"]):  # also when another process says it
+        assert main([*command, *more]) == 2
+        told = capsys.readouterr().err
+        assert f"pass --trust {__name__}.Stranger (repeat" in told
+        assert "audit those (--predictions)" in told
+
+
+def told_by(command: str, error: InputError) -> str:
+    from fairaudit_cli.errors_for_shell import in_words_of_shell
+
+    parser = _parsers(command)[1]
+    assert parser is not None
+    return in_words_of_shell(error, parser)
+
+
+def test_only_what_the_error_is_about_becomes_an_option():
+    text = "Column 'threshold' is empty, and 'weights' too. Pass 'threshold'."
+    assert told_by("test", InputError(text)) == text
+    about = InputError(text, argument="threshold")
+    said = "Column 'threshold' is empty, and 'weights' too. Pass --threshold."
+    assert told_by("test", about) == said
+
+
+def test_a_parameter_that_the_command_lacks_stays_one():
+    error = InputError("Leave 'density' out, or 'use_sensitive'.", argument=("density", "x"))
+    assert told_by("test", error) == "Leave --density out, or 'use_sensitive'."
+    assert told_by("compare", error) == str(error)
+    underscored = InputError("Leave 'use_sensitive' out.", argument="use_sensitive")
+    assert told_by("remedy", underscored) == "Leave --use-sensitive out."
+
+
+def test_an_error_in_other_words_is_about_the_same():
+    error = InputError("bad", argument="where", column="age", row=3)
+    again = retold(error, f"The baseline: {error}")
+    assert (str(again), again.argument) == ("The baseline: bad", "where")
+    assert (again.column, again.row) == ("age", 3)
+    assert pickle.loads(pickle.dumps(error)).argument == "where"  # out of a worker
+    assert retold(fa.MissingDependencyError("no R"), "x: no R").argument is None
