@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
 
-__all__ = ["Named", "Registry", "lazy_names"]
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+__all__ = ["Named", "Registry", "found_at", "lazy_names"]
+
+
+def found_at(home: str) -> Any:
+    """What stands at ``"package.module:name"``."""
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +29,14 @@ class Named:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self) -> Any:
-        module, _, name = self.home.partition(":")
-        return getattr(import_module(module), name)(**self.arguments)
+        return found_at(self.home)(**self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
     """One kind of thing, by name or as an object.
+
+    To know the names costs no import of what they stand for.
 
     Attributes
     ----------
@@ -35,9 +45,14 @@ class Registry:
     method : str
         A method that every object of this kind has.
     group : str
-        Entry points that add names: classes (or functions) without required arguments.
+        Entry points that add names. Each leads to a class or function without required arguments,
+        or to an object of this kind. Built-in names cannot be taken.
     built_in : mapping
         Name → `Named`.
+    suited : str
+        Continues "The 'density' parameter": ``" for a continuous outcome"``.
+    takes : str
+        What is taken beside names, as a part of a message; objects with the method unless given.
 
     Examples
     --------
@@ -45,24 +60,28 @@ class Registry:
     ...                     built_in={"plain": Named("collections:Counter")})
     >>> counters.get("plain")
     Counter()
-    >>> counters.get("odd")
+    >>> counters.get("plane")
     Traceback (most recent call last):
-    fairaudit.errors.InputError: The 'counter' must be one of plain, or an object with a method 'update'. Got 'odd'.
+    fairaudit.errors.InputError: The 'counter' parameter must be one of plain, or an object with the method 'update'. Got 'plane' instead. Did you mean 'plain'?
     """  # noqa: E501
 
     kind: str
     method: str
     group: str
     built_in: Mapping[str, Named]
+    suited: str = ""
+    takes: str = ""
 
     def names(self) -> list[str]:
         """All names, the built-in ones first."""
-        return list(dict.fromkeys([*self.built_in, *sorted(name for name, _ in self._added())]))
+        return [*self.built_in, *sorted({point.name for point in self._added()})]
 
     def get(self, given: Any) -> Any:
         """The object for a name; an object of this kind as it is."""
         if isinstance(given, str):
-            return self._named(given)
+            if given in self.built_in:
+                return self.built_in[given].make()
+            return self._made(given, self._point(given))
         if isinstance(given, type):
             raise InputError(
                 f"The {self.kind!r} is the class {given.__name__}. "
@@ -72,30 +91,68 @@ class Registry:
             return given
         raise self._unknown(given)
 
-    def _named(self, name: str) -> Any:
-        if name in self.built_in:
-            return self.built_in[name].make()
-        for known, point in self._added():
-            if known == name:
-                made = point.load()()
-                if not hasattr(made, self.method):
-                    raise InputError(
-                        f"The {self.kind} {name!r} of {point.value} has no method {self.method!r}. "
-                        "Ask its authors to run the checks of fairaudit.extend."
-                    )
-                return made
-        raise self._unknown(name)
+    def package_of(self, given: Any) -> str | None:
+        """Name and version of the package that added this name; None for everything else."""
+        added = isinstance(given, str) and given in {point.name for point in self._added()}
+        return _package(self._point(given)) if added else None
 
-    def _added(self) -> Iterator[tuple[str, Any]]:
+    def _added(self) -> list[EntryPoint]:
+        """Entry points of this group, in any order; built-in names cannot be taken."""
         from importlib.metadata import entry_points
 
-        return ((point.name, point) for point in entry_points(group=self.group))
+        found = entry_points(group=self.group) if self.group else ()
+        return [point for point in found if point.name not in self.built_in]
+
+    def _point(self, name: str) -> EntryPoint:
+        found = [point for point in self._added() if point.name == name]
+        if not found:
+            raise self._unknown(name)
+        if len({point.value for point in found}) > 1:
+            packages = " and ".join(_package(point) for point in found)
+            raise InputError(
+                f"The {self.kind} {name!r} is registered by {packages}. Uninstall all but one."
+            )
+        return found[0]
+
+    def _made(self, name: str, point: EntryPoint) -> Any:
+        """What a package registered; its own code runs here."""
+        try:
+            loaded = point.load()
+            ready = hasattr(loaded, self.method) and not isinstance(loaded, type)
+            made = loaded if ready else loaded()
+        except InputError:
+            raise
+        except Exception as error:
+            said = " ".join(str(error).split())
+            raise InputError(
+                f"The {self.kind} {name!r} of {_package(point)} cannot be made from {point.value}: "
+                f"{type(error).__name__}: {said}."
+            ) from error
+        if not hasattr(made, self.method):
+            raise InputError(
+                f"The {self.kind} {name!r} of {_package(point)} has no method {self.method!r}. "
+                "Ask its authors to run the checks of fairaudit.extend."
+            )
+        return made
 
     def _unknown(self, given: Any) -> InputError:
+        from difflib import get_close_matches
+
+        names = self.names()
+        takes = self.takes or f"or an object with the method {self.method!r}"
+        near = get_close_matches(given, names, n=1) if isinstance(given, str) else []
+        hint = f" Did you mean {near[0]!r}?" if near else ""
         return InputError(
-            f"The {self.kind!r} must be one of {', '.join(self.names())}, or an object with a "
-            f"method {self.method!r}. Got {given!r}."
+            f"The {self.kind!r} parameter{self.suited} must be one of {', '.join(names)}, {takes}. "
+            f"Got {given!r} instead.{hint}"
         )
+
+
+def _package(point: EntryPoint) -> str:
+    """The package that an entry point belongs to, with its version."""
+    if point.dist is None:
+        return point.value.partition(":")[0]
+    return f"{point.dist.name} {point.dist.version}"
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.auditing.audit_result import Capsule
-from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.descriptions import recorded
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
 from fairaudit.data.table import AuditTable
+from fairaudit.density import CONTINUOUS
 from fairaudit.results import now
+from fairaudit.testing.statistic import STATISTICS
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
@@ -64,8 +66,8 @@ def capsule_from(
     options |= {
         "locate": plan.locate,
         "alpha": plan.alpha,
-        "statistic": described(plan.statistic),
-        "density": described(plan.density),
+        "statistic": recorded(STATISTICS, plan.statistic),
+        "density": recorded(CONTINUOUS, plan.density),
         "folds": plan.folds,
         "adjust": plan.adjust,
         "pairs": [list(pair) for pair in plan.pairs],

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["UNKNOWN", "described", "fully_described"]
+from fairaudit._registry import Registry
+
+__all__ = ["UNKNOWN", "described", "fully_described", "recorded"]
 
 #: Stands where a value cannot be told from others of its kind.
 UNKNOWN = "(not described)"
@@ -45,6 +47,18 @@ def described(value: Any, depth: int = 0) -> Any:
     if isinstance(value, type) or inspect.isroutine(value):
         return _by_name(value)
     return _object(value, depth)
+
+
+def recorded(registry: Registry, given: Any) -> Any:
+    """As `described`; names that a package added with what they stand for, and the package."""
+    if isinstance(given, (list, tuple)):
+        return [recorded(registry, item) for item in given]
+    package = registry.package_of(given)
+    if package is None:
+        return described(given)
+    found = described(registry.get(given))
+    known = found if isinstance(found, dict) else {"parameters": UNKNOWN}
+    return {**known, "name": given, "package": package}
 
 
 def fully_described(description: Any) -> bool:

@@ -2,56 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from fairaudit._registry import Named, Registry
 from fairaudit.errors import InputError
 
-__all__ = ["CATEGORICAL", "CONTINUOUS", "density_named"]
+__all__ = ["CATEGORICAL", "CONTINUOUS", "density_named", "density_names"]
 
-#: name → (module, class, keyword arguments), for a continuous outcome
-CONTINUOUS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "auto": ("auto", "Auto", {}),
-    "ols": ("gaussian", "Gaussian", {}),
-    "lasso": ("gaussian", "Gaussian", {"mean": "lasso"}),
-    "ridge": ("gaussian", "Gaussian", {"mean": "ridge"}),
-    "heteroscedastic": ("gaussian", "Gaussian", {"heteroscedastic": True}),
-    "mixture": ("mixture", "Mixture", {}),
-    "boosting": ("boosting", "Boosting", {}),
-    "maf": ("flows", "MAF", {}),
-    "spline": ("flows", "Spline", {}),
-}
-#: the same for a categorical outcome; "exact" fits nothing and needs no density
-CATEGORICAL: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "logistic": ("class_density", "Logistic", {}),
-    "mlp": ("class_density", "NeuralClassifier", {}),
-    "frequencies": ("class_density", "Frequencies", {}),
-}
+_TAKES = "an object with 'fit', or a function log q(y, a)"
+_EXACT = Named("fairaudit.density:no_density")
+
+CONTINUOUS = Registry(
+    kind="density",
+    method="fit",
+    group="fairaudit.densities",
+    suited=" for a continuous outcome",
+    takes=_TAKES,
+    built_in={
+        "auto": Named("fairaudit.density.auto:Auto"),
+        "exact": _EXACT,
+        "ols": Named("fairaudit.density.gaussian:Gaussian"),
+        "lasso": Named("fairaudit.density.gaussian:Gaussian", {"mean": "lasso"}),
+        "ridge": Named("fairaudit.density.gaussian:Gaussian", {"mean": "ridge"}),
+        "heteroscedastic": Named("fairaudit.density.gaussian:Gaussian", {"heteroscedastic": True}),
+        "mixture": Named("fairaudit.density.mixture:Mixture"),
+        "boosting": Named("fairaudit.density.boosting:Boosting"),
+        "maf": Named("fairaudit.density.flows:MAF"),
+        "spline": Named("fairaudit.density.flows:Spline"),
+    },
+)
+CATEGORICAL = Registry(
+    kind="density",
+    method="fit",
+    group="fairaudit.densities",
+    suited=" for a categorical outcome",
+    takes=_TAKES,
+    built_in={
+        "auto": _EXACT,
+        "exact": _EXACT,
+        "logistic": Named("fairaudit.density.class_density:Logistic"),
+        "mlp": Named("fairaudit.density.class_density:NeuralClassifier"),
+        "frequencies": Named("fairaudit.density.class_density:Frequencies"),
+    },
+)
+
+
+def no_density() -> None:
+    """``"exact"``: copies within outcome classes need none."""
+
+
+def density_names() -> list[str]:
+    """All names, for outcomes of either kind."""
+    return list(dict.fromkeys([*CONTINUOUS.names(), *CATEGORICAL.names()]))
 
 
 def density_named(density: Any, *, categorical: bool) -> Any:
     """The density for a name, an object with `fit`, or a callable log-density (oracle).
 
-    None stands for ``"exact"``: permute within outcome classes, estimate nothing.
+    None stands for ``"exact"``: permute within outcome classes, estimate nothing. A density with
+    an attribute `outcome` (``"continuous"`` or ``"categorical"``) is refused for the other kind.
     """
-    if hasattr(density, "fit"):
-        return density
-    if callable(density):
+    if callable(density) and not isinstance(density, type) and not hasattr(density, "fit"):
         from fairaudit.density.oracle import Oracle
 
         return Oracle(density)
-    if density == "exact" or (density == "auto" and categorical):
-        return None
-    known = CATEGORICAL if categorical else CONTINUOUS
-    if density not in known:
-        kind = "categorical" if categorical else "continuous"
-        names = ", ".join(["auto", "exact", *(name for name in known if name != "auto")])
+    found = (CATEGORICAL if categorical else CONTINUOUS).get(density)
+    kind = "categorical" if categorical else "continuous"
+    suits = getattr(found, "outcome", None) or kind
+    if suits != kind:
         raise InputError(
-            f"The 'density' parameter for a {kind} outcome must be one of {names}, an object with "
-            f"'fit', or a function log q(y, a). Got {density!r} instead."
+            f"The density {found.name!r} is for a {suits} outcome, and this one is {kind}. "
+            "Choose another one."
         )
-    from importlib import import_module
-
-    module, name, arguments = known[density]
-    family: Callable[..., Any] = getattr(import_module(f"fairaudit.density.{module}"), name)
-    return family(**arguments)
+    return found

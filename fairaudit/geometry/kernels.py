@@ -1,4 +1,4 @@
-"""Kernels on predictions: values on pairs of rows, median bandwidth, low-rank features."""
+"""Kernels on predictions: values on pairs of rows, and their features."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.errors import InputError
+from fairaudit.geometry.bandwidth import median_distance, on_a_line
 
 __all__ = [
     "EXACT",
@@ -27,14 +28,11 @@ __all__ = [
     "kernel_named",
     "landmark_candidates",
     "low_rank_features",
-    "median_distance",
 ]
 
 #: Paired rows (m × d), (m × d) → m values; broadcasts over leading axes.
 Kernel = Callable[[Array, Array], Array]
 
-_EXACT_PAIRS = 2_000  # up to this many rows all pairwise distances are formed at once
-_SAMPLED_PAIRS = 1 << 22
 _INT32 = 1 << 31
 POOR = 1e-10  # features that leave out more of a kernel than this are not used for large tables
 MOST_FEATURES, _FEW = 256, 64  # of low rank; fewer where sparse ones can be had
@@ -265,9 +263,9 @@ class GridFeatures:
     _FAR = 16.0  # widths without a row, beyond which the grid is not continued
 
     def __init__(self, kernel: Kernel, u: Array) -> None:
-        line = _on_a_line(u)
+        line = on_a_line(u)
         assert isinstance(kernel, Gaussian) and line is not None  # noqa: S101  `has_grid`
-        self.scale = 1.0 if u.shape[1] == 1 else float(np.sqrt(2.0))  # as in `_on_a_line`
+        self.scale = 1.0 if u.shape[1] == 1 else float(np.sqrt(2.0))  # as in `on_a_line`
         self.step = self._STEP * kernel.width
         ordered = np.unique(line)
         gaps = np.flatnonzero(np.diff(ordered) > self._FAR * kernel.width)
@@ -302,7 +300,7 @@ class GridFeatures:
 
 def has_grid(kernel: Kernel, u: Array) -> bool:
     """Whether `GridFeatures` can be had."""
-    return isinstance(kernel, Gaussian) and _on_a_line(u) is not None
+    return isinstance(kernel, Gaussian) and on_a_line(u) is not None
 
 
 def feature_map(kernel: Kernel, u: Array) -> FeatureMap | GridFeatures:
@@ -329,17 +327,6 @@ def drawn_features(
     return drawn
 
 
-def _on_a_line(u: Array) -> Array | None:
-    """Coordinates with the same distances, if rows are one number or (p, 1 − p)."""
-    if u.shape[1] == 1:
-        return u[:, 0]
-    if u.shape[1] == 2:
-        total = u.sum(axis=1)
-        if np.ptp(total) <= min(1e-12 * float(np.abs(total).max()), 1e-9 * np.ptp(u[:, 0])):
-            return np.sqrt(2.0) * u[:, 0]
-    return None
-
-
 def landmark_candidates(u: Array, most: int = 4096) -> Array:
     """A few thousand points that cover the rows of `u`."""
     if u.shape[1] == 1:
@@ -351,75 +338,3 @@ def landmark_candidates(u: Array, most: int = 4096) -> Array:
     if len(distinct) <= most:
         return distinct
     return distinct[np.random.default_rng(0).choice(len(distinct), most, replace=False)]
-
-
-def median_distance(u: Array) -> float:
-    """Median Euclidean distance between rows, as R's ``median(dist(u))``.
-
-    Exact in one dimension for any n, in O(n log n) time and O(n) memory, and for up to 2,000 rows
-    otherwise; beyond that the median over 4 million random pairs (fixed seed; relative error
-    about 0.1 %). Where more than half of the distances are zero, the median of the others.
-    """
-    line = _on_a_line(u)
-    if line is not None:
-        return _median_gap(np.sort(line))
-    if len(u) <= _EXACT_PAIRS:
-        from scipy.spatial.distance import pdist
-
-        distances = pdist(u)
-    else:
-        rng = np.random.default_rng(0)
-        i, j = rng.integers(0, len(u), (2, _SAMPLED_PAIRS))
-        distances = np.sqrt(((u[i] - u[j]) ** 2).sum(axis=1))[i != j]
-    median = float(np.median(distances))
-    return median if median > 0 else float(np.median(distances[distances > 0]))
-
-
-def _median_gap(x: Array) -> float:
-    """Median of x_j − x_i over i < j for sorted x, by randomized selection."""
-    n = len(x)
-    pairs = n * (n - 1) // 2
-    low_rank = (pairs + 1) // 2
-    lower, upper = _gap_at(x, low_rank, low_rank + (pairs + 1) % 2)
-    if upper == 0.0:  # more than half of the pairs are ties: look at the others
-        ties = np.diff(np.flatnonzero(np.concatenate([[True], np.diff(x) > 0, [True]])))
-        zeros = int((ties * (ties - 1) // 2).sum())
-        apart = pairs - zeros
-        low_rank = zeros + (apart + 1) // 2
-        lower, upper = _gap_at(x, low_rank, low_rank + (apart + 1) % 2)
-    return 0.5 * (lower + upper)
-
-
-def _gap_at(x: Array, first: int, second: int) -> tuple[float, float]:
-    """The gaps of rank `first` ≤ `second` (from 1), neighbours in rank."""
-    n = len(x)
-    rows = np.arange(n)
-    rng = np.random.default_rng(0)
-    low, high = -1.0, float(x[-1] - x[0])  # rank(low) < first and second <= rank(high)
-    left, right = rows + 1, np.full(n, n)  # x[left[i]:right[i]] - x[i] lie in (low, high]
-    while (right - left).sum() > max(1 << 16, 2 * n):
-        below, width = int((left - rows - 1).sum()), right - left
-        ends = np.cumsum(width)
-        pick = rng.integers(0, ends[-1], min(max(20_000, n // 32), n))
-        i = np.searchsorted(ends, pick, side="right")
-        gaps = np.sort(x[left[i] + pick - (ends[i] - width[i])] - x[i])
-        at, margin = (first - below) / ends[-1] * len(gaps), 3.0 * np.sqrt(len(gaps))
-        near = float(gaps[int(max(at - margin, 0))])
-        far = float(gaps[int(min(at + margin, len(gaps) - 1))])
-        before = (low, high)
-        for gap in (near, near * (1 - 1e-12), far):  # the second closes in on a tied value
-            if low < gap < high:
-                reach = np.maximum(np.searchsorted(x, x + gap, side="right"), rows + 1)
-                rank = int((reach - rows - 1).sum())
-                if rank < first:
-                    low, left = gap, reach
-                elif rank >= second:
-                    high, right = gap, reach
-        if (low, high) == before or high - low <= 1e-11 * high:
-            return high, high  # all that is left is one tied value
-    width = right - left
-    below = int((left - rows - 1).sum())
-    i = np.repeat(rows, width)
-    j = np.arange(len(i)) - np.repeat(np.cumsum(width) - width, width) + np.repeat(left, width)
-    gaps = np.partition(x[j] - x[i], [first - below - 1, second - below - 1])
-    return float(gaps[first - below - 1]), float(gaps[second - below - 1])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_plan import Plan
-    from fairaudit.remedy.methods import Path as TrainedPath
+    from fairaudit.remedy.model_path import Path as TrainedPath
     from fairaudit.remedy.rows import Rows
 
 __all__ = ["curve_of"]

@@ -21,7 +21,7 @@ from torch import Tensor
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
-from fairaudit.geometry.kernels import median_distance
+from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.permute.copies import stream
 

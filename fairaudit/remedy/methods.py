@@ -2,128 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from fairaudit._types import Array
+from fairaudit._registry import Named, Registry, found_at
 from fairaudit.errors import InputError
-from fairaudit.remedy.tradeoff import MUS
 
-if TYPE_CHECKING:
-    from fairaudit.auditing.checkpoint import Checkpoint
-
-__all__ = ["METHODS", "Method", "Training", "method_named", "train_path"]
+__all__ = ["METHODS", "MUS", "Correction", "Method", "Training"]
 
 VALIDATION = 0.1  # share of the training rows
 _FEWEST_VALID = 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """A way to train.
-
-    Attributes
-    ----------
-    name : str
-    classifier, regressor : str or None
-        Names in `fairaudit`.
-    parameter : str
-        Of the trade-off.
-    grid : tuple of float
-        Values to try; the first is training that ignores the attributes.
-    length : str
-        Name of the parameter that says how long training takes.
-    networks : bool
-        It takes a predictor; those with ``mu`` take an objective too.
-    """
-
-    name: str
-    classifier: str
-    regressor: str | None
-    parameter: str
-    grid: tuple[float, ...]
-    length: str
-    networks: bool = True
-
-    @property
-    def symbol(self) -> str:
-        """The parameter for people."""
-        return {"mu": "μ", "lam": "λ", "gamma": "γ"}.get(self.parameter, "bound")
-
-    def check(self, value: float) -> None:
-        if self.parameter == "mu" and not 0 <= value <= 1:
-            raise InputError(f"The 'mu' must lie in [0, 1]. Got {value:g}.")
-        if not 0 <= value < float("inf"):
-            raise InputError(
-                f"The '{self.parameter}' of {self.name} must be 0 or more. Got {value:g}."
-            )
-
-
-METHODS = {
-    one.name: one
-    for one in (
-        Method(
-            name="fairicp",
-            classifier="FairICPClassifier",
-            regressor="FairICPRegressor",
-            parameter="mu",
-            grid=MUS,
-            length="steps",
-        ),
-        Method(
-            name="faircp",
-            classifier="FairCPClassifier",
-            regressor="FairCPRegressor",
-            parameter="mu",
-            grid=MUS,
-            length="steps",
-        ),
-        Method(
-            name="fdl",
-            classifier="FDLClassifier",
-            regressor="FDLRegressor",
-            parameter="mu",
-            grid=MUS,
-            length="steps",
-        ),
-        Method(
-            name="hgr",
-            classifier="HGRClassifier",
-            regressor="HGRRegressor",
-            parameter="lam",
-            grid=(0.0, 0.3, 1.0, 3.0, 10.0, 30.0),
-            length="epochs",
-        ),
-        Method(
-            name="gerryfair",
-            classifier="GerryFairClassifier",
-            regressor=None,
-            parameter="gamma",
-            grid=(1.0, 0.03, 0.02, 0.01, 0.005, 0.002),
-            length="rounds",
-            networks=False,
-        ),
-        Method(
-            name="reduction",
-            classifier="ReductionClassifier",
-            regressor=None,
-            parameter="difference_bound",
-            grid=(1.0, 0.2, 0.1, 0.05, 0.02, 0.01),
-            length="max_iter",
-            networks=False,
-        ),
-        Method(
-            name="postprocess",
-            classifier="ICPPostProcessor",
-            regressor="ICPPostProcessor",
-            parameter="mu",
-            grid=MUS,
-            length="steps",
-        ),
-    )
-}
+MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,171 +27,179 @@ class Training:
     progress: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
-    """Trained models with their values of the parameter, and what was said meanwhile."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A way to train.
 
-    values: list[float]
-    models: list[Any]
-    said: list[str | None]
-    interrupted: bool
-
-
-def method_named(name: str) -> Method:
-    if name not in METHODS:
-        raise InputError(f"There is no method {name!r}. Use one of: {', '.join(METHODS)}.")
-    return METHODS[name]
-
-
-def train_path(
-    method: Method,
-    values: Sequence[float],
-    X: Any,
-    y: Array,
-    attributes: Any,
-    training: Training,
-    *,
-    classes: bool,
-    old: Any = None,
-    checkpoint: Checkpoint | None = None,
-) -> Path:
-    """One fitted model per value, in one pass where the estimator can.
-
-    After Ctrl-C the models so far are returned, if there are any. Models that a checkpoint holds
-    are not trained again.
+    Attributes
+    ----------
+    name : str
+    classifier, regressor : class, str or None
+        Estimators with ``fit(X, y, sensitive_features=A)`` and ``random_state``, as classes or as
+        ``"package.module:Class"``. One with ``fit_path(X, y, A, values)`` trains all values at
+        once.
+    parameter : str
+        Of the trade-off.
+    grid : tuple of float
+        Values to try; the first is training that ignores the attributes.
+    length : str
+        Name of the parameter that says how long training takes.
+    symbol : str
+        The parameter for people; its name unless given.
+    largest : float
+        The largest value of the parameter; the smallest is 0.
+    takes : tuple of str
+        Which of ``objective``, ``loss``, ``predictor``, ``progress`` and ``validation_fraction``
+        the estimators have.
     """
-    kept = None if checkpoint is None else checkpoint.get("path")
-    if kept is not None:
-        return Path(list(values), _unpacked(kept["models"]), kept["said"], False)
-    path = _trained(
-        method,
-        values,
-        X=X,
-        y=y,
-        attributes=attributes,
-        training=training,
-        classes=classes,
-        old=old,
-        checkpoint=checkpoint,
-    )
-    if checkpoint is not None and not path.interrupted:
-        checkpoint.put("path", {"models": _packed(path.models), "said": path.said})
-    return path
 
+    name: str
+    classifier: type | str | None
+    regressor: type | str | None
+    parameter: str
+    grid: tuple[float, ...]
+    length: str
+    symbol: str = ""
+    largest: float = float("inf")
+    takes: tuple[str, ...] = ()
 
-def _packed(models: list[Any]) -> str:
-    import base64
-    import pickle
+    #: Whether a model that exists is corrected; otherwise a new one is trained.
+    corrects: ClassVar[bool] = False
 
-    return base64.b64encode(pickle.dumps(models)).decode()
-
-
-def _unpacked(text: str) -> list[Any]:
-    """Models of a checkpoint, which anybody may have written: by the allow-list."""
-    import base64
-
-    from fairaudit.models.safe_pickle import load_pickle
-
-    found: list[Any] = load_pickle(base64.b64decode(text), name="checkpoint")
-    return found
-
-
-def _trained(
-    method: Method,
-    values: Sequence[float],
-    X: Any,
-    y: Array,
-    attributes: Any,
-    training: Training,
-    classes: bool,
-    old: Any,
-    checkpoint: Checkpoint | None,
-) -> Path:
-    """All models, those without a common pass one after the other."""
-
-    def make(value: float) -> Any:
-        return _estimator(method, training, value=value, rows=len(X), classes=classes, old=old)
-
-    first = make(values[0])
-    if hasattr(first, "fit_path"):
-        models = first.fit_path(X, y, attributes, list(values))
-        networks = [getattr(one, "correction_", one) for one in models]
-        for one in networks:
-            if hasattr(one, "progress"):
-                one.progress = False  # not in the file
-        return Path(list(values), models, [None] * len(models), _stopped(networks[0]))
-    path = Path([], [], [], False)
-    for value in values:
-        kept = None if checkpoint is None else checkpoint.get(f"model {value!r}")
-        if kept is not None:
-            path.values.append(value)
-            path.models.extend(_unpacked(kept["models"]))
-            path.said.append(kept["said"])
-            continue
-        one = make(value)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                one.fit(X, y, sensitive_features=attributes)
-            except KeyboardInterrupt:
-                if not path.models:
-                    raise
-                return replace(path, interrupted=True)
-        told = [str(w.message) for w in caught if w.category.__name__ == "ConvergenceWarning"]
-        path.values.append(value)
-        path.models.append(one)
-        path.said.append(told[0] if told else None)
-        if checkpoint is not None:
-            checkpoint.put(f"model {value!r}", {"models": _packed([one]), "said": path.said[-1]})
-    return path
-
-
-def _estimator(
-    method: Method, training: Training, value: float, rows: int, classes: bool, old: Any
-) -> Any:
-    import fairaudit as fa
-
-    name = method.classifier if classes else method.regressor
-    if name is None:
-        raise InputError(
-            f"The method {method.name} is for classes; this outcome is continuous. "
-            "Use fairicp, faircp, fdl or hgr."
-        )
-    options = _options(method, training, rows)
-    if method.name == "postprocess":
-        seed = options.pop("random_state")
-        return fa.ICPPostProcessor(old, value, options=options, random_state=seed)
-    return getattr(fa, name)(**{method.parameter: value}, **options)
-
-
-def _options(method: Method, training: Training, rows: int) -> dict[str, Any]:
-    options: dict[str, Any] = {"random_state": training.seed}
-    by_mu = method.parameter == "mu"
-    for option, value, fits in (
-        ("objective", training.objective, by_mu),
-        ("loss", training.loss, by_mu),
-        ("predictor", training.predictor, method.networks),
-    ):
-        if value is not None and not fits:
+    def check(self, value: float) -> None:
+        """Refuse a value that the parameter cannot have."""
+        if 0 <= value <= self.largest and value < float("inf"):
+            return
+        if self.largest < float("inf"):
             raise InputError(
-                f"The method {method.name} has no {option} to choose. Leave that option out."
+                f"The '{self.parameter}' must lie in [0, {self.largest:g}]. Got {value:g}."
             )
-        if value is not None:
-            options[option] = value
-    if training.steps is not None:
-        adversarial = training.objective == "adversarial"
-        options["epochs" if adversarial else method.length] = training.steps
-    if by_mu:
-        options["progress"] = training.progress
-        if round(VALIDATION * rows) < _FEWEST_VALID:
+        raise InputError(f"The '{self.parameter}' of {self.name} must be 0 or more. Got {value:g}.")
+
+    def estimator(
+        self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
+    ) -> Any:
+        """An estimator for this value of the parameter; `old` is the model that is replaced."""
+        return self.family(classes)(**{self.parameter: value}, **self._options(training, rows))
+
+    def family(self, classes: bool) -> Any:
+        """The class of the estimators, for an outcome of classes or of numbers."""
+        found = self.classifier if classes else self.regressor
+        if found is None and classes:
+            raise InputError(
+                f"The method {self.name} is for numbers; this outcome has classes. "
+                "Use fairicp, faircp, fdl or hgr."
+            )
+        if found is None:
+            raise InputError(
+                f"The method {self.name} is for classes; this outcome is continuous. "
+                "Use fairicp, faircp, fdl or hgr."
+            )
+        return found_at(found) if isinstance(found, str) else found
+
+    def _options(self, training: Training, rows: int) -> dict[str, Any]:
+        options: dict[str, Any] = {"random_state": training.seed}
+        for option in ("objective", "loss", "predictor"):
+            value = getattr(training, option)
+            if value is not None and option not in self.takes:
+                raise InputError(
+                    f"The method {self.name} has no {option} to choose. Leave that option out."
+                )
+            if value is not None:
+                options[option] = value
+        if training.steps is not None:
+            adversarial = training.objective == "adversarial"
+            options["epochs" if adversarial else self.length] = training.steps
+        if "progress" in self.takes:
+            options["progress"] = training.progress
+        if "validation_fraction" in self.takes and round(VALIDATION * rows) < _FEWEST_VALID:
             options["validation_fraction"] = 0.0
-    return options
+        return options
 
 
-def _stopped(model: Any) -> bool:
-    """Whether Ctrl-C ended the training of this network early."""
-    history = getattr(model, "history_", None)
-    if not history or "step" not in history[-1]:
-        return False
-    total = model.steps if model.objective == "kernel" else model.epochs
-    return bool(history[-1]["step"] < total)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction(Method):
+    """A network on top of the model that exists."""
+
+    corrects: ClassVar[bool] = True
+
+    def estimator(
+        self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
+    ) -> Any:
+        options = self._options(training, rows)
+        seed = options.pop("random_state")
+        return self.family(classes)(old, value, options=options, random_state=seed)
+
+
+_METHOD = "fairaudit.remedy.methods:Method"
+_BY_MU = {
+    "parameter": "mu",
+    "symbol": "μ",
+    "grid": MUS,
+    "largest": 1.0,
+    "length": "steps",
+    "takes": ("objective", "loss", "predictor", "progress", "validation_fraction"),
+}
+
+
+def _family(home: str, name: str, *kinds: str) -> dict[str, Any]:
+    """Where the estimators of a method are."""
+    given = {kind.lower(): f"fairaudit.remedy.{home}:{name}{kind}" for kind in kinds}
+    return {"classifier": None, "regressor": None, **given}
+
+
+_BOTH = ("Classifier", "Regressor")
+_PROCESSOR = "fairaudit.remedy.postprocess:ICPPostProcessor"
+
+METHODS = Registry(
+    kind="method",
+    method="estimator",
+    group="fairaudit.remedies",
+    built_in={
+        "fairicp": Named(
+            _METHOD, {"name": "fairicp", **_family("estimators", "FairICP", *_BOTH), **_BY_MU}
+        ),
+        "faircp": Named(
+            _METHOD, {"name": "faircp", **_family("estimators", "FairCP", *_BOTH), **_BY_MU}
+        ),
+        "fdl": Named(_METHOD, {"name": "fdl", **_family("estimators", "FDL", *_BOTH), **_BY_MU}),
+        "hgr": Named(
+            _METHOD,
+            {
+                "name": "hgr",
+                **_family("hgr_penalty", "HGR", *_BOTH),
+                "parameter": "lam",
+                "symbol": "λ",
+                "grid": (0.0, 0.3, 1.0, 3.0, 10.0, 30.0),
+                "length": "epochs",
+                "takes": ("predictor",),
+            },
+        ),
+        "gerryfair": Named(
+            _METHOD,
+            {
+                "name": "gerryfair",
+                **_family("gerryfair", "GerryFair", "Classifier"),
+                "parameter": "gamma",
+                "symbol": "γ",
+                "grid": (1.0, 0.03, 0.02, 0.01, 0.005, 0.002),
+                "length": "rounds",
+            },
+        ),
+        "reduction": Named(
+            _METHOD,
+            {
+                "name": "reduction",
+                **_family("reduction", "Reduction", "Classifier"),
+                "parameter": "difference_bound",
+                "symbol": "bound",
+                "grid": (1.0, 0.2, 0.1, 0.05, 0.02, 0.01),
+                "length": "max_iter",
+            },
+        ),
+        "postprocess": Named(
+            "fairaudit.remedy.methods:Correction",
+            {"name": "postprocess", "classifier": _PROCESSOR, "regressor": _PROCESSOR, **_BY_MU},
+        ),
+    },
+)

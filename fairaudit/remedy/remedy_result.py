@@ -125,9 +125,10 @@ class RemedyResult:
     @property
     def symbol(self) -> str:
         """The trade-off parameter for people: μ, λ, γ."""
-        from fairaudit.remedy.methods import method_named
+        from fairaudit.remedy.methods import METHODS
 
-        return method_named(self.method).symbol
+        known = self.method in METHODS.names()  # a package that added it may be gone
+        return (known and METHODS.get(self.method).symbol) or self.parameter
 
     def summary(self) -> str:
         """The outcome, both verdicts and the numbers behind them, as plain text."""

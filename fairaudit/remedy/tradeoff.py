@@ -11,13 +11,13 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.errors import InputError
+from fairaudit.remedy.methods import MUS
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["TradeOff", "evaluate", "mixed", "mixture", "scores_of", "trade_off"]
 
-MUS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 
 

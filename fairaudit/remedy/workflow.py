@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit._types import Index
 from fairaudit.auditing.checkpoint import Checkpoint, identity_of
+from fairaudit.auditing.descriptions import described
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
 from fairaudit.data.roles import Roles
@@ -54,7 +55,7 @@ def repair(
     classes: Mapping[str, Any] | None = None,
     missing: str = "auto",
     model: Any = None,
-    method: str = "fairicp",
+    method: str | Method = "fairicp",
     mu: float | str = "auto",
     kpc: float | None = None,
     loss: float | None = None,
@@ -90,9 +91,10 @@ def repair(
         As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
-    method : str
+    method : str or Method
         ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``, or
-        ``"postprocess"``, which corrects `model`.
+        ``"postprocess"``, which corrects `model`; a name that an installed package added, or an
+        object (`fairaudit.extend`).
     mu : float or "auto"
         Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
         test has p > 0.25 on the rows for choosing, otherwise the smallest KPC; never a collapsed
@@ -144,17 +146,18 @@ def repair(
     """
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.reading.write import check_writable, write_bytes
-    from fairaudit.remedy.methods import Training, method_named, train_path
+    from fairaudit.remedy.methods import METHODS, Training
+    from fairaudit.remedy.model_path import train_path
 
     if out is not None:
         check_writable(out)
     drawn = Permutations(n=permutations) if isinstance(permutations, int) else permutations
     plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), power=False, with_r=False)
-    how = method_named(method)
+    how: Method = METHODS.get(method)
     rule = Rule.of(mu, kpc, loss, alpha, how)
     values = _values(how, mus, rule.value)
     old = None if model is None else _old(model, how)
-    if how.name == "postprocess" and (old is None or use_sensitive or drop):
+    if how.corrects and (old is None or use_sensitive or drop):
         raise InputError(
             "The method postprocess corrects a model: pass 'model', and neither 'use_sensitive' "
             "nor 'drop'.",
@@ -187,7 +190,7 @@ def repair(
                 plan=plan,
                 training=training,
                 asked={
-                    "method": how.name,
+                    "method": described(how),
                     "values": values,
                     "mu": mu,
                     "kpc": kpc,
@@ -202,18 +205,18 @@ def repair(
         how,
         values,
         X=rows if encoder is None else encoder.fit_transform(rows),
-        y=table.target_of(old if how.name == "postprocess" else None)[parts["train"]],
+        y=table.target_of(old if how.corrects else None)[parts["train"]],
         attributes=[c.take(parts["train"]) for c in table.attributes],
         training=training,
         classes=table.outcome.kind.is_categorical,
-        old=None if how.name != "postprocess" or old is None else old.model,
+        old=None if not how.corrects or old is None else old.model,
         checkpoint=checkpoint,
     )
     path.models[:] = [_pipeline(encoder, one) for one in path.models]
     if rule.value is not None and rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
     # what is said about the classes of the old model does not hold for those trained here
-    trained = table if how.name == "postprocess" else table.without_classes()
+    trained = table if how.corrects else table.without_classes()
     curve, mixture = curve_of(
         trained, parts, path=path, features=features, plan=plan, clear=rule.clear, progress=progress
     )
@@ -307,7 +310,7 @@ def _old(model: Any, method: Method) -> Predictor:
     from fairaudit.models import predictor_of
 
     old = predictor_of(model)
-    if method.name == "postprocess" and (old.features is None or not hasattr(old.model, "fit")):
+    if method.corrects and (old.features is None or not hasattr(old.model, "fit")):
         raise InputError(
             "The method postprocess needs a fitted scikit-learn model that knows the names of its "
             "features. Use another method, which trains a model of its own."
@@ -352,7 +355,7 @@ def _features(
     frame = table.frame
     sensitive = [column.name for column in table.attributes]
     ids = [] if table.roles.ids is None else [table.roles.ids]
-    if method.name == "postprocess" and old is not None:
+    if method.corrects and old is not None:
         features = old.columns(
             list(frame.columns), outcome=table.outcome.name, sensitive=sensitive, other=ids
         )

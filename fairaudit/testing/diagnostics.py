@@ -13,7 +13,7 @@ from scipy.stats import kstest, kurtosis, normaltest, rankdata, skew
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
-from fairaudit.geometry.kernels import median_distance
+from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.permute.copies import CopySampler, FittedCopies, gathered, stream
 from fairaudit.testing.permutations import Permutations

@@ -14,7 +14,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
-from fairaudit.geometry.kernels import median_distance
+from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.permute.copies import gathered, stream
 from fairaudit.testing.statistic import Bound
 

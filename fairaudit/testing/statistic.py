@@ -7,16 +7,18 @@ then evaluated on blocks of copies. Large values speak against the null hypothes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from fairaudit._types import Array, Index
-from fairaudit.data.table import AuditTable
-from fairaudit.errors import InputError
+from fairaudit._registry import Named, Registry
 
-__all__ = ["Bound", "Statistic", "statistic_named"]
+if TYPE_CHECKING:  # names of statistics are for the command line too, which waits for no numpy
+    from fairaudit._types import Array, Index
+    from fairaudit.data.table import AuditTable
+
+__all__ = ["STATISTICS", "Bound", "Statistic", "statistic_named"]
 
 #: Row indices of copies (B × n) → B values.
-Bound = Callable[[Index], Array]
+Bound = Callable[["Index"], "Array"]
 
 
 class Statistic(Protocol):
@@ -32,39 +34,30 @@ class Statistic(Protocol):
         ...
 
 
+_MAX = ("kpc", "correlation", "features")
+
+STATISTICS = Registry(
+    kind="statistic",
+    method="bind",
+    group="fairaudit.statistics",
+    built_in={
+        "kpc": Named("fairaudit.testing.neighbor_statistics:KPCStatistic"),
+        "codec": Named("fairaudit.testing.neighbor_statistics:CODECStatistic"),
+        "deo": Named("fairaudit.testing.rate_statistics:DEOStatistic"),
+        "equalized_odds_difference": Named(
+            "fairaudit.testing.rate_statistics:OddsDifferenceStatistic"
+        ),
+        "correlation": Named("fairaudit.testing.linear:Correlation"),
+        "features": Named("fairaudit.testing.linear:Features"),
+        "hrt": Named("fairaudit.testing.holdout:HoldoutGain"),
+        "max": Named("fairaudit.testing.statistic:statistic_named", {"statistic": _MAX}),
+    },
+)
+
+
 def statistic_named(statistic: str | Statistic | Sequence[str | Statistic]) -> list[Statistic]:
     """The statistics for a name, an instance, or a list of either (``"max"`` is a list)."""
-    from fairaudit.testing.linear import Correlation, Features
-    from fairaudit.testing.neighbor_statistics import CODECStatistic, KPCStatistic
-    from fairaudit.testing.rate_statistics import DEOStatistic, OddsDifferenceStatistic
-
-    known: dict[str, Callable[[], Statistic]] = {
-        "kpc": KPCStatistic,
-        "codec": CODECStatistic,
-        "deo": DEOStatistic,
-        "equalized_odds_difference": OddsDifferenceStatistic,
-        "correlation": Correlation,
-        "features": Features,
-    }
-    if isinstance(statistic, str):
-        if statistic == "max":
-            return statistic_named(["kpc", "correlation", "features"])
-        if statistic == "hrt":
-            from fairaudit.testing.holdout import HoldoutGain
-
-            return [HoldoutGain()]
-        if statistic not in known:
-            names = ", ".join([*known, "hrt", "max"])
-            raise InputError(
-                f"The 'statistic' parameter must be one of {names}, or an object with a 'bind' "
-                f"method. Got {statistic!r} instead."
-            )
-        return [known[statistic]()]
-    if isinstance(statistic, Sequence):
-        if statistic:
-            return [one for item in statistic for one in statistic_named(item)]
-    elif hasattr(statistic, "bind"):
-        return [statistic]
-    raise InputError(
-        f"The 'statistic' parameter must be a name or have a 'bind' method. Got {statistic!r}."
-    )
+    if isinstance(statistic, Sequence) and not isinstance(statistic, str) and statistic:
+        return [each for item in statistic for each in statistic_named(item)]
+    found = STATISTICS.get(statistic)
+    return found if isinstance(found, list) else [found]

@@ -76,19 +76,20 @@ def _arguments(result: AuditResult) -> Iterator[str]:
 
 def _literal(name: str, value: Any) -> str:
     """A value as Python, or the name of what the caller has to pass again."""
-    if name in ("statistic", "density") and not _is_name(name, value):
-        return name
+    if name in ("statistic", "density"):
+        names = [_name_of(name, item) for item in (value if isinstance(value, list) else [value])]
+        if None in names:
+            return name
+        value = names if isinstance(value, list) else names[0]
     return repr(value)
 
 
-def _is_name(option: str, value: Any) -> bool:
-    from fairaudit.density import CATEGORICAL, CONTINUOUS
-    from fairaudit.errors import InputError
-    from fairaudit.testing.statistic import statistic_named
+def _name_of(option: str, item: Any) -> str | None:
+    """The name by which a statistic or density was asked for, if there is one."""
+    from fairaudit.density import density_names
+    from fairaudit.testing.statistic import STATISTICS
 
-    if option == "density":
-        return value in ("auto", "exact", *CATEGORICAL, *CONTINUOUS)
-    try:
-        return bool(statistic_named(value))
-    except (InputError, TypeError, AttributeError):
-        return False
+    if isinstance(item, dict):  # an object; or a name that a package added
+        return str(item["name"]) if "package" in item else None
+    known = density_names() if option == "density" else STATISTICS.names()
+    return item if item in known else None

@@ -287,12 +287,12 @@ def test_rules_of_choice(here):
     assert "plain training" in loose.summary() and len(loose.mixture) > 3
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", sorted(METHODS.names()))
 def test_methods(here, method, tmp_path):
     if method == "reduction":
         pytest.importorskip("fairlearn")
     out = str(tmp_path / "fair.pkl")
-    value = str(METHODS[method].grid[-1])
+    value = str(METHODS.get(method).grid[-1])
     old = ["--model", "old.pkl"] if method == "postprocess" else []
     grid = ["--mus", value, "--mu", value]
     args = small("--method", method, *old, *grid, "--out", out, "--force", sensitive="race,sex")
@@ -309,7 +309,9 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
     one_line(capsys, small("--mu", "much"), "a number or auto")
     one_line(capsys, small("--mus", "0,x"), "numbers with commas")
     one_line(capsys, small("--kpc", "0.01"), "one of --mu, --kpc and --loss")
-    one_line(capsys, small("--method", "magic"), "no method 'magic'. Use one of: fairicp")
+    one_line(
+        capsys, small("--method", "magic"), "'method' parameter must be one of fairicp.*Got 'magic'"
+    )
     one_line(capsys, small("--method", "postprocess"), "pass --model")
     one_line(capsys, small("--method", "gerryfair", "--objective", "kernel"), "has no objective")
     one_line(capsys, small("--objective", "both"), "'kernel' or 'adversarial'")

@@ -202,7 +202,11 @@ def test_randomization_draws_new_attributes():
 
 
 @pytest.mark.parametrize(
-    ("density", "says"), [("lasso", "must be one of auto"), ("frequencies", "does not suit")]
+    ("density", "says"),
+    [
+        ("lasso", "must be one of auto"),
+        ("frequencies", "given a continuous outcome must be one of auto"),
+    ],
 )
 def test_bad_names(density, says):
     with pytest.raises(InputError, match=says):

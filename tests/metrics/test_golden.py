@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fairaudit as fa
-from fairaudit.geometry.kernels import median_distance
+from fairaudit.geometry.bandwidth import median_distance
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 EXPECTED = pd.read_csv(GOLDEN / "expected.csv")

@@ -10,6 +10,7 @@ from reference import naive_kpc
 import fairaudit as fa
 from fairaudit.data.columns import columns_from
 from fairaudit.data.encode import encode
+from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.geometry.kernels import (
     EXACT,
     FeatureMap,
@@ -18,7 +19,6 @@ from fairaudit.geometry.kernels import (
     has_grid,
     kernel_named,
     low_rank_features,
-    median_distance,
 )
 from fairaudit.geometry.neighbors import neighbour_graph
 from fairaudit.geometry.spanning_tree import spanning_tree

@@ -19,7 +19,8 @@ from fairaudit.permute.icp import ICP
 from fairaudit.remedy import methods
 from fairaudit.remedy.choice import Rule, dominated
 from fairaudit.remedy.collapse import collapse
-from fairaudit.remedy.methods import METHODS, Path
+from fairaudit.remedy.methods import METHODS
+from fairaudit.remedy.model_path import Path
 from fairaudit.remedy.remedy_result import Outcome
 from fairaudit.remedy.workflow import repair
 from fairaudit.testing.core import run_test
@@ -394,7 +395,7 @@ def curve(**columns):
     )
 
 
-RULE = Rule.of("auto", None, None, 0.05, METHODS["fairicp"])
+RULE = Rule.of("auto", None, None, 0.05, METHODS.get("fairicp"))
 
 
 def test_auto_takes_no_model_that_the_mixture_dominates():

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from fairaudit.models.safe_pickle.grants import attribute, require
-
-if TYPE_CHECKING:
-    from fairaudit.models.safe_pickle.machine import File, Machine
-
+from fairaudit.models.safe_pickle.grants import Bytes, Maker, attribute, require
 
 _MOST_EMPTY = 10**6  # elements without bytes, such as empty texts
 
 
-def array_shell(machine: Machine, kind: Any, *_: Any) -> Any:
+def array_shell(machine: Maker, kind: Any, *_: Any) -> Any:
     require(kind is np.ndarray)
     return np.ndarray.__new__(np.ndarray, (0,), "b")
 
 
-def masked_shell(machine: Machine, kind: Any, base: Any, *_: Any) -> Any:
+def masked_shell(machine: Maker, kind: Any, base: Any, *_: Any) -> Any:
     require(kind is np.ma.MaskedArray and base is np.ndarray)
     return np.ma.MaskedArray(np.empty(0, "b"), mask=np.empty(0, bool))
 
@@ -41,7 +37,7 @@ def check_array_state(state: Any) -> None:
 
 
 def from_buffer(
-    machine: Machine, data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None
+    machine: Maker, data: Any, dtype: Any, shape: Any, order: Any, axes: Any = None
 ) -> Any:
     require(isinstance(data, (bytes, bytearray, memoryview)))
     require(isinstance(dtype, np.dtype) and not dtype.hasobject)
@@ -51,7 +47,7 @@ def from_buffer(
     return flat.reshape(shape, order=order)
 
 
-def scalar(machine: Machine, dtype: Any, data: Any = b"") -> Any:
+def scalar(machine: Maker, dtype: Any, data: Any = b"") -> Any:
     require(isinstance(dtype, np.dtype) and not dtype.hasobject)
     require(isinstance(data, bytes) and len(data) == dtype.itemsize)
     if dtype.itemsize == 0:
@@ -59,7 +55,7 @@ def scalar(machine: Machine, dtype: Any, data: Any = b"") -> Any:
     return np.frombuffer(data, dtype=dtype, count=1)[0]
 
 
-def dtype_of(machine: Machine, code: Any, *_: Any) -> Any:
+def dtype_of(machine: Maker, code: Any, *_: Any) -> Any:
     require(isinstance(code, str) and re.fullmatch(r"[<>|=]?[A-Za-z]\d{0,9}", code))
     return np.dtype(code)
 
@@ -91,26 +87,26 @@ def dtype_filled(dtype: np.dtype[Any], state: Any) -> np.dtype[Any]:
     return dtype.newbyteorder(order) if order in ("<", ">") else dtype
 
 
-def bit_generator(machine: Machine, kind: Any = "MT19937") -> Any:
+def bit_generator(machine: Maker, kind: Any = "MT19937") -> Any:
     known = {k.__name__: k for k in np.random.BitGenerator.__subclasses__()}
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", None)
     require(name in known and kind in (name, known[name]))
     return known[cast(str, name)]()
 
 
-def generator(machine: Machine, bits: Any = "MT19937", *_: Any) -> Any:
+def generator(machine: Maker, bits: Any = "MT19937", *_: Any) -> Any:
     if not isinstance(bits, np.random.BitGenerator):
         bits = bit_generator(machine, bits)
     return np.random.Generator(bits)
 
 
-def random_state(machine: Machine, bits: Any = "MT19937", *_: Any) -> Any:
+def random_state(machine: Maker, bits: Any = "MT19937", *_: Any) -> Any:
     if not isinstance(bits, np.random.BitGenerator):
         bits = bit_generator(machine, bits)
     return np.random.RandomState(bits)
 
 
-def seed_sequence(machine: Machine, kind: Any, checksum: Any, state: Any) -> Any:
+def seed_sequence(machine: Maker, kind: Any, checksum: Any, state: Any) -> Any:
     require(kind is np.random.SeedSequence)
     made = attribute("numpy.random.bit_generator.__pyx_unpickle_SeedSequence")
     return made(kind, checksum, state)
@@ -133,12 +129,12 @@ class StoredArray:
             if key in state:
                 setattr(self, key, state[key])
 
-    def data(self, file: File) -> bytes:
+    def data(self, file: Bytes) -> bytes:
         if self.numpy_array_alignment_bytes is not None:
             file.read(file.read(1)[0])
         return file.read(math.prod(self.shape) * self.dtype.itemsize)
 
-    def read(self, file: File) -> Any:
+    def read(self, file: Bytes) -> Any:
         data = self.data(file)
         if not data:
             require(math.prod(self.shape) <= _MOST_EMPTY)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from fairaudit.errors import MissingDependencyError
 
@@ -41,6 +41,33 @@ class Grant:
     role: str
     run: Callable[..., Any] | None = None
     fillable: bool = False
+
+
+class Granter(Protocol):
+    """Says what a name stands for."""
+
+    @property
+    def trust(self) -> frozenset[str]: ...
+
+    def grant(self, module: str, name: str) -> Grant: ...
+
+
+class Maker(Protocol):
+    """What functions that a file may call can ask of the machine that calls them."""
+
+    def role(self, value: Any) -> str | None: ...
+
+    def may_be_bound(self, function: Any) -> bool: ...
+
+    def make(self, kind: Any, args: Any, named: Any = None) -> Any: ...
+
+    def made(self, value: Any, *, trusted: bool = False) -> Any: ...
+
+
+class Bytes(Protocol):
+    """The bytes of a file from here on."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 def require(condition: object) -> None:

@@ -9,19 +9,15 @@ from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from fairaudit.models.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
-from fairaudit.models.safe_pickle.grants import Grant, Omitted, Refused, require
+from fairaudit.models.safe_pickle.grants import Grant, Granter, Omitted, Refused, require
 from fairaudit.models.safe_pickle.hashing import keys_of
 from fairaudit.models.safe_pickle.rebuild import partial_filled
 from fairaudit.models.safe_pickle.soundness import check_attributes
-
-if TYPE_CHECKING:
-    from fairaudit.models.safe_pickle.allow_list import Policy
-
 
 _DEEPEST = 100  # freeing arrays of arrays of arrays … would overrun the stack of the process
 
@@ -44,7 +40,7 @@ class Machine(pickle._Unpickler):
     append: Callable[[Any], None]
     dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
 
-    def __init__(self, file: File, policy: Policy) -> None:
+    def __init__(self, file: File, policy: Granter) -> None:
         super().__init__(file)
         self._file = file
         self._policy = policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,11 +21,8 @@ from fairaudit.models.safe_pickle.arrays import (
     scalar,
     seed_sequence,
 )
-from fairaudit.models.safe_pickle.grants import Grant, Omitted, attribute, require
+from fairaudit.models.safe_pickle.grants import Grant, Maker, Omitted, attribute, require
 from fairaudit.models.safe_pickle.hashing import keys_of
-
-if TYPE_CHECKING:
-    from fairaudit.models.safe_pickle.machine import Machine
 
 # Compiled classes: those called with numbers, and those made empty and filled.
 NUMBERED = {"sklearn._loss._loss", "sklearn.linear_model._sgd_fast"}
@@ -36,7 +33,7 @@ EMPTY = {
 }
 
 
-def _reconstructed(machine: Machine, kind: Any, base: Any, state: Any) -> Any:
+def _reconstructed(machine: Maker, kind: Any, base: Any, state: Any) -> Any:
     """`copyreg._reconstructor`, for protocols 0 and 1."""
     if base is object:
         return machine.make(kind, ())
@@ -48,73 +45,73 @@ def _reconstructed(machine: Machine, kind: Any, base: Any, state: Any) -> Any:
     return machine.made(made, trusted=machine.role(kind) == "trust")
 
 
-def _encoded(machine: Machine, text: Any, encoding: Any = "latin1") -> bytes:
+def _encoded(machine: Maker, text: Any, encoding: Any = "latin1") -> bytes:
     require(isinstance(text, str) and encoding in ("latin1", "latin-1"))
     return cast(str, text).encode("latin1")
 
 
-def _set(machine: Machine, items: Any = ()) -> set[Any]:
+def _set(machine: Maker, items: Any = ()) -> set[Any]:
     return set(keys_of(_plain(items)))
 
 
-def _frozenset(machine: Machine, items: Any = ()) -> frozenset[Any]:
+def _frozenset(machine: Maker, items: Any = ()) -> frozenset[Any]:
     return frozenset(keys_of(_plain(items)))
 
 
-def _list(machine: Machine, items: Any = ()) -> list[Any]:
+def _list(machine: Maker, items: Any = ()) -> list[Any]:
     return list(_plain(items))
 
 
-def _tuple(machine: Machine, items: Any = ()) -> tuple[Any, ...]:
+def _tuple(machine: Maker, items: Any = ()) -> tuple[Any, ...]:
     return tuple(_plain(items))
 
 
-def _dict(machine: Machine, items: Any = ()) -> dict[Any, Any]:
+def _dict(machine: Maker, items: Any = ()) -> dict[Any, Any]:
     require(type(items) is dict or (type(items) is tuple and not items))
     return dict(items)
 
 
-def _bytes(machine: Machine, data: Any = b"", encoding: Any = "latin1") -> bytes:
+def _bytes(machine: Maker, data: Any = b"", encoding: Any = "latin1") -> bytes:
     return data if isinstance(data, bytes) else _encoded(machine, data, encoding)
 
 
-def _bytearray(machine: Machine, data: Any = b"", encoding: Any = "latin1") -> bytearray:
+def _bytearray(machine: Maker, data: Any = b"", encoding: Any = "latin1") -> bytearray:
     return bytearray(_bytes(machine, data, encoding))
 
 
-def _complex(machine: Machine, real: Any = 0, imaginary: Any = 0) -> complex:
+def _complex(machine: Maker, real: Any = 0, imaginary: Any = 0) -> complex:
     require(isinstance(real, (int, float)) and isinstance(imaginary, (int, float)))
     return complex(real, imaginary)
 
 
-def _slice(machine: Machine, *limits: Any) -> slice:
+def _slice(machine: Maker, *limits: Any) -> slice:
     # freeing a slice of slices of slices … would overrun the stack of the process
     require(all(limit is None or type(limit) in (int, str) for limit in limits))
     return slice(*limits)
 
 
-def _range(machine: Machine, *limits: Any) -> range:
+def _range(machine: Maker, *limits: Any) -> range:
     require(all(type(limit) is int for limit in limits))
     return range(*limits)
 
 
-def _ordered(machine: Machine, items: Any = ()) -> OrderedDict[Any, Any]:
+def _ordered(machine: Maker, items: Any = ()) -> OrderedDict[Any, Any]:
     require(type(items) in (list, tuple) and all(len(item) == 2 for item in items))
     keys = keys_of([item[0] for item in items])
     return OrderedDict(zip(keys, (item[1] for item in items), strict=True))
 
 
-def _defaulting(machine: Machine, factory: Any = None) -> defaultdict[Any, Any]:
+def _defaulting(machine: Maker, factory: Any = None) -> defaultdict[Any, Any]:
     require(factory in (None, OrderedDict, bool, dict, float, int, list, set, str, tuple))
     return defaultdict(factory)
 
 
-def _partial(machine: Machine, function: Any) -> Any:
+def _partial(machine: Maker, function: Any) -> Any:
     require(machine.may_be_bound(function))
     return functools.partial(function)
 
 
-def partial_filled(machine: Machine, made: Any, state: Any) -> None:
+def partial_filled(machine: Maker, made: Any, state: Any) -> None:
     require(type(state) is tuple and len(state) == 4)
     function, args, named, rest = state
     require(machine.may_be_bound(function) and type(args) is tuple and not rest)
@@ -122,12 +119,12 @@ def partial_filled(machine: Machine, made: Any, state: Any) -> None:
     made.__setstate__((function, args, named, None))
 
 
-def attribute_of_omitted(machine: Machine, owner: Any, name: Any) -> Any:
+def attribute_of_omitted(machine: Maker, owner: Any, name: Any) -> Any:
     require(isinstance(owner, Omitted))
     return Omitted()
 
 
-def _index(machine: Machine, kind: Any, parts: Any) -> Any:
+def _index(machine: Maker, kind: Any, parts: Any) -> Any:
     import pandas as pd
 
     require(kind in (pd.Index, pd.RangeIndex) and type(parts) is dict)
@@ -138,14 +135,14 @@ def _index(machine: Machine, kind: Any, parts: Any) -> Any:
     return kind(**parts)
 
 
-def _string_dtype(machine: Machine, *args: Any) -> Any:
+def _string_dtype(machine: Maker, *args: Any) -> Any:
     import pandas as pd
 
     require(all(isinstance(arg, (str, float)) or arg is pd.NA for arg in args))
     return pd.StringDtype(*args)
 
 
-def _string_array(machine: Machine, kind: Any, checksum: Any, state: Any) -> Any:
+def _string_array(machine: Maker, kind: Any, checksum: Any, state: Any) -> Any:
     import pandas as pd
 
     require(kind is pd.arrays.StringArray and state is None)
@@ -153,40 +150,40 @@ def _string_array(machine: Machine, kind: Any, checksum: Any, state: Any) -> Any
     return made(kind, checksum, None)
 
 
-def _arrow_array(machine: Machine, data: Any) -> Any:
+def _arrow_array(machine: Maker, data: Any) -> Any:
     array = attribute("pyarrow.lib._restore_array")(data)
     array.validate(full=True)
     return array
 
 
-def _arrow_buffer(machine: Machine, data: Any) -> Any:
+def _arrow_buffer(machine: Maker, data: Any) -> Any:
     require(isinstance(data, (bytes, bytearray)))
     return attribute("pyarrow.lib.py_buffer")(bytes(data))
 
 
-def _arrow_type(machine: Machine, alias: Any) -> Any:
+def _arrow_type(machine: Maker, alias: Any) -> Any:
     require(alias in ("string", "large_string", "utf8", "large_utf8"))
     return attribute("pyarrow.lib.type_for_alias")(alias)
 
 
-def tree(kind: Any, machine: Machine, n_features: Any, n_classes: Any, n_outputs: Any) -> Any:
+def tree(kind: Any, machine: Maker, n_features: Any, n_classes: Any, n_outputs: Any) -> Any:
     require(isinstance(n_features, int) and isinstance(n_outputs, int))
     require(isinstance(n_classes, np.ndarray) and n_classes.dtype.kind == "i")
     require(n_classes.shape == (n_outputs,) and (n_classes > 0).all())
     return kind(n_features, n_classes, n_outputs)
 
 
-def numbered(kind: Any, machine: Machine, *args: Any) -> Any:
+def numbered(kind: Any, machine: Maker, *args: Any) -> Any:
     require(all(isinstance(arg, (int, float)) for arg in args))
     return kind(*args)
 
 
-def by_cython(made: Any, module: Any, machine: Machine, kind: Any, *args: Any) -> Any:
+def by_cython(made: Any, module: Any, machine: Maker, kind: Any, *args: Any) -> Any:
     require(isinstance(kind, type) and vars(module).get(kind.__name__) is kind)
     return made(kind, *args)
 
 
-def emptied(machine: Machine, kind: Any) -> Any:
+def emptied(machine: Maker, kind: Any) -> Any:
     require(isinstance(kind, type) and kind.__module__ in EMPTY)
     return cast(Any, kind).__new__(kind)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairaudit.models.safe_pickle.allow_list import RENAMED
 from fairaudit.models.safe_pickle.arrays import StoredArray
+from fairaudit.models.safe_pickle.grants import Granter
 from fairaudit.models.safe_pickle.machine import File, Machine
-
-if TYPE_CHECKING:
-    from fairaudit.models.safe_pickle.allow_list import Policy
 
 
 class Stub:
@@ -25,7 +23,7 @@ class Scanner(Machine):
     # these tell where the bytes of an array end
     _REAL = ("_codecs.encode", "numpy.dtype", "joblib.numpy_pickle.NumpyArrayWrapper")
 
-    def __init__(self, file: File, policy: Policy, names: dict[tuple[str, str], None]) -> None:
+    def __init__(self, file: File, policy: Granter, names: dict[tuple[str, str], None]) -> None:
         super().__init__(file, policy)
         self.names = names
 
