@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from fairaudit._words import quiet
-from fairaudit.errors import FairAuditError
+from fairaudit.errors import FairAuditError, InputError, retold
+from fairaudit_cli.errors_for_shell import in_words_of_shell
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.hints import no_command, reject_left_over, reject_unknown_options
 from fairaudit_cli.termination import TOLD, Terminated, heard_termination
@@ -101,7 +102,10 @@ def _run(argv: list[str]) -> int:
     args, left_over = parser.parse_known_args(argv)
     reject_left_over(command, argv, left_over)
     args.argv = argv
-    return int(args.run(args))
+    try:
+        return int(args.run(args))
+    except InputError as error:
+        raise retold(error, in_words_of_shell(error, command)) from error
 
 
 def _parsers(called: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser | None]:
