@@ -189,7 +189,7 @@ def _compared(  # type: ignore[no-untyped-def]
     """The audit of one model, and its loss on the same rows."""
     from fairaudit.auditing.run import audit_table
     from fairaudit.data.facts import Source
-    from fairaudit.data.roles import prepare
+    from fairaudit.data.preparation import prepare
     from fairaudit.remedy.rows import table_loss
     from fairaudit_reports.compare_table import Compared
 

@@ -34,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from fairaudit.data.preparation import prepare
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.roles import prepare
     from fairaudit.evidence.disclosure import suppressed_measurements
     from fairaudit.evidence.measurements import measure
 

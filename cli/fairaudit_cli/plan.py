@@ -102,9 +102,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from fairaudit.data.preparation import prepare
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable
-    from fairaudit.data.roles import prepare
     from fairaudit_cli.progress import ProgressBar
     from fairaudit_reports.plan_report import rendered
 

@@ -8,19 +8,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fairaudit._types import Index, Progress
+from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.audit_result import AuditResult, Capsule
 from fairaudit.auditing.capsule import capsule_of
 from fairaudit.auditing.checkpoint import Checkpoint, identity_of
 from fairaudit.auditing.descriptions import fully_described
 from fairaudit.auditing.run import audit_table
+from fairaudit.data.columns import split_kinds
 from fairaudit.data.facts import Source
-from fairaudit.data.missing_values import complete_roles
-from fairaudit.data.roles import Prepared, Roles, as_asked, prepare
-from fairaudit.data.table import AuditTable
+from fairaudit.data.preparation import prepare, prepare_given
+from fairaudit.data.roles import Roles, column_names
 from fairaudit.errors import InputError
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic
@@ -71,14 +69,16 @@ def audit(
     model : object, optional
         With `predict_proba`, `decision_function` or `predict`. Or pass `predictions`.
     X : frame or array
-        The model's features; may hold further columns.
-    y : array or series
-        The true outcome; `outcome` is another name for it.
+        The model's features; may hold further columns. A frame may stand in the place of the
+        model too.
+    y : array, series, or name of a column of `X`
+        The true outcome; `outcome` is another name for it. Without it the one column of `X` that
+        can be the outcome is taken.
     sensitive : frame, array, mapping, or names of columns of `X`
         Any number of attributes of any kind.
-    predictions : array, series or frame, optional
+    predictions : array, series, frame, or names of columns of `X`, optional
         Labels, scores or one probability column per class.
-    weights, ids : array, optional
+    weights, ids : array, or name of a column of `X`, optional
         Row weights (they enter rates and DEO); ids of people with several rows.
     kinds : mapping, optional
         Kinds of columns that are not to be inferred.
@@ -120,6 +120,7 @@ def audit(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, (2, 500))
     >>> score = y + 0.5 * sex + rng.normal(size=500)
@@ -127,190 +128,93 @@ def audit(
     >>> print(result.verdict, result.p_value)
     violation 0.001
     """
-    target = y if outcome is None else outcome
+    from fairaudit.models import predictor_of
+
     if X is None and hasattr(model, "columns"):
         model, X = None, model  # a table in the place of the model
     if engine is None and hasattr(X, "to_delayed"):
         raise InputError("A table of Dask is audited in shards. Pass engine='dask'.")
-    if engine is not None or shards is not None:
-        roles = _named_roles(
-            X,
-            target,
-            sensitive=sensitive,
-            predictions=predictions,
-            ids=ids,
-            weights=weights,
-            kinds=kinds,
-            on=on,
-            threshold=threshold,
-            positive=positive,
-            classes=dict(classes or {}),
-            missing=missing,
-        )
-        plan = _plan(
-            roles.sensitive,
-            alpha,
-            statistic=statistic,
-            density=density,
-            permutations=permutations,
-            seed=seed,
-            adjust=adjust,
-            pairs=pairs,
-            tolerance=tolerance,
-            threshold=threshold,
-            certify=certify,
-            power=power,
-            calibrate=calibrate,
-            locate=locate,
-        )
-        from fairaudit.auditing.engines.entry import audit_table_in_shards
-        from fairaudit.models import predictor_of
-
-        return audit_table_in_shards(
-            X,
-            roles,
-            plan,
-            engine=engine or "local",
-            scheduler=scheduler,
-            shards=shards,
-            predictor=None if model is None else predictor_of(model),
-            progress=progress,
-        )
-    if target is None:
-        raise InputError("The outcome is missing. Pass it as y= or outcome=.")
-    if (model is None) == (predictions is None):
-        raise InputError("Pass a model with X, or predictions, and not both.")
-    prepared, predictor = _prepared(
-        model,
-        X,
-        target=target,
-        sensitive=sensitive,
-        predictions=predictions,
-        weights=weights,
-        ids=ids,
-        kinds=kinds,
-        roles=Roles(
-            sensitive=(),
-            on=on,
-            threshold=threshold,
-            positive=positive,
-            classes=dict(classes or {}),
-            missing=missing,
-        ),
-    )
-    table = prepared.table
-    plan = _plan(
-        [column.name for column in table.attributes],
-        alpha,
-        statistic=statistic,
-        density=density,
-        permutations=permutations,
-        seed=seed,
-        adjust=adjust,
-        pairs=pairs,
-        tolerance=tolerance,
-        threshold=threshold,
-        certify=certify,
-        power=power,
-        calibrate=calibrate,
-        locate=locate,
-    )
-    source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
-    result = audit_table(prepared, plan, model=source, progress=progress)
-    told = {
-        "on": on,
-        "kinds": dict(kinds or {}),
-        "missing": missing,
-        "classes": dict(classes or {}),
-        **result.capsule.options,
-    }
-    return replace(result, capsule=replace(result.capsule, options=told))
-
-
-def _prepared(
-    model: Any,
-    X: Any,
-    target: Any,
-    sensitive: Any,
-    predictions: Any,
-    weights: Any,
-    ids: Any,
-    kinds: Mapping[str, str] | None,
-    roles: Roles,
-) -> tuple[Prepared, Predictor | None]:
-    """The table of arguments that were passed one by one, by the policies of `prepare`."""
-    attributes = _named_columns(sensitive, X)
     given = {
-        "sensitive": attributes,
-        "y_true": target,
-        "y_pred": predictions,
+        "sensitive": sensitive,
+        "outcome": y if outcome is None else outcome,
+        "predictions": predictions,
         "weights": weights,
         "ids": ids,
     }
-    complete = complete_roles(given, kinds, roles.missing)
-    rows = None
-    if complete is not None:
-        given |= complete.columns
-        kinds, rows = complete.kinds, complete.rows
-    predictor, features, named = None, tuple[str, ...](), None
-    if model is not None:
-        from fairaudit.models import predictor_of
-
-        if X is None:
-            raise InputError("The model needs X, the table of its features.")
-        predictor = predictor_of(model)
-        asked = "scores" if roles.threshold is not None else roles.on  # cut below, in as_labels
-        given["y_pred"], features, named = _predicted(predictor, X, attributes, asked, rows)
-    table = AuditTable.of(
-        given["y_pred"],
-        given["sensitive"],
-        given["y_true"],
-        weights=given["weights"],
-        ids=given["ids"],
-        kinds=kinds,
-        rows=rows,
-        positive=roles.positive,
-        classes=roles.classes,
-        model_classes=named,
+    roles = Roles(
+        sensitive=(),
+        on=on,
+        threshold=threshold,
+        positive=positive,
+        classes=dict(classes or {}),
+        missing=missing,
     )
-    table, notes = as_asked(table, roles, features, predictor)
-    if complete is None:
-        return Prepared(
-            table=table, features=features, excluded=(), missing={}, notes=notes
-        ), predictor
-    excluded, missing = tuple(complete.excluded), complete.missing
-    return Prepared(
-        table=table, features=features, excluded=excluded, missing=missing, notes=notes
-    ), predictor
-
-
-def _plan(
-    names: Sequence[str],
-    alpha: float,
-    statistic: Any,
-    density: Any,
-    permutations: Permutations | None,
-    seed: int | None,
-    adjust: str,
-    pairs: Any,
-    tolerance: Mapping[str, float] | None,
-    threshold: float | None,
-    certify: Mapping[str, float] | None,
-    **checks: bool,
-) -> Plan:
     drawn = permutations or Permutations()
-    return Plan(
+    plan = Plan(
         alpha=alpha,
         statistic=statistic,
         density=density,
         adjust=adjust,
         permutations=drawn if seed is None else replace(drawn, seed=seed),
-        pairs=_pairs(pairs, list(names)),
         tolerance=_sizes("tolerance", tolerance),
         certify=_sizes("certify", certify),
         threshold=threshold,
-        **checks,
+        power=power,
+        calibrate=calibrate,
+        locate=locate,
     )
+    predictor = None if model is None else predictor_of(model)
+    if engine is None and shards is None:
+        return _audit_given(
+            X, given, roles, plan, kinds=kinds, pairs=pairs, predictor=predictor, progress=progress
+        )
+    from fairaudit.auditing.engines.entry import audit_table_in_shards
+
+    roles = _named_roles(X, given, roles).declared(kinds)
+    names = [split_kinds(name)[0] for name in roles.sensitive]
+    return audit_table_in_shards(
+        X,
+        roles,
+        replace(plan, pairs=_pairs(pairs, names)),
+        engine=engine or "local",
+        scheduler=scheduler,
+        shards=shards,
+        predictor=predictor,
+        progress=progress,
+    )
+
+
+def _audit_given(
+    X: Any,
+    given: Mapping[str, Any],
+    roles: Roles,
+    plan: Plan,
+    *,
+    kinds: Mapping[str, str] | None,
+    pairs: Any,
+    predictor: Predictor | None,
+    progress: Progress | None,
+) -> AuditResult:
+    """Audit columns that were passed one by one, or named."""
+    if given["outcome"] is None and not hasattr(X, "columns"):
+        raise InputError("The outcome is missing. Pass it as y= or outcome=.", argument="outcome")
+    if (predictor is None) == (given["predictions"] is None):
+        raise InputError("Pass a model with X, or predictions, and not both.")
+    if predictor is not None and X is None:
+        raise InputError("The model needs X, the table of its features.")
+    prepared = prepare_given(X, given, roles, kinds=kinds, predictor=predictor)
+    names = [column.name for column in prepared.table.attributes]
+    source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
+    plan = replace(plan, pairs=_pairs(pairs, names))
+    result = audit_table(prepared, plan, model=source, progress=progress)
+    told = {
+        "on": roles.on,
+        "kinds": dict(kinds or {}),
+        "missing": roles.missing,
+        "classes": dict(roles.classes),
+        **result.capsule.options,
+    }
+    return replace(result, capsule=replace(result.capsule, options=told))
 
 
 def _sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
@@ -319,38 +223,23 @@ def _sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     return dict(given or {})
 
 
-def _named_roles(
-    X: Any,
-    outcome: Any,
-    sensitive: Any,
-    predictions: Any,
-    ids: Any,
-    weights: Any,
-    kinds: Mapping[str, str] | None,
-    **others: Any,
-) -> Roles:
+def _named_roles(X: Any, given: Mapping[str, Any], roles: Roles) -> Roles:
     """The roles of columns of `X`, given by their names."""
-
-    def names(what: str, value: Any) -> tuple[str, ...]:
-        if isinstance(value, str):
-            return tuple(name.strip() for name in value.split(",") if name.strip())
-        if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
-            return tuple(value)
-        raise InputError(f"In shards {what!r} must be names of columns of X. Got {value!r}.")
-
     if not hasattr(X, "columns"):
         raise InputError("Shards need X, a frame or a table of Dask.")
-    for what, value in (("outcome", outcome), ("ids", ids), ("weights", weights)):
-        if value is not None and not isinstance(value, str):
-            raise InputError(f"In shards {what!r} must be the name of a column of X.")
-    chosen = tuple(
-        f"{name}:{kinds[name]}" if kinds and name in kinds else name
-        for name in names("sensitive", sensitive)
-    )
-    predicted = () if predictions is None else names("predictions", predictions)
-    return Roles(
-        sensitive=chosen, outcome=outcome, predictions=predicted, weights=weights, ids=ids, **others
-    )
+    named: dict[str, Any] = {}
+    for role, value in given.items():
+        several = role in ("sensitive", "predictions")
+        listed = several and isinstance(value, (list, tuple))
+        if value is None and role != "sensitive":
+            continue
+        if not isinstance(value, str) and not (
+            listed and all(isinstance(name, str) for name in value)
+        ):
+            what = "names of columns" if several else "the name of a column"
+            raise InputError(f"In shards {role!r} must be {what} of X.", argument=role)
+        named[role] = column_names(value) if several else value
+    return replace(roles, **named)
 
 
 def audit_frame(
@@ -413,46 +302,6 @@ def _identity(capsule: Capsule) -> str:
     for name in ("created", "platform", "command"):
         del settings[name]
     return identity_of(settings)
-
-
-def _named_columns(sensitive: Any, X: Any) -> Any:
-    """`sensitive` as given, or the columns of X that it names."""
-    if isinstance(sensitive, str):
-        sensitive = [name.strip() for name in sensitive.split(",") if name.strip()]
-    names = (
-        isinstance(sensitive, (list, tuple))
-        and sensitive
-        and all(isinstance(name, str) for name in sensitive)
-    )
-    if not names or X is None or len(sensitive) == len(X) or not hasattr(X, "columns"):
-        return sensitive
-    from fairaudit.data.table import unknown_column
-
-    known = [str(name) for name in X.columns]
-    for name in sensitive:
-        if name not in known:
-            raise InputError(unknown_column(name, known))
-    return X[list(sensitive)]
-
-
-def _predicted(
-    predictor: Predictor, X: Any, attributes: Any, on: str, rows: Index | None
-) -> tuple[Any, tuple[str, ...], list[Any] | None]:
-    """What the model says about these rows (None: all), its features, and its classes."""
-    import narwhals as nw
-    import pandas as pd
-
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    frame = native.to_pandas() if isinstance(native, nw.DataFrame) else pd.DataFrame(np.asarray(X))
-    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
-    names = [str(name) for name in getattr(attributes, "columns", ())]
-    features = predictor.columns(
-        list(frame.columns), outcome=None, sensitive=[n for n in names if n in frame.columns]
-    )
-    if rows is not None and len(rows) < len(frame):
-        frame = frame.iloc[rows]
-    predicted, named = predictor.answers(frame[features], on=on)
-    return predicted, tuple(features), named
 
 
 def _pairs(pairs: Sequence[tuple[str, str]] | str, names: list[str]) -> tuple[tuple[str, str], ...]:

@@ -13,7 +13,8 @@ import numpy as np
 from fairaudit._types import Array, Index, Progress
 from fairaudit.auditing.audit_result import Finding
 from fairaudit.data.columns import level_text
-from fairaudit.data.table import AuditTable, unknown_column
+from fairaudit.data.roles import unknown_column
+from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import FittedCopies

@@ -16,7 +16,8 @@ from fairaudit.auditing.questions import find
 from fairaudit.auditing.verdict import check_tolerance, decide
 from fairaudit.data.columns import column_facts
 from fairaudit.data.facts import Source, TableFacts
-from fairaudit.data.roles import Prepared, Roles
+from fairaudit.data.preparation import Prepared
+from fairaudit.data.roles import Roles
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.evidence.measurements import Measurements, measure
@@ -64,7 +65,7 @@ def audit_table(
         ),
         features=prepared.features,
         excluded=prepared.excluded,
-        weights=None if table.weights is None else (roles.weights if roles else "weights"),
+        weights=None if table.weights is None else prepared.weights or "weights",
         ids=None if table.ids is None else table.ids.name,
     )
     verdict, because = decide(

@@ -19,7 +19,8 @@ from fairaudit.comparison.comparison_result import (
 )
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
-from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.preparation import prepare
+from fairaudit.data.roles import Roles, column_names
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError, retold
@@ -116,9 +117,8 @@ def compare(
     """
     from fairaudit.data.reading.frames import as_pandas
 
-    names = sensitive.split(",") if isinstance(sensitive, str) else sensitive
     roles = Roles(
-        sensitive=tuple(name.strip() for name in names),
+        sensitive=column_names(sensitive),
         outcome=outcome,
         weights=weights,
         ids=ids,

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairaudit.data.columns import Column, level_text
 from fairaudit.data.table import AuditTable
 
-if TYPE_CHECKING:
-    from fairaudit.models import Predictor
-
-__all__ = ["FEW", "cautions", "is_regressor", "warnings_about"]
+__all__ = ["FEW", "cautions", "warnings_about"]
 
 FEW = 10  # people of a group; no count is told, since groups of so few are masked
 _MOST_NAMED = 5
 
 
 def cautions(
-    table: AuditTable, features: Sequence[str] = (), predictor: Predictor | None = None
+    table: AuditTable, features: Sequence[str] = (), regressor: str | None = None
 ) -> tuple[str, ...]:
-    """Warnings about an outcome that is an input, tiny groups, and a model of another kind."""
+    """Warnings about an outcome that is an input, tiny groups, and a model of another kind.
+
+    `regressor` is the kind of a model that predicts numbers.
+    """
     outcome = table.require_outcome()
     twice = [
         column.name
         for column in table.attributes
         if column.name == outcome.name or _same_values(column, outcome)
     ]
-    form, name = table.prediction.form, table.prediction.columns[0].name
-    of_classes = outcome.kind.is_categorical and predictor is not None
-    regressor = predictor if of_classes and is_regressor(form, name, predictor) else None
+    of_classes = outcome.kind.is_categorical and table.prediction.form == "scores"
     return warnings_about(
         outcome.name,
         features,
         twice=twice,
         few=_few_people(table),
-        regressor=None if regressor is None else regressor.kind,
+        regressor=regressor if of_classes else None,
     )
 
 
@@ -103,9 +100,3 @@ def _few_people(table: AuditTable) -> list[str]:
             if count < min(FEW, len(table) / 4)
         ]
     return found
-
-
-def is_regressor(form: str, name: str, predictor: Predictor | None) -> bool:
-    """A model that predicts numbers, by the name of its column; a function may return scores."""
-    numbers = form == "scores" and name.partition("_")[0] == "prediction"
-    return numbers and predictor is not None and predictor.kind not in ("function", "onnx")

@@ -23,7 +23,9 @@ __all__ = [
     "columns_from",
     "level_text",
     "named_values",
+    "one_dimensional",
     "parse_kind",
+    "require_unique_names",
     "split_kinds",
 ]
 
@@ -157,12 +159,7 @@ def columns_from(
     named = named_values(data, argument)
     if not named:
         raise InputError(f"The {argument!r} argument has no columns. Pass at least one.")
-    names = [name for name, _ in named]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(
-            f"Column {clipped(twice)} occurs twice in {argument!r}. Rename or drop one."
-        )
+    require_unique_names([name for name, _ in named], argument)
     chosen = {name: parse_kind(str(kind), name) for name, kind in (kinds or {}).items()}
     return tuple(
         values
@@ -170,6 +167,26 @@ def columns_from(
         else column_of(name, values, kind=chosen.get(name), outcome=outcome, rows=rows)
         for name, values in named
     )
+
+
+def require_unique_names(names: list[str], argument: str) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(
+            f"Column {clipped(twice)} occurs twice in {argument!r}. Rename or drop one."
+        )
+
+
+def one_dimensional(name: str, values: Any) -> NDArray[Any]:
+    """The values as an array of one dimension; a table of one column is a column."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise InputError(
+            f"Column {name!r} must hold one value per row. Got shape {array.shape} instead."
+        )
+    return array
 
 
 def named_values(data: Any, argument: str) -> list[tuple[str, Any]]:
@@ -235,13 +252,7 @@ def column_of(
     """Check the values of one column and infer its kind."""
     import pandas as pd
 
-    values = np.asarray(values)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise InputError(
-            f"Column {name!r} must hold one value per row. Got shape {values.shape} instead."
-        )
+    values = one_dimensional(name, values)
     if len(values) == 0:
         raise InputError(f"Column {name!r} is empty. Pass at least two rows.")
     rows = np.arange(len(values)) if rows is None else rows

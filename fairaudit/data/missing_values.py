@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit._types import Index
-from fairaudit.data.columns import Column, Kind, named_values
+from fairaudit.data.columns import Kind
 from fairaudit.data.facts import Excluded
 from fairaudit.data.text_columns import MANY_NUMBERS
 from fairaudit.errors import InputError
@@ -17,111 +16,97 @@ from fairaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["MISSING_LEVEL", "Complete", "complete_roles", "missing_values", "without_missing"]
+__all__ = [
+    "MISSING_LEVEL",
+    "Complete",
+    "RoleColumn",
+    "complete",
+    "missing_values",
+    "numbers_unmarked",
+]
 
 MISSING_LEVEL = "(missing)"
+#: Roles that are looked at first; the others follow in the order of the columns.
+_FIRST = {"outcome": 0, "sensitive": 1}
 #: What people write into a column of numbers where they have none; pandas knows NA, null and such.
 _MARKS = {"?", "-", "--", ".", "", "*", "na", "n.a.", "none", "missing", "unknown"}
 
 
-def without_missing(
-    frame: pd.DataFrame,
-    sensitive: list[str],
-    outcome: str,
-    kinds: dict[str, str],
-    policy: str,
-    others: Sequence[str] = (),
-) -> tuple[pd.DataFrame, dict[str, int], list[Excluded]]:
-    """The table without missing values, how many each column had, and the rows left out.
+@dataclass(frozen=True, slots=True, eq=False)
+class RoleColumn:
+    """A column in its role: ``"outcome"``, ``"sensitive"``, ``"predictions"``, …"""
 
-    `others` are columns of predictions, weights and ids: rows without them can only be dropped.
-    """
-    used = list(dict.fromkeys([outcome, *sensitive, *others]))
-    frame = frame.copy(deep=False)
-    for name in used:
-        few = name in sensitive  # few numbers may be codes, and the mark a code like them
-        if kinds.get(name) not in (Kind.BINARY.value, Kind.CATEGORICAL.value):
-            frame[name] = _unmarked(frame[name], MANY_NUMBERS if few else 1)
-    counts = {name: int(frame[name].isna().sum()) for name in used}
-    excluded: list[Excluded] = []
-    for name in used:
-        missing = frame[name].isna()  # rows may have gone with another column
-        if not missing.any():
-            continue
-        categorical = name in sensitive and _categorical(frame[name], kinds.get(name))
-        if policy == "drop":
-            excluded.append(Excluded(int(missing.sum()), f"{name} is missing"))
-            frame = frame[~missing]
-        elif policy in ("auto", "category") and categorical:
-            kinds.setdefault(name, Kind.CATEGORICAL.value)
-            frame[name] = _with_missing_level(frame[name])
-        else:
-            declare = name in sensitive and policy != "error"
-            row = missing.index[int(np.flatnonzero(missing)[0])]
-            count = int(missing.sum())
-            raise InputError(missing_values(name, count, row=row, declare=declare))
-    if frame.empty:
-        raise InputError("No row is left after dropping missing values. Do not drop them.")
-    return frame, counts, excluded
+    role: str
+    name: str
+    values: pd.Series
+
+    def __len__(self) -> int:
+        return len(self.values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Complete:
     """The columns of all roles without missing values, and what was done to get there.
 
-    `columns` maps each role to its columns; `rows` are the rows that are left.
+    `rows` are the rows that are left, by the index of the columns.
     """
 
-    columns: dict[str, Any]
+    columns: tuple[RoleColumn, ...]
     kinds: dict[str, str]
-    rows: Index
+    rows: pd.Index
     excluded: list[Excluded]
     missing: dict[str, int]
 
+    def of(self, role: str) -> dict[str, Any]:
+        """The columns of a role by name."""
+        return {column.name: column.values for column in self.columns if column.role == role}
 
-def complete_roles(
-    given: Mapping[str, Any], kinds: Mapping[str, str] | None, policy: str
-) -> Complete | None:
-    """The policy of `without_missing` for columns that were passed one by one.
 
-    `given` maps roles to what the caller passed: ``"sensitive"``, ``"y_true"`` and others. None
-    where the columns do not fit together, which the table will say.
+def numbers_unmarked(column: RoleColumn, kinds: Mapping[str, str]) -> RoleColumn:
+    """Of numbers among which some cells say ``?`` or the like, these are missing."""
+    if kinds.get(column.name) in (Kind.BINARY.value, Kind.CATEGORICAL.value):
+        return column
+    few = column.role == "sensitive"  # few numbers may be codes, and the mark a code like them
+    values = _unmarked(column.values, MANY_NUMBERS if few else 1)
+    return column if values is column.values else replace(column, values=values)
+
+
+def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: str) -> Complete:
+    """The columns without missing values, how many each had, and the rows left out.
+
+    Sensitive values may be missing, as a category; of the others rows can only be dropped.
     """
     import pandas as pd
 
-    found = {role: named_values(data, role) for role, data in given.items() if data is not None}
-    every = [values for columns in found.values() for _, values in columns]
-    if any(isinstance(values, Column) or values.ndim != 1 for values in every):
-        return None
-    if len({len(values) for values in every}) > 1 or not len(every[0]):
-        return None
-    if len(found["y_true"]) > 1:
-        return None
-    keys: dict[str, dict[str, str]] = {}  # role → name → key; a column may have two roles
-    frame: dict[str, Any] = {}
-    for role, columns in found.items():
-        keys[role] = {}
-        for name, values in columns:
-            key = name if name not in frame else f"{name} ({role})"
-            keys[role][name], frame[key] = key, values
-    ((_, outcome),) = keys["y_true"].items()
-    chosen = dict(kinds or {})
-    others = [
-        key
-        for role, names in keys.items()
-        if role not in ("sensitive", "y_true")
-        for key in names.values()
-    ]
-    sensitive = list(keys["sensitive"].values())
-    kept, missing, excluded = without_missing(
-        pd.DataFrame(frame), sensitive, outcome=outcome, kinds=chosen, policy=policy, others=others
-    )
-    known = {
-        role: {name: kept[key].to_numpy() for name, key in names.items()}
-        for role, names in keys.items()
-    }
+    chosen = dict(kinds)
+    order = sorted(range(len(columns)), key=lambda k: _FIRST.get(columns[k].role, len(_FIRST)))
+    frame = pd.DataFrame({k: column.values for k, column in enumerate(columns)}, copy=False)
+    counts = {columns[k].name: int(frame[k].isna().sum()) for k in order}
+    excluded: list[Excluded] = []
+    for k in order:
+        name, sensitive = columns[k].name, columns[k].role == "sensitive"
+        missing = frame[k].isna()  # rows may have gone with another column
+        if not missing.any():
+            continue
+        if policy == "drop":
+            excluded.append(Excluded(int(missing.sum()), f"{name} is missing"))
+            frame = frame[~missing]
+        elif policy != "error" and sensitive and _categorical(frame[k], chosen.get(name)):
+            chosen.setdefault(name, Kind.CATEGORICAL.value)
+            frame[k] = _with_missing_level(frame[k])
+        else:
+            declare = sensitive and policy != "error"
+            row = missing.index[int(np.flatnonzero(missing)[0])]
+            count = int(missing.sum())
+            raise InputError(missing_values(name, count, row=row, declare=declare))
+    if excluded and frame.empty:
+        raise InputError("No row is left after dropping missing values. Do not drop them.")
     return Complete(
-        columns=known, kinds=chosen, rows=kept.index.to_numpy(), excluded=excluded, missing=missing
+        columns=tuple(replace(column, values=frame[k]) for k, column in enumerate(columns)),
+        kinds=chosen,
+        rows=frame.index,
+        excluded=excluded,
+        missing=counts,
     )
 
 

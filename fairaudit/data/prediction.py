@@ -82,6 +82,7 @@ def read_prediction(
     positive: Any = None,
     classes: Mapping[Any, Any] | None = None,
     model: Sequence[Any] | None = None,
+    class_scores: bool = False,
 ) -> Prediction:
     """The columns as labels, scores or probabilities of the levels of the outcome.
 
@@ -97,23 +98,34 @@ def read_prediction(
         Name of a class or of a prediction column → level.
     model : sequence, optional
         The classes of the model that made the prediction, in its order.
+    class_scores : bool
+        Whether a single column has scores of the second of two classes of the model.
     """
     found = _as_given(columns, outcome, rows)
     if outcome is None or not outcome.kind.is_categorical:
         return found
-    return named_prediction(found, outcome, positive, classes, model)
+    return named_prediction(
+        found, outcome, positive=positive, classes=classes, model=model, class_scores=class_scores
+    )
 
 
 def named_prediction(
     found: Prediction,
     outcome: Column,
+    *,
     positive: Any,
     classes: Mapping[Any, Any] | None,
     model: Sequence[Any] | None,
+    class_scores: bool = False,
 ) -> Prediction:
     """The same with labels as levels of the outcome, and scores of levels that are known."""
     if model is not None:
-        return _of_model(found, outcome, positive, classes, list(model))
+        levels = outcome.levels.tolist()
+        means = model_levels(list(model), levels, outcome.name, positive=positive, classes=classes)
+        if class_scores and len(found.columns) == 1 and len(model) == 2:
+            larger = larger_class(outcome) if positive is None else positive
+            return _of_two_classes(found, means, larger)
+        return _of_model(found, list(model), means)
     if len(found.columns) > 1:
         return replace(found, classes=_named(found, outcome, positive, classes))
     found = _same_labels(found, outcome, classes)
@@ -175,23 +187,19 @@ def _reject_text_scores(column: Column, outcome: Column | None) -> None:
     )
 
 
-def _of_model(
-    found: Prediction,
-    outcome: Column,
-    positive: Any,
-    classes: Mapping[Any, Any] | None,
-    model: list[Any],
-) -> Prediction:
-    """The prediction of a model that knows the names of its classes."""
-    levels = outcome.levels.tolist()
-    means = model_levels(model, levels, outcome.name, positive=positive, classes=classes)
+def _of_two_classes(found: Prediction, means: Sequence[Any], positive: Any) -> Prediction:
+    """The score of the second of two classes of a model."""
+    column = found.columns[0]
+    if found.form == "labels":  # probabilities that are all 0 or 1
+        return _relabelled(column, dict(zip((0, 1), means, strict=True)))
+    return _of_positive(column, means, positive)
+
+
+def _of_model(found: Prediction, model: list[Any], means: Sequence[Any]) -> Prediction:
+    """Several columns, or labels, of a model that knows the names of its classes."""
     if len(found.columns) > 1:
         return replace(found, classes=tuple(means) if len(means) == len(found.columns) else ())
     column = found.columns[0]
-    if column.name == "score" and len(model) == 2:
-        if found.form == "labels":  # probabilities that are all 0 or 1
-            return _relabelled(column, dict(zip((0, 1), means, strict=True)))
-        return _of_positive(column, means, larger_class(outcome) if positive is None else positive)
     keys = {class_key(name): level for name, level in zip(model, means, strict=True)}
     few = len(column.levels) <= len(model)
     said = [keys.get(class_key(one)) for one in column.levels.tolist()] if few else [None]

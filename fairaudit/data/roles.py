@@ -1,40 +1,28 @@
-"""From a table and the names of its columns to an AuditTable: roles, missing values, scores."""
+"""Which column is what: the one place where names that a user gives meet those of a table."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairaudit._words import clipped, some_names
-from fairaudit.data.cautions import cautions
-from fairaudit.data.columns import split_kinds
-from fairaudit.data.facts import Excluded
-from fairaudit.data.missing_values import without_missing
-from fairaudit.data.row_filter import rows_where
-from fairaudit.data.table import AuditTable, unknown_column
-from fairaudit.data.threshold import as_labels
+from fairaudit.data.columns import Kind, parse_kind, split_kinds
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fairaudit.models import Predictor
 
 __all__ = [
     "MISSING",
-    "Prepared",
+    "ResolvedRoles",
     "Roles",
-    "as_asked",
+    "column_names",
     "needed_columns",
-    "outcome_name",
-    "picked",
-    "prepare",
     "require_column",
-    "selected_rows",
-    "without_missing",
+    "unknown_column",
 ]
 
 MISSING = ("auto", "error", "category", "drop")
@@ -96,122 +84,203 @@ class Roles:
                     f"The '{name}' option must be one of {', '.join(known)}. Got {value!r}."
                 )
 
+    @property
+    def asked_of_model(self) -> str:
+        """Scores or labels: with a threshold scores, which are cut later."""
+        return "scores" if self.threshold is not None else self.on
+
+    def declared(self, kinds: Mapping[str, str] | None) -> Roles:
+        """The same with these kinds behind the names."""
+        if not kinds:
+            return self
+        chosen = {name: parse_kind(str(kind), name) for name, kind in kinds.items()}
+
+        def spec(name: str) -> str:
+            return f"{name}:{chosen[name]}" if name in chosen else name
+
+        known = [*self.sensitive, *self.predictions, *([self.outcome] if self.outcome else [])]
+        for name in kinds:
+            if name not in known:
+                raise InputError(unknown_column(name, known))
+        return replace(
+            self,
+            sensitive=tuple(map(spec, self.sensitive)),
+            predictions=tuple(map(spec, self.predictions)),
+            outcome=None if self.outcome is None else spec(self.outcome),
+        )
+
+    def resolve(
+        self,
+        columns: Sequence[str],
+        predictor: Predictor | None = None,
+        *,
+        elsewhere: Mapping[str, Sequence[str]] | None = None,
+    ) -> ResolvedRoles:
+        """The roles in the columns of a table: names without kinds, the outcome named.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        predictor : Predictor, optional
+            The model, whose features are columns too.
+        elsewhere : mapping, optional
+            Role → names of columns that the caller has beside the table. An outcome among the
+            roles is not looked for in the table, and is none without a name.
+        """
+        beside = elsewhere or {}
+        kinds: dict[str, str] = {}
+        sensitive = _picked("sensitive", self.sensitive, columns, kinds)
+        predictions = _picked("predictions", self.predictions, columns, kinds)
+        weights, ids = (
+            None if name is None else _found(name, columns) for name in (self.weights, self.ids)
+        )
+        others = [name for name in (weights, ids) if name is not None]
+        taken = [*sensitive, *predictions, *others]
+        outcome = None
+        if self.outcome is not None:
+            (outcome,) = _picked("outcome", [self.outcome], columns, kinds)
+        elif "outcome" not in beside:
+            outcome = _inferred_outcome(columns, taken, predictor)
+        twice = (
+            outcome if outcome in taken else next((n for n in sensitive if n in predictions), "")
+        )
+        if twice:
+            raise InputError(
+                f"Column {twice!r} is given two roles. Give it one of the two.", column=twice
+            )
+        features: Sequence[str] = ()
+        if predictor is not None:
+            named = [name for name in beside.get("outcome", ()) if name in columns]
+            features = predictor.columns(
+                columns,
+                outcome=outcome or (named[0] if named else None),
+                sensitive=[*sensitive, *beside.get("sensitive", ())],
+                other=[*others, *beside.get("weights", ()), *beside.get("ids", ())],
+            )
+        return ResolvedRoles(
+            sensitive=tuple(sensitive),
+            outcome=outcome,
+            predictions=tuple(predictions),
+            weights=weights,
+            ids=ids,
+            features=tuple(features),
+            kinds=kinds,
+            asked=self,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedRoles:
+    """Roles whose names are columns of a table.
+
+    Attributes
+    ----------
+    sensitive, outcome, predictions, weights, ids
+        Columns. The outcome is None where it does not come from the table.
+    features : tuple of str
+        What the model takes, in its order.
+    kinds : mapping
+        Column → kind that was given with its name.
+    asked : Roles
+        As they were given, with all that is no column.
+    """
+
+    sensitive: tuple[str, ...]
+    outcome: str | None
+    predictions: tuple[str, ...]
+    weights: str | None
+    ids: str | None
+    features: tuple[str, ...]
+    kinds: Mapping[str, str]
+    asked: Roles
+
+    @property
+    def columns(self) -> dict[str, tuple[str, ...]]:
+        """Role → its columns."""
+        single = {"outcome": self.outcome, "weights": self.weights, "ids": self.ids}
+        return {
+            "sensitive": self.sensitive,
+            "predictions": self.predictions,
+            **{role: () if name is None else (name,) for role, name in single.items()},
+        }
+
+    def with_sensitive(self, names: Sequence[str], kind: Kind | None = None) -> ResolvedRoles:
+        """The same with other columns as attributes, perhaps all of one kind."""
+        others = {*self.predictions, *self.columns["outcome"]}
+        kinds = {name: own for name, own in self.kinds.items() if name in {*names, *others}}
+        if kind is not None:
+            kinds |= dict.fromkeys(names, kind.value)
+        return replace(self, sensitive=tuple(names), kinds=kinds)
+
+    def needed(self, columns: Sequence[str]) -> tuple[set[str], set[str]]:
+        """The columns that an audit looks at, and those that neither model nor condition see."""
+        where = self.asked.where
+        used = {name for names in self.columns.values() for name in names}
+        seen = {name for name in columns if where is not None and name in where}
+        seen |= set(self.features)
+        return used | seen, used - seen
+
+
+def needed_columns(
+    columns: Sequence[str], roles: Roles, predictor: Predictor | None
+) -> tuple[set[str], set[str]] | None:
+    """As `ResolvedRoles.needed`; None where they cannot be told, and `Roles.resolve` says why."""
+    if roles.where is not None and roles.outcome is None:
+        return None  # the outcome is inferred from all columns
+    try:
+        return roles.resolve(columns, predictor).needed(columns)
+    except InputError:
+        return None
+
+
+def column_names(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Names as a list, or as one text with commas.
+
+    Examples
+    --------
+    >>> column_names("race, age:continuous")
+    ('race', 'age:continuous')
+    """
+    names = given.split(",") if isinstance(given, str) else given
+    return tuple(name.strip() for name in names if name.strip())
+
+
+def require_column(name: str, columns: Sequence[str]) -> None:
+    if name not in columns:
+        raise InputError(unknown_column(name, columns), column=name)
+
+
+def unknown_column(name: str, known: Sequence[str]) -> str:
+    """What is said about a name that no column has."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=3)
+    hint = (
+        f"Did you mean {' or '.join(map(clipped, near))}?"
+        if near
+        else f"Columns are: {some_names(list(known))}."
+    )
+    if any("," in column for column in known):
+        hint += " Put names that contain commas in double quotes."
+    return f"There is no column {clipped(name)}. {hint}"
+
 
 def _plain(level: Any) -> Any:
     """A level as records can hold it."""
     return level.item() if isinstance(level, np.generic) else level
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A table ready to be audited, and what was done to get there."""
-
-    table: AuditTable
-    features: tuple[str, ...]
-    excluded: tuple[Excluded, ...]
-    missing: Mapping[str, int]
-    notes: tuple[str, ...] = ()
-
-
-def prepare(frame: pd.DataFrame, roles: Roles, predictor: Predictor | None = None) -> Prepared:
-    """Assign the roles, handle missing values, predict, and check everything."""
-    columns = [str(name) for name in frame.columns]
-    frame = frame.set_axis(columns, axis=1).reset_index(drop=True)  # rows keep their numbers
-    kinds: dict[str, str] = {}
-    sensitive = picked(roles.sensitive, columns, kinds, "sensitive")
-    predictions = picked(roles.predictions, columns, kinds, "predictions")
-    others = [name for name in (roles.weights, roles.ids) if name is not None]
-    for name in others:
-        require_column(name, columns)
-    taken = [*sensitive, *predictions, *others]
-    outcome = outcome_name(roles.outcome, columns, taken, predictor, kinds)
-    if outcome in taken:
-        raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
-    frame, excluded = selected_rows(frame, roles.where)
-    frame, missing, dropped = without_missing(
-        frame, sensitive, outcome, kinds, roles.missing, others=[*predictions, *others]
-    )
-    excluded += dropped
-    features: list[str] = []
-    named = None
-    if predictor is not None:
-        features = predictor.columns(columns, outcome=outcome, sensitive=sensitive, other=others)
-        on = "scores" if roles.threshold is not None else roles.on  # cut below, in as_labels
-        predicted, named = predictor.answers(frame[features], on=on)
-    else:
-        predicted = frame[predictions]
-    table = AuditTable.of(
-        predicted,
-        frame[sensitive],
-        frame[[outcome]],
-        weights=None if roles.weights is None else frame[roles.weights],
-        ids=None if roles.ids is None else frame[roles.ids],
-        kinds=kinds,
-        rows=frame.index.to_numpy(),
-        positive=roles.positive,
-        classes=roles.classes,
-        model_classes=named,
-    )
-    table, notes = as_asked(table, roles, features, predictor)
-    return Prepared(
-        table=table,
-        features=tuple(features),
-        excluded=tuple(excluded),
-        missing=missing,
-        notes=notes,
-    )
-
-
-def as_asked(
-    table: AuditTable, roles: Roles, features: Sequence[str], predictor: Predictor | None
-) -> tuple[AuditTable, tuple[str, ...]]:
-    """The table with scores that say of what, or labels, as asked for; and what to warn of."""
-    table.require_named_scores()
-    notes = cautions(table, features, predictor)
-    if roles.on == "labels":
-        table = as_labels(table, roles.threshold)
-    return table, notes
-
-
-def needed_columns(
-    columns: Sequence[str], roles: Roles, predictor: Predictor | None
-) -> tuple[set[str], set[str]] | None:
-    """The columns that `prepare` will look at, and those that the model does not see.
-
-    None where they cannot be told; `prepare` then says why.
-    """
-    if roles.where is not None and roles.outcome is None:
-        return None  # the outcome is inferred from all columns
-    try:
-        used = [
-            *picked(roles.sensitive, columns, {}, "sensitive"),
-            *picked(roles.predictions, columns, {}, "predictions"),
-        ]
-        others = [name for name in (roles.weights, roles.ids) if name is not None]
-        for name in others:
-            require_column(name, columns)
-        taken = [*used, *others]
-        outcome = outcome_name(roles.outcome, columns, taken, predictor, {})
-        features: list[str] = []
-        if predictor is not None:
-            features = predictor.columns(columns, outcome=outcome, sensitive=used, other=others)
-    except InputError:
-        return None
-    asked = [name for name in columns if roles.where is not None and name in roles.where]
-    plain = {*taken, outcome} - {*features, *asked}
-    return plain | {*features, *asked}, plain
-
-
-def picked(
-    specs: Sequence[str], columns: Sequence[str], kinds: dict[str, str], option: str
+def _picked(
+    role: str, specs: Sequence[str], columns: Sequence[str], kinds: dict[str, str]
 ) -> list[str]:
+    """The columns that names with or without kinds mean; the kinds go into `kinds`."""
     names: list[str] = []
     for spec in specs:
         name, kind = (spec, None) if spec in columns else split_kinds(spec)
-        name = found_name(name, columns)
+        name = _found(name, columns)
         if name in names:
             raise InputError(
-                f"Column {name!r} is given twice as '{option}'. Give it once.", argument=option
+                f"Column {name!r} is given twice as '{role}'. Give it once.", argument=role
             )
         if kind is not None:
             kinds[name] = kind.value
@@ -219,31 +288,22 @@ def picked(
     return names
 
 
-def found_name(name: str, columns: Sequence[str]) -> str:
+def _found(name: str, columns: Sequence[str]) -> str:
     """The column of this name, also where the header has spaces around it."""
     if name not in columns:
         spaced = [column for column in columns if column.strip() == name.strip()]
         if len(spaced) != 1:
-            raise InputError(unknown_column(name, columns))
+            raise InputError(unknown_column(name, columns), column=name)
         return spaced[0]
+    if columns.count(name) > 1:
+        raise InputError(f"Column {clipped(name)} occurs more than once. Rename or drop one.")
     return name
 
 
-def require_column(name: str, columns: Sequence[str]) -> None:
-    if name not in columns:
-        raise InputError(unknown_column(name, columns))
-
-
-def outcome_name(
-    given: str | None,
-    columns: Sequence[str],
-    taken: Sequence[str],
-    predictor: Predictor | None,
-    kinds: dict[str, str],
+def _inferred_outcome(
+    columns: Sequence[str], taken: Sequence[str], predictor: Predictor | None
 ) -> str:
-    """The outcome that was named, or the one column that can be it."""
-    if given is not None:
-        return picked([given], columns, kinds, "outcome")[0]
+    """The one column that can be the outcome."""
     features = () if predictor is None else predictor.features or ()
     left = [name for name in columns if name not in taken and name not in features]
     known = predictor is None or predictor.features is not None
@@ -263,16 +323,3 @@ def outcome_name(
         f"The outcome is not clear. Name it with 'outcome'; candidates: {some_names(left)}.",
         argument="outcome",
     )
-
-
-def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, list[Excluded]]:
-    if where is None:
-        return frame, []
-    mask = rows_where(frame, where)
-    if not mask.any():
-        raise InputError(
-            f"No row of {len(frame)} meets 'where' {clipped(where, 200)}. Check the condition.",
-            argument="where",
-        )
-    left_out = int((~mask).sum())
-    return frame[mask], [Excluded(left_out, f"not {where}")] if left_out else []

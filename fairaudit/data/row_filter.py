@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.data.table import unknown_column
+from fairaudit.data.roles import unknown_column
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit._words import clipped, some_names
-from fairaudit.data.columns import Column, columns_from, level_text, split_kinds
+from fairaudit.data.columns import Column, Kind, columns_from, level_text
+from fairaudit.data.missing_values import RoleColumn
 from fairaudit.data.prediction import (
     Prediction,
     larger_class,
@@ -18,9 +18,10 @@ from fairaudit.data.prediction import (
     read_prediction,
     unnamed_scores,
 )
+from fairaudit.data.roles import Roles, column_names, unknown_column
 from fairaudit.errors import InputError
 
-__all__ = ["AuditTable", "Prediction", "unknown_column"]
+__all__ = ["AuditTable", "Prediction", "check_lengths"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +56,15 @@ class AuditTable:
         positive: Any = None,
         classes: Mapping[Any, Any] | None = None,
         model_classes: Sequence[Any] | None = None,
+        class_scores: bool = False,
         rows: NDArray[np.intp] | None = None,
     ) -> AuditTable:
         """Build from arrays, series, frames (pandas, polars, Arrow) or mappings of columns.
 
         `positive` is the level of the outcome that counts as positive, and that scores without a
         class name speak of; `classes` maps names of classes or of prediction columns to levels;
-        `model_classes` are the classes of the model that made the prediction, in its own order.
+        `model_classes` are the classes of the model that made the prediction, in its own order;
+        `class_scores` tells that a single column has scores of the second of two.
         `rows` are the numbers that messages give to the rows (default: 0, 1, …).
 
         Examples
@@ -80,7 +83,7 @@ class AuditTable:
             outcome = _single(columns_from(y_true, argument="y_true", **like_outcome))
         predicted = columns_from(y_pred, argument="y_pred", **like_outcome)
         id_column = _ids(ids)
-        _check_lengths(
+        check_lengths(
             [
                 *predicted,
                 *([outcome] if outcome else []),
@@ -102,7 +105,13 @@ class AuditTable:
         if outcome is not None and positive is not None:
             positive = positive_level(positive, outcome, predicted)
         prediction = read_prediction(
-            predicted, outcome, rows, positive=positive, classes=classes, model=model_classes
+            predicted,
+            outcome,
+            rows,
+            positive=positive,
+            classes=classes,
+            model=model_classes,
+            class_scores=class_scores,
         )
         if outcome is not None and positive is None and outcome.kind.is_categorical:
             labels = prediction.columns if prediction.form == "labels" else ()
@@ -141,30 +150,25 @@ class AuditTable:
         import narwhals as nw
 
         table = nw.from_native(frame, eager_only=True)
-        chosen = dict(kinds or {})
-
-        def pick(spec: str | Sequence[str]) -> dict[str, Any]:
-            specs = spec.split(",") if isinstance(spec, str) else list(spec)
-            picked: dict[str, Any] = {}
-            for item in specs:
-                name, kind = split_kinds(item.strip())
-                if name not in table.columns:
-                    raise InputError(unknown_column(name, table.columns))
-                if kind is not None:
-                    chosen[name] = kind.value
-                picked[name] = table[name].to_numpy()
-            return picked
-
-        attributes = pick(sensitive)
-        predicted = pick(predictions)
-        target = None if outcome is None else pick([outcome])
+        roles = Roles(
+            sensitive=column_names(sensitive),
+            predictions=column_names(predictions),
+            outcome=outcome,
+            weights=weights,
+            ids=ids,
+        )
+        found = roles.resolve(table.columns, elsewhere={"outcome": ()})
+        values = {
+            role: {name: table[name].to_numpy() for name in names} or None
+            for role, names in found.columns.items()
+        }
         return cls.of(
-            predicted,
-            attributes,
-            target,
-            weights=None if weights is None else pick([weights]),
-            ids=None if ids is None else pick([ids]),
-            kinds=chosen,
+            values["predictions"],
+            values["sensitive"],
+            values["outcome"],
+            weights=values["weights"],
+            ids=values["ids"],
+            kinds={**(kinds or {}), **found.kinds},
             positive=positive,
             classes=classes,
         )
@@ -226,7 +230,7 @@ def _single(columns: tuple[Column, ...]) -> Column:
     return columns[0]
 
 
-def _check_lengths(columns: Sequence[Column]) -> None:
+def check_lengths(columns: Sequence[Column | RoleColumn]) -> None:
     first = columns[0]
     for column in columns[1:]:
         if len(column) != len(first):
@@ -243,24 +247,8 @@ def _check_known_kinds(kinds: Mapping[str, str] | None, columns: Sequence[Column
             raise InputError(unknown_column(name, names))
 
 
-def unknown_column(name: str, known: Sequence[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, known, n=3)
-    hint = (
-        f"Did you mean {' or '.join(map(clipped, near))}?"
-        if near
-        else f"Columns are: {some_names(list(known))}."
-    )
-    if any("," in one for one in known):
-        hint += " Put names that contain commas in double quotes."
-    return f"There is no column {clipped(name)}. {hint}"
-
-
 def _ids(ids: Any) -> Column | None:
     """Who is who: any values, and never two people in one."""
-    from fairaudit.data.columns import Kind
-
     if ids is None:
         return None
     names = [str(name) for name in getattr(ids, "columns", [getattr(ids, "name", None) or "ids"])]

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
 from fairaudit.models.answers import (
+    Meaning,
+    Scores,
     as_table,
     keeps_categories,
     names_of,
@@ -41,7 +43,7 @@ class Adapter(Protocol):
     def wants(self) -> tuple[str, ...] | type | None:
         """Names for the columns, ``np.ndarray``, or None for the table as it is."""
 
-    def scores(self, rows: Any) -> tuple[Any, list[str]]: ...
+    def scores(self, rows: Any) -> Scores: ...
 
     def labels(self, rows: Any) -> Any: ...
 
@@ -96,7 +98,7 @@ class _Estimator:
             return self.features
         return None if self.n_features is None else np.ndarray
 
-    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+    def scores(self, rows: Any) -> Scores:
         rows, classes = self._typed(rows), self.classes
         if hasattr(self.model, "predict_proba"):
             values = self.model.predict_proba(rows)
@@ -108,11 +110,11 @@ class _Estimator:
         if hasattr(self.model, "decision_function") and not quietly(
             lambda: is_regressor(self.model)
         ):
-            values, names = as_table(self.model.decision_function(rows), "score")
-            if classes is not None and len(classes) == len(names) > 1:
-                names = [f"score({label})" for label in classes]
-            return values, names
-        return as_table(self.model.predict(rows), "prediction")
+            scores = as_table(self.model.decision_function(rows), "score", Meaning.CLASS_SCORES)
+            if classes is not None and len(classes) == len(scores.names) > 1:
+                scores = scores._replace(names=[f"score({label})" for label in classes])
+            return scores
+        return as_table(self.model.predict(rows), "prediction", Meaning.NUMBERS)
 
     def labels(self, rows: Any) -> Any:
         if not hasattr(self.model, "predict"):
@@ -141,11 +143,12 @@ class _Function:
     def __init__(self, function: Any) -> None:
         self.function = function
 
-    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+    def scores(self, rows: Any) -> Scores:
         values = self.function(rows)
         if hasattr(values, "columns"):
-            return np.asarray(values), [str(name) for name in values.columns]
-        return as_table(values, "prediction")
+            names = [str(name) for name in values.columns]
+            return Scores(np.asarray(values), names, Meaning.UNKNOWN)
+        return as_table(values, "prediction", Meaning.UNKNOWN)
 
     def labels(self, rows: Any) -> Any:
         return self.function(rows)

@@ -3,13 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.models.safe_pickle import first_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Meaning(str, Enum):
+    """What the numbers that a model returns are."""
+
+    LABELS = "labels"
+    CLASS_SCORES = "class scores"  # one column: of the second of two classes
+    NUMBERS = "numbers"  # of a regressor
+    UNKNOWN = "unknown"  # a function or a graph may return anything
+
+
+class Scores(NamedTuple):
+    """What a model of some kind returns, with names for the columns."""
+
+    values: Any
+    names: list[str]
+    meaning: Meaning
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Predictions for a table, the classes of the model where it names them, and what they mean."""
+
+    table: pd.DataFrame
+    classes: list[Any] | None
+    meaning: Meaning
 
 
 def several_outcomes(n: int) -> InputError:
@@ -34,25 +65,25 @@ def names_of(values: Any) -> tuple[str, ...] | None:
     return names
 
 
-def as_table(values: Any, name: str) -> tuple[Any, list[str]]:
+def as_table(values: Any, name: str, meaning: Meaning) -> Scores:
     """`values` with names for its columns: ``name``, or ``name_0``, ``name_1``, …"""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim < 2:
-        return array, [name]
-    return array, [f"{name}_{j}" for j in range(array.shape[1])]
+        return Scores(array, [name], meaning)
+    return Scores(array, [f"{name}_{j}" for j in range(array.shape[1])], meaning)
 
 
-def probabilities(values: Any, classes: Sequence[Any] | None) -> tuple[Any, list[str]]:
+def probabilities(values: Any, classes: Sequence[Any] | None) -> Scores:
     array = np.asarray(values)
     if array.ndim < 2 or array.shape[1] == 1:
-        return array.reshape(len(array)), ["score"]
+        return Scores(array.reshape(len(array)), ["score"], Meaning.CLASS_SCORES)
     if array.shape[1] == 2:
-        return array[:, 1], ["score"]
+        return Scores(array[:, 1], ["score"], Meaning.CLASS_SCORES)
     known = classes is not None and len(classes) == array.shape[1]
     labels = classes if known and classes is not None else range(array.shape[1])
-    return array, [f"P({label})" for label in labels]
+    return Scores(array, [f"P({label})" for label in labels], Meaning.CLASS_SCORES)
 
 
 def with_categories(rows: Any) -> Any:

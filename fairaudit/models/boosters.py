@@ -10,6 +10,8 @@ import numpy as np
 
 from fairaudit.errors import InputError
 from fairaudit.models.answers import (
+    Meaning,
+    Scores,
     as_table,
     keeps_categories,
     library,
@@ -44,7 +46,7 @@ class XGBoostBooster:
     def wants(self) -> tuple[str, ...] | type | None:
         return names_of(self.model.feature_names) or np.ndarray
 
-    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+    def scores(self, rows: Any) -> Scores:
         objective = self._objective()
         if objective == "multi:softmax":  # its predictions are labels
             margins = self._predict(rows, output_margin=True)
@@ -53,10 +55,10 @@ class XGBoostBooster:
         values = self._predict(rows)
         if objective.startswith(("binary:", "multi:")):
             return probabilities(values, None)
-        return as_table(values, "prediction")
+        return as_table(values, "prediction", Meaning.NUMBERS)
 
     def labels(self, rows: Any) -> Any:
-        return _as_labels(*self.scores(rows))
+        return _as_labels(self.scores(rows))
 
     def _objective(self) -> str:
         import json
@@ -95,26 +97,26 @@ class LightGBMBooster:
     def wants(self) -> tuple[str, ...] | type | None:
         return self.features or np.ndarray
 
-    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+    def scores(self, rows: Any) -> Scores:
         values = self.model.predict(with_categories(rows))
         text = self.model.model_to_string(num_iteration=1)
         objective = re.search(r"^objective=(\w+)", text, re.MULTILINE)
         chance = ("binary", "multiclass", "multiclassova", "cross_entropy")
         if objective is not None and objective[1] in chance:
             return probabilities(values, None)
-        return as_table(values, "prediction")
+        return as_table(values, "prediction", Meaning.NUMBERS)
 
     def labels(self, rows: Any) -> Any:
-        return _as_labels(*self.scores(rows))
+        return _as_labels(self.scores(rows))
 
 
-def _as_labels(values: Any, names: list[str]) -> Any:
+def _as_labels(scores: Scores) -> Any:
     """Class numbers from the scores of a booster, which keeps no names of classes."""
-    if names == ["score"]:
-        return (np.asarray(values) > 0.5).astype(int)
-    if names[0].startswith("P("):
-        return np.argmax(values, axis=1)
-    return values
+    if scores.meaning is not Meaning.CLASS_SCORES:
+        return scores.values
+    if len(scores.names) == 1:
+        return (np.asarray(scores.values) > 0.5).astype(int)
+    return np.argmax(scores.values, axis=1)
 
 
 def open_xgboost(data: bytes, name: str, trust: tuple[str, ...]) -> Any:

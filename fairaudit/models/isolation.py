@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
+from fairaudit.models.answers import Meaning, Scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,18 +81,19 @@ class IsolatedModel:
     classes: Any = None
     wants: None = None
 
-    def scores(self, rows: pd.DataFrame) -> tuple[Any, list[str]]:
-        table = self._ask(rows, "scores")
-        return table.to_numpy(), [str(name) for name in table.columns]
+    def scores(self, rows: pd.DataFrame) -> Scores:
+        return self._ask(rows, "scores")
 
     def labels(self, rows: pd.DataFrame) -> Any:
-        return self._ask(rows, "labels").to_numpy()
+        return self._ask(rows, "labels").values
 
-    def _ask(self, rows: pd.DataFrame, on: str) -> pd.DataFrame:
+    def _ask(self, rows: pd.DataFrame, on: str) -> Scores:
         told, table = _ask(self.source, self.trust, self.limits, rows, on)
         if told["sha256"] != self.sha256 or table is None:
             raise InputError(f"{self.source!r} changed while it was audited. Run the audit again.")
-        return table
+        known = [meaning for meaning in Meaning if meaning == told.get("meaning")]
+        names = [str(name) for name in table.columns]
+        return Scores(table.to_numpy(), names, known[0] if known else Meaning.UNKNOWN)
 
 
 def isolated_model(
@@ -218,7 +220,7 @@ def _answered(
     from fairaudit.models import load_model
 
     predictor = load_model(request["source"], trust=tuple(request["trust"]))
-    table = None if rows is None else predictor.predict(rows, on=request["on"])
+    answer = None if rows is None else predictor.answer(rows, on=request["on"])
     classes = None if predictor.classes is None else predictor.classes.tolist()
     told = {
         "kind": predictor.kind,
@@ -227,8 +229,9 @@ def _answered(
         "n_features": predictor.n_features,
         "classes": classes,
         "notes": list(predictor.notes),
+        "meaning": None if answer is None else answer.meaning.value,
     }
-    return told, table
+    return told, None if answer is None else answer.table
 
 
 def _give_up_network() -> str | None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.errors import InputError
-from fairaudit.models.answers import as_table, library, probabilities
+from fairaudit.models.answers import Meaning, Scores, as_table, library, probabilities
 from fairaudit.models.onnx_scan import external_files
 from fairaudit.models.safe_pickle import first_line
 
@@ -49,10 +49,10 @@ class OnnxSession:
     def wants(self) -> tuple[str, ...] | type | None:
         return self.features
 
-    def scores(self, rows: Any) -> tuple[Any, list[str]]:
+    def scores(self, rows: Any) -> Scores:
         results = self._run(rows)
         if len(results) == 1:
-            return as_table(results[0], "prediction")
+            return as_table(results[0], "prediction", Meaning.UNKNOWN)
         values = next((r for r in results if isinstance(r, list)), results[1])
         if isinstance(values, list):  # one dict per row, class → probability
             classes = list(values[0]) if values else []

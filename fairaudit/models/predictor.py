@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairaudit.errors import FairAuditError, InputError
 from fairaudit.models.adapters import Adapter, adapter_of
-from fairaudit.models.answers import several_outcomes
+from fairaudit.models.answers import Answer, Meaning, Scores, several_outcomes
 from fairaudit.models.guard import no_side_effects
 from fairaudit.models.safe_pickle import first_line
 
@@ -128,12 +128,10 @@ class Predictor:
             ``"scores"``: a column ``score`` (probability of the second of two classes), a column
             ``P(class)`` for each of more classes, or ``prediction``. ``"labels"``: ``label``.
         """
-        return self.answers(frame, on=on)[0]
+        return self.answer(frame, on=on).table
 
-    def answers(
-        self, frame: pd.DataFrame, *, on: str = "scores"
-    ) -> tuple[pd.DataFrame, list[Any] | None]:
-        """What `predict` returns, and the classes of the model where it names them."""
+    def answer(self, frame: pd.DataFrame, *, on: str = "scores") -> Answer:
+        """What `predict` returns, with the classes of the model and what the numbers mean."""
         import pandas as pd
 
         if on not in ("scores", "labels"):
@@ -142,10 +140,10 @@ class Predictor:
         rows = self._rows(frame, adapter)
         with self._explained(), no_side_effects(self.guarded):
             if on == "scores":
-                values, names = adapter.scores(rows)
+                scores = adapter.scores(rows)
             else:
-                values, names = _one_column(adapter.labels(rows)), ["label"]
-            values = np.asarray(values)
+                scores = Scores(_one_column(adapter.labels(rows)), ["label"], Meaning.LABELS)
+            values = np.asarray(scores.values)
         if values.ndim == 1:
             values = values[:, None]
         if values.ndim != 2 or len(values) != len(frame):
@@ -154,12 +152,12 @@ class Predictor:
                 f"The model ({self.kind}) returned {shape} values for {len(frame)} rows. "
                 "It must return one row of predictions per row of the table."
             )
-        table = pd.DataFrame(dict(zip(names, values.T, strict=True)), index=frame.index)
+        table = pd.DataFrame(dict(zip(scores.names, values.T, strict=True)), index=frame.index)
         if values.dtype == object:
             table = table.infer_objects()
         _reject_unusable(table, self.kind)
         classes = adapter.classes  # some models name them with their answers only
-        return table, None if classes is None else list(classes)
+        return Answer(table, None if classes is None else list(classes), scores.meaning)
 
     def _rows(self, frame: pd.DataFrame, adapter: Adapter) -> Any:
         """The table as the model wants it: named as in the fit, or as an array."""

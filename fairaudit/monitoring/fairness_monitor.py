@@ -11,7 +11,8 @@ import numpy as np
 
 from fairaudit.auditing.audit_result import Verdict
 from fairaudit.data.columns import split_kinds
-from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.preparation import prepare
+from fairaudit.data.roles import Roles, column_names
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.monitoring.batch import evidence_of
@@ -108,9 +109,9 @@ class Monitor:
         from fairaudit.models import predictor_of
 
         roles = Roles(
-            sensitive=_names(sensitive),
+            sensitive=column_names(sensitive),
             outcome=outcome,
-            predictions=_names(predictions),
+            predictions=column_names(predictions),
             ids=ids,
             where=where,
             missing=missing,
@@ -347,11 +348,6 @@ def _pinned(roles: Roles, settings: Mapping[str, Any]) -> Roles:
         sensitive=tuple(f"{name}:{kinds[name]}" for name in names),
         outcome=f"{outcome}:{kinds[outcome]}",
     )
-
-
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    parts = given.split(",") if isinstance(given, str) else given
-    return tuple(name.strip() for name in parts if name.strip())
 
 
 def _shown(value: Any) -> str:

@@ -13,6 +13,7 @@ from fairaudit.auditing.audit_result import AuditResult, Verdict
 from fairaudit.data.classes import class_key, in_classes_of, level_named, model_levels
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.data.facts import Excluded, Source
+from fairaudit.data.preparation import choose_rows, prepare
 from fairaudit.data.roles import Roles
 from fairaudit.errors import InputError
 
@@ -47,52 +48,39 @@ class Rows:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> Rows:
-        from fairaudit.data.roles import (
-            outcome_name,
-            picked,
-            require_column,
-            selected_rows,
-            without_missing,
+        found = roles.resolve(list(frame.columns), old)
+        chosen = choose_rows(frame, found)
+        columns = chosen.columns
+        attributes = columns_from(
+            columns.of("sensitive"),
+            argument="sensitive",
+            kinds={name: kind for name, kind in columns.kinds.items() if name in found.sensitive},
         )
-
-        columns, kinds = list(frame.columns), dict[str, str]()
-        sensitive = picked(roles.sensitive, columns, kinds, "sensitive")
-        others = [] if roles.ids is None else [roles.ids]
-        for name in others:
-            require_column(name, columns)
-        outcome = outcome_name(roles.outcome, columns, [*sensitive, *others], old, kinds)
-        if outcome in [*sensitive, *others]:
-            raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
-        original = frame
-        frame, excluded = selected_rows(frame, roles.where)
-        frame, _, dropped = without_missing(frame, sensitive, outcome, kinds, roles.missing)
-        named = {name: kind for name, kind in kinds.items() if name != outcome}
-        attributes = columns_from(frame[sensitive], argument="sensitive", kinds=named)
         (target,) = columns_from(
-            frame[[outcome]],
+            columns.of("outcome"),
             argument="outcome",
             outcome=True,
-            kinds={outcome: kinds[outcome]} if outcome in kinds else None,
+            kinds={name: kind for name, kind in columns.kinds.items() if name == found.outcome},
         )
         ids = None
-        if roles.ids is not None:
-            (ids,) = columns_from(frame[[roles.ids]], argument="ids")
+        if found.ids is not None:
+            (ids,) = columns_from(columns.of("ids"), argument="ids")
         # kinds are those of the whole table: a part may look different
         fixed = Roles(
             sensitive=tuple(f"{c.name}:{c.kind}" for c in attributes),
             outcome=f"{target.name}:{target.kind}",
-            ids=roles.ids,
+            ids=found.ids,
             positive=roles.positive,
             classes=roles.classes,
         )
-        missing = {name: original.loc[frame.index, name].isna().to_numpy() for name in sensitive}
+        missing = {name: chosen.frame[name].isna().to_numpy() for name in found.sensitive}
         return cls(
-            frame=frame,
+            frame=chosen.frame,
             outcome=target,
             attributes=attributes,
             ids=ids,
             roles=fixed,
-            excluded=(*excluded, *dropped),
+            excluded=chosen.excluded,
             missing=missing,
         )
 
@@ -198,7 +186,6 @@ class Rows:
         another audit, `like`, without the answers.
         """
         from fairaudit.auditing.run import audit_table
-        from fairaudit.data.roles import prepare
 
         rows = parts["audit"]
         prepared = prepare(self.frame.iloc[rows], self.roles, predictor)

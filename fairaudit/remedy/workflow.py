@@ -16,7 +16,7 @@ from fairaudit.auditing.checkpoint import Checkpoint, identity_of
 from fairaudit.auditing.descriptions import described
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
-from fairaudit.data.roles import Roles
+from fairaudit.data.roles import Roles, column_names, require_column
 from fairaudit.errors import InputError
 from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.collapse import collapse
@@ -321,12 +321,10 @@ def _old(model: Any, method: Method) -> Predictor:
 def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: Any) -> Roles:
     if roles is not None:
         return roles
-    names = sensitive.split(",") if isinstance(sensitive, str) else list(sensitive or ())
+    names = column_names(sensitive or ())
     if not names:
         raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
-    return Roles(
-        sensitive=tuple(name.strip() for name in names if name.strip()), outcome=outcome, **others
-    )
+    return Roles(sensitive=names, outcome=outcome, **others)
 
 
 class _Part:
@@ -349,7 +347,6 @@ def _features(
     use_sensitive: bool,
 ) -> tuple[list[str], Any, tuple[str, ...]]:
     """The feature columns, their transformer (None: the old model's own), and notes."""
-    from fairaudit.data.roles import require_column
     from fairaudit.remedy.encoding import feature_columns, transformer_for
 
     frame = table.frame

@@ -119,8 +119,10 @@ def test_copies_exchange_within_shards_and_classes_only():
     from fairaudit.auditing.engines.sources import FramePartition, narrow
     from fairaudit.auditing.engines.survey import space_of, survey
 
-    part = narrow(FramePartition("t", 0, frame_of(2_000)), ROLES, None)
-    schema = schema_of([facts_of(part)], ROLES, {})
+    whole = frame_of(2_000)
+    roles = ROLES.resolve(list(whole.columns))
+    part = narrow(FramePartition("t", 0, whole), roles, None)
+    schema = schema_of([facts_of(part)], roles)
     frame = coded(part, schema, False)
     seen = survey(frame, schema, 1.0, None)
     space, keys = space_of(seen.cells, (schema.outcome, *schema.attributes))

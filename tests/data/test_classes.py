@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import fairaudit as fa
 from fairaudit.data.classes import class_key, column_classes, matched_levels, model_levels
-from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.preparation import prepare
+from fairaudit.data.roles import Roles
 from fairaudit_cli.main import main
 
 QUICK = fa.Permutations(n=19)

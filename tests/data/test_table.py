@@ -126,7 +126,8 @@ def test_other_bad_tables():
         ({"sensitive": "rcae"}, "no column 'rcae'. Did you mean 'race'"),
         ({"outcome": "label"}, "no column 'label'. Columns are: race"),
         ({"weights": "race"}, "must be numbers"),
-        ({"predictions": "race,score"}, "'race' holds text"),
+        ({"predictions": "race,score"}, "'race' is given two roles"),
+        ({"predictions": "race,score", "sensitive": "y", "outcome": None}, "'race' holds text"),
     ]:
         with pytest.raises(fa.InputError, match=message):
             fa.AuditTable.from_frame(frame, **{**ask, **change})
@@ -201,7 +202,8 @@ def test_labels_from_scores():
 
 
 def test_roles():
-    from fairaudit.data.roles import Roles, prepare
+    from fairaudit.data.preparation import prepare
+    from fairaudit.data.roles import Roles
 
     frame = pd.DataFrame(COLUMNS).assign(p=SCORE, y=OUTCOME)
     for roles, message in [
@@ -219,7 +221,8 @@ def test_roles():
 
 
 def test_declared_kinds_decide_about_missing_values():
-    from fairaudit.data.roles import Roles, prepare
+    from fairaudit.data.preparation import prepare
+    from fairaudit.data.roles import Roles
 
     frame = pd.DataFrame({"p": [0.1, 0.4, 0.9, 0.2], "y": [0, 1, 1, 0], "a": [1.5, 2.5, None, 3]})
     found = prepare(frame, Roles(sensitive=("a:categorical",), predictions=("p",), outcome="y"))

@@ -334,7 +334,7 @@ def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.checkpoint import Checkpoint
     from fairaudit.auditing.run import audit_table
-    from fairaudit.data.roles import Prepared
+    from fairaudit.data.preparation import Prepared
     from fairaudit.data.table import AuditTable
 
     score, y, frame = people(600)

@@ -18,6 +18,7 @@ from fairaudit.data.prediction import (
     unnamed_scores,
 )
 from fairaudit.errors import InputError
+from fairaudit.models.answers import Meaning
 
 if TYPE_CHECKING:
     from fairaudit.data.roles import Roles
@@ -40,7 +41,14 @@ def with_classes(schema: Schema, parts: Sequence[Facts], roles: Roles) -> Schema
     if roles.positive is not None:
         positive = positive_level(roles.positive, outcome, columns)
     before = Prediction(schema.form, columns)
-    found = named_prediction(before, outcome, positive, roles.classes, model)
+    found = named_prediction(
+        before,
+        outcome,
+        positive=positive,
+        classes=roles.classes,
+        model=model,
+        class_scores=full.meaning is Meaning.CLASS_SCORES,
+    )
     column = found.columns[0]
     same = [column] if found.form == "labels" and predicted[0].text == target.text else []
     positive = larger_class(outcome, *same) if positive is None else positive

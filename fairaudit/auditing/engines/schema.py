@@ -23,11 +23,12 @@ from fairaudit.data.missing_values import MISSING_LEVEL, missing_values
 from fairaudit.data.prediction import Prediction
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.models.answers import Meaning
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairaudit.data.roles import Roles
+    from fairaudit.data.roles import ResolvedRoles
 
 __all__ = ["Facts", "Schema", "SchemaColumn", "coded", "facts_of", "schema_of"]
 
@@ -81,6 +82,7 @@ class Facts:
     predictions: tuple[str, ...]
     excluded: tuple[Excluded, ...]
     classes: tuple[Any, ...] | None
+    meaning: Meaning
 
 
 def facts_of(part: Narrow) -> Facts:
@@ -94,6 +96,7 @@ def facts_of(part: Narrow) -> Facts:
             predictions=part.predictions,
             excluded=part.excluded,
             classes=part.classes,
+            meaning=part.meaning,
         )
 
 
@@ -238,6 +241,13 @@ class Schema:
     said: tuple[Any, ...] = ()
     turned: float | None = None
     positive: Any = None
+    meaning: Meaning = Meaning.UNKNOWN
+
+    @property
+    def of_regressor(self) -> bool:
+        """Whether a model that predicts numbers is asked about classes."""
+        numbers = self.form == "scores" and self.meaning is Meaning.NUMBERS
+        return numbers and self.outcome.kind.is_categorical
 
     @property
     def columns(self) -> tuple[SchemaColumn, ...]:
@@ -292,12 +302,10 @@ class Schema:
         return f"{self.form} ({facts.describe()})"
 
 
-def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) -> Schema:
-    """Join what was seen in all partitions, and decide about kinds and missing values.
-
-    The roles must be resolved: names without kinds, and the outcome named.
-    """
-    outcome, attributes, missing = roles.outcome or "", roles.sensitive, roles.missing
+def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
+    """Join what was seen in all partitions, and decide about kinds and missing values."""
+    outcome, attributes, missing = roles.outcome or "", roles.sensitive, roles.asked.missing
+    kinds = roles.kinds
     rows = sum(part.rows for part in parts)
     if rows < 2:
         raise InputError(f"The table must have at least 2 rows. Got {rows} instead.")
@@ -338,6 +346,7 @@ def schema_of(parts: Sequence[Facts], roles: Roles, kinds: Mapping[str, str]) ->
         form=form,
         excluded=_by_reason(excluded),
         drop=tuple(drop),
+        meaning=full.meaning,
     )
 
 

@@ -24,13 +24,7 @@ from fairaudit.auditing.engines.by_rows import ShardAnswer, prefit, shard_answer
 from fairaudit.auditing.engines.class_names import with_classes
 from fairaudit.auditing.engines.engines import Engine
 from fairaudit.auditing.engines.schema import Schema, after_drop, coded, facts_of, schema_of
-from fairaudit.auditing.engines.sources import (
-    FramePartition,
-    ModelFile,
-    Partition,
-    narrow,
-    resolved,
-)
+from fairaudit.auditing.engines.sources import FramePartition, ModelFile, Partition, narrow
 from fairaudit.auditing.engines.survey import Survey, joined, joint_shape, space_of, survey
 from fairaudit.data.facts import Source
 from fairaudit.errors import InputError
@@ -104,14 +98,14 @@ def audit_shards(
     start = time.process_time()
     hear = progress or (lambda what, done, total: None)
     _check(roles, plan)
-    plain, kinds = resolved(roles, columns, predictor)
+    plain = roles.resolve(columns, predictor)
     ids = plain.ids is not None
     hear("reading", 0, 4)
     count = len(partitions)
     parts = engine.map("partition", narrow, partitions, [plain] * count, [model] * count)
     facts = engine.gather(engine.map("facts of partition", facts_of, parts))
-    schema = with_classes(schema_of(facts, plain, kinds), facts, plain)
-    if plain.on == "labels" and schema.form != "labels":
+    schema = with_classes(schema_of(facts, plain), facts, roles)
+    if roles.on == "labels" and schema.form != "labels":
         raise InputError(
             "Shards take labels from the model or the table. Leave 'threshold' out.",
             argument="threshold",
@@ -445,9 +439,7 @@ def _result(
         schema.outcome.name,
         features,
         few=few_people(seen, schema) if roles.ids is None else [],
-        regressor=predictor.kind
-        if predictor is not None and _regressor(schema, predictor)
-        else None,
+        regressor=predictor.kind if predictor is not None and schema.of_regressor else None,
     )
     notes = (
         *warned,
@@ -478,9 +470,3 @@ def _result(
         seconds=time.process_time() - start,
         gaps=gaps,
     )
-
-
-def _regressor(schema: Schema, predictor: Predictor) -> bool:
-    from fairaudit.data.cautions import is_regressor
-
-    return schema.outcome.kind.is_categorical and is_regressor(schema.form, schema.shown, predictor)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from fairaudit.auditing.engines.row_hashes import keys_of
 from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet
 from fairaudit.data.reading.parquet import arrow, read_parquet, unreadable
-from fairaudit.data.roles import Roles, needed_columns, selected_rows
+from fairaudit.data.roles import ResolvedRoles
+from fairaudit.data.row_filter import rows_where
 from fairaudit.errors import FairAuditError, InputError, retold
+from fairaudit.models.answers import Meaning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +36,6 @@ __all__ = [
     "named",
     "narrow",
     "partitions_of",
-    "resolved",
 ]
 
 #: Columns that are added; no column of a table is called so.
@@ -54,13 +55,8 @@ class Partition:
     def name(self) -> str:
         return f"{self.path!r}, row groups {self.groups[0]} to {self.groups[-1]}"
 
-    def read(self, roles: Roles, predictor: Predictor | None) -> pd.DataFrame:
-        return read_parquet(
-            repr(self.path),
-            self.path,
-            lambda names: needed_columns(names, roles, predictor),
-            self.groups,
-        )
+    def read(self, roles: ResolvedRoles) -> pd.DataFrame:
+        return read_parquet(repr(self.path), self.path, roles.needed, self.groups)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +67,7 @@ class FramePartition:
     first: int
     frame: Any
 
-    def read(self, roles: Roles, predictor: Predictor | None) -> pd.DataFrame:
+    def read(self, roles: ResolvedRoles) -> pd.DataFrame:
         return self.frame
 
 
@@ -152,7 +148,8 @@ class Narrow:
     """Of a partition only what the audit looks at.
 
     `frame` has the columns of the predictions, of the outcome and of the attributes, and a key
-    for every row; `classes` are those of the model, where it names them.
+    for every row; `classes` are those of the model, where it names them, and `meaning` is what
+    its predictions are.
     """
 
     name: str
@@ -160,48 +157,35 @@ class Narrow:
     predictions: tuple[str, ...]
     excluded: tuple[Excluded, ...]
     classes: tuple[Any, ...] | None = None
+    meaning: Meaning = Meaning.UNKNOWN
 
 
 def narrow(
-    partition: Partition | FramePartition, roles: Roles, model: ModelFile | Predictor | None
+    partition: Partition | FramePartition, roles: ResolvedRoles, model: ModelFile | Predictor | None
 ) -> Narrow:
-    """Read a partition and score its rows.
-
-    The roles must be resolved: names without kinds, and the outcome named.
-    """
+    """Read a partition and score its rows."""
     import pandas as pd
 
     name = partition.name
     with named(f"Partition {name}"):
         predictor = loaded(model) if isinstance(model, ModelFile) else model
-        frame = partition.read(roles, predictor)
+        asked = roles.asked
+        frame = partition.read(roles)
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         frame.index = pd.RangeIndex(partition.first, partition.first + len(frame))
-        assert roles.outcome is not None  # noqa: S101  for mypy: resolved
-        columns = list(frame.columns)
         excluded: list[Excluded] = []
-        if len(frame) and roles.where is not None:
-            try:
-                frame, excluded = selected_rows(frame, roles.where)
-            except InputError as error:
-                if not str(error).startswith("No row"):
-                    raise
-                excluded = [Excluded(len(frame), f"not {roles.where}")]
-                frame = frame[:0]
-        classes = None
-        if predictor is None:
-            predicted = frame[list(roles.predictions)]
-        else:
-            others = [one for one in (roles.ids,) if one is not None]
-            features = predictor.columns(
-                columns, outcome=roles.outcome, sensitive=roles.sensitive, other=others
-            )
-            on = "scores" if roles.threshold is not None else roles.on
-            predicted = frame[[]]
-            if len(frame):
-                predicted, classes = predictor.answers(frame[features], on=on)
+        if len(frame) and asked.where is not None:
+            mask = rows_where(frame, asked.where)
+            if not mask.all():
+                excluded = [Excluded(int((~mask).sum()), f"not {asked.where}")]
+            frame = frame[mask]
+        answer = None
+        predicted = frame[list(roles.predictions)]
+        if predictor is not None and len(frame):
+            answer = predictor.answer(frame[list(roles.features)], on=asked.asked_of_model)
+            predicted = answer.table
         rows = np.asarray(frame.index, dtype=np.int64)
-        used = frame[[roles.outcome, *roles.sensitive]].reset_index(drop=True)
+        used = frame[[*roles.columns["outcome"], *roles.sensitive]].reset_index(drop=True)
         for k, column in enumerate(predicted.columns):
             used[f"{PREDICTION}{k}"] = predicted[column].to_numpy()
         used[KEY] = keys_of(rows, None if roles.ids is None else frame[roles.ids])
@@ -211,26 +195,6 @@ def narrow(
             frame=used,
             predictions=tuple(map(str, predicted.columns)),
             excluded=tuple(excluded),
-            classes=None if classes is None else tuple(classes),
+            classes=None if answer is None or answer.classes is None else tuple(answer.classes),
+            meaning=Meaning.UNKNOWN if answer is None else answer.meaning,
         )
-
-
-def resolved(
-    roles: Roles, columns: Sequence[str], predictor: Predictor | None
-) -> tuple[Roles, dict[str, str]]:
-    """The roles with plain names and a named outcome, and the kinds that were given with names."""
-    from fairaudit.data.roles import outcome_name, picked, require_column
-
-    kinds: dict[str, str] = {}
-    sensitive = picked(roles.sensitive, columns, kinds, "sensitive")
-    predictions = picked(roles.predictions, columns, kinds, "predictions")
-    if roles.ids is not None:
-        require_column(roles.ids, columns)
-    taken = [*sensitive, *predictions, *([roles.ids] if roles.ids else [])]
-    outcome = outcome_name(roles.outcome, columns, taken, predictor, kinds)
-    if outcome in taken:
-        raise InputError(f"Column {outcome!r} is given two roles. Give it one of the two.")
-    plain = replace(
-        roles, sensitive=tuple(sensitive), predictions=tuple(predictions), outcome=outcome
-    )
-    return plain, kinds

@@ -11,8 +11,10 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import Column, Kind, columns_from, level_text
-from fairaudit.data.missing_values import MISSING_LEVEL
-from fairaudit.data.roles import Roles, prepare
+from fairaudit.data.missing_values import MISSING_LEVEL, RoleColumn
+from fairaudit.data.preparation import prepare_resolved
+from fairaudit.data.reading.frames import as_pandas
+from fairaudit.data.roles import ResolvedRoles, Roles
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import as_labels, default_threshold
 from fairaudit.errors import InputError
@@ -148,8 +150,6 @@ def incomplete_frame(
     suppress: int = 0,
 ) -> IncompleteResult:
     """The same for one table with named columns; `probabilities` name columns per attribute."""
-    from fairaudit.data.columns import split_kinds
-
     if suppress < 0:
         raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
     if roles.weights is not None:
@@ -163,14 +163,14 @@ def incomplete_frame(
     fillings: list[Fillings] = []
     notes: list[str] = []
     prepared = {}
-    for spec in roles.sensitive:
-        name, kind = (spec, None) if spec in frame.columns else split_kinds(spec)
-        if _is_number(frame, name, kind) and not frame[name].isna().any():
+    frame = as_pandas(frame)
+    resolved, likely = _resolved(list(frame.columns), roles, probabilities, predictor)
+    for name in resolved.sensitive:
+        number = _is_number(frame, name, resolved.kinds.get(name))
+        if number and not frame[name].isna().any():
             notes.append(f"{name} is known in every row.")  # numbers make no groups to be masked
             continue
-        prepared[name] = _with_missing_level(
-            frame, roles, spec=spec, name=name, kind=kind, predictor=predictor
-        )
+        prepared[name] = _with_missing_level(frame, resolved, name, number, predictor), number
     masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
     for name, (table, number) in prepared.items():
         if not _is_missing(table.attributes[0]).any():
@@ -200,15 +200,15 @@ def incomplete_frame(
     imputed = [
         _imputed(
             frame,
-            roles,
-            name=name,
-            columns=columns,
+            resolved.with_sensitive(columns, Kind.CONTINUOUS),
+            name,
+            labels=roles.on == "labels",
             predictor=predictor,
             alpha=alpha,
             imputations=imputations,
             drawn=drawn,
         )
-        for name, columns in probabilities.items()
+        for name, columns in likely.items()
     ]
     if not tests and not imputed and not notes:
         raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
@@ -222,28 +222,39 @@ def incomplete_frame(
     )
 
 
-def _with_missing_level(
-    frame: pd.DataFrame,
+def _resolved(
+    columns: Sequence[str],
     roles: Roles,
-    spec: str,
-    name: str,
-    kind: Kind | None,
+    probabilities: Mapping[str, Sequence[str]],
     predictor: Predictor | None,
-) -> tuple[AuditTable, bool]:
+) -> tuple[ResolvedRoles, dict[str, list[str]]]:
+    """The roles in the columns of the table, and the columns of probabilities by attribute."""
+    specs = [*roles.sensitive, *(spec for some in probabilities.values() for spec in some)]
+    every = tuple(dict.fromkeys(specs))
+    found = replace(roles, sensitive=every, on="scores").resolve(columns, predictor)
+    column = dict(zip(every, found.sensitive, strict=True))
+    likely = {name: [column[spec] for spec in some] for name, some in probabilities.items()}
+    return found.with_sensitive([column[spec] for spec in roles.sensitive]), likely
+
+
+def _with_missing_level(
+    frame: pd.DataFrame, roles: ResolvedRoles, name: str, number: bool, predictor: Predictor | None
+) -> AuditTable:
     """The table with missing values as a level; of a number only whether it is missing."""
-    number = _is_number(frame, name, kind)
-    if number:
-        known = np.where(frame[name].isna(), MISSING_LEVEL, "known")
-        frame, spec = frame.assign(**{name: known}), f"{name}:{Kind.CATEGORICAL.value}"
-    one = replace(roles, sensitive=(spec,), missing="category", on="scores")
-    return prepare(frame, one, predictor).table, number
+    roles = replace(roles, asked=replace(roles.asked, missing="category"))
+    if not number:
+        return prepare_resolved(frame, roles.with_sensitive([name]), predictor).table
+    known = frame[name].notna().map({True: "known", False: MISSING_LEVEL})
+    return prepare_resolved(
+        frame, roles.with_sensitive([]), predictor, [RoleColumn("sensitive", name, known)]
+    ).table
 
 
-def _is_number(frame: pd.DataFrame, name: str, kind: Kind | None) -> bool:
+def _is_number(frame: pd.DataFrame, name: str, kind: str | None) -> bool:
     import pandas as pd
 
-    number = name in frame.columns and pd.api.types.is_numeric_dtype(frame[name])
-    return number and (kind is None or not kind.is_categorical) and frame[name].nunique() > 2
+    number = pd.api.types.is_numeric_dtype(frame[name])
+    return number and (kind is None or not Kind(kind).is_categorical) and frame[name].nunique() > 2
 
 
 def _missingness(table: AuditTable, name: str, drawn: Permutations) -> MissingnessTest:
@@ -428,16 +439,16 @@ def _fillings(table: AuditTable, cells: _Cells, name: str, drawn: Permutations) 
 
 def _imputed(
     frame: pd.DataFrame,
-    roles: Roles,
+    roles: ResolvedRoles,
     name: str,
-    columns: Sequence[str],
+    *,
+    labels: bool,
     predictor: Predictor | None,
     alpha: float,
     imputations: int,
     drawn: Permutations,
 ) -> ImputedTest:
-    specs = tuple(f"{column}:{Kind.CONTINUOUS.value}" for column in columns)
-    table = prepare(frame, replace(roles, sensitive=specs, on="scores"), predictor).table
-    if roles.on == "labels":
-        table = as_labels(table, roles.threshold)
+    table = prepare_resolved(frame, roles, predictor).table
+    if labels:
+        table = as_labels(table, roles.asked.threshold)
     return imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)
