@@ -49,7 +49,7 @@ _HOME |= {
     "repair": "fairaudit.remedy.workflow",
     "trade_off": "fairaudit.remedy.tradeoff",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = ("datasets", "extend", "metrics")
 
 __all__ = [*_HOME, *_MODULES, "__version__"]
 

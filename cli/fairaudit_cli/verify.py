@@ -155,6 +155,8 @@ def _made(what: str, told: Any) -> Any:
         return [_made(what, one) for one in told]
     if not isinstance(told, dict):
         return told
+    if "package" in told:
+        return _added_name(what, told)
     module, _, name = str(told.get("class")).rpartition(".")
     home = {"statistic": "fairaudit.testing.", "density": "fairaudit.density."}[what]
     given = {
@@ -174,6 +176,24 @@ def _made(what: str, told: Any) -> Any:
         return kind(**given)
     except (ImportError, AttributeError, TypeError):
         raise InputError(f"There is no {what} {module}.{name} in this version.") from None
+
+
+def _added_name(what: str, told: dict[str, Any]) -> str:
+    """A name that a package added, if it stands for what it stood for in the record."""
+    from fairaudit.auditing.descriptions import recorded
+    from fairaudit.density import CONTINUOUS
+    from fairaudit.testing.statistic import STATISTICS
+
+    registry = {"statistic": STATISTICS, "density": CONTINUOUS}[what]
+    name, package = str(told["name"]), told["package"]
+    if registry.package_of(name) is None:
+        raise InputError(f"The record's {what} {name!r} is of {package}. Install that first.")
+    if {**recorded(registry, name), "package": package} != told:
+        raise InputError(
+            f"The record's {what} {name!r} is of {package}, with other parameters than the "
+            f"installed one of {registry.package_of(name)}. Install that version."
+        )
+    return name
 
 
 def _other_files(record: AuditResult, sources: tuple[Source, ...], predictor: Any) -> Iterator[str]:

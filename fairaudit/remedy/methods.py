@@ -54,11 +54,11 @@ class Method:
     """
 
     name: str
-    classifier: type | str | None
-    regressor: type | str | None
+    classifier: type | str | None = None
+    regressor: type | str | None = None
     parameter: str
     grid: tuple[float, ...]
-    length: str
+    length: str = "max_iter"
     symbol: str = ""
     largest: float = float("inf")
     takes: tuple[str, ...] = ()
@@ -144,8 +144,7 @@ _BY_MU = {
 
 def _family(home: str, name: str, *kinds: str) -> dict[str, Any]:
     """Where the estimators of a method are."""
-    given = {kind.lower(): f"fairaudit.remedy.{home}:{name}{kind}" for kind in kinds}
-    return {"classifier": None, "regressor": None, **given}
+    return {kind.lower(): f"fairaudit.remedy.{home}:{name}{kind}" for kind in kinds}
 
 
 _BOTH = ("Classifier", "Regressor")
@@ -194,7 +193,6 @@ METHODS = Registry(
                 "parameter": "difference_bound",
                 "symbol": "bound",
                 "grid": (1.0, 0.2, 0.1, 0.05, 0.02, 0.01),
-                "length": "max_iter",
             },
         ),
         "postprocess": Named(

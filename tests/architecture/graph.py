@@ -11,7 +11,7 @@ from source import PACKAGES, Module, modules
 LAYERS = (
     ("fairaudit_cli",),
     ("fairaudit_reports",),
-    ("fairaudit.integrations", "fairaudit.experiments"),
+    ("fairaudit.integrations", "fairaudit.experiments", "fairaudit.extend"),
     ("fairaudit.remedy", "fairaudit.comparison", "fairaudit.monitoring"),
     ("fairaudit.auditing",),
     ("fairaudit.results",),

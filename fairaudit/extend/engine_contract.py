@@ -1,0 +1,170 @@
+"""What every engine promises, as a check that its authors can run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairaudit._types import Array
+from fairaudit.auditing.engines.sources import KEY
+from fairaudit.errors import InputError
+from fairaudit.extend.promises import promise, unchanged
+
+__all__ = ["check_engine"]
+
+_TOGETHER = 8  # arrays that are added in one step
+_COUNTS = (1, 3, 8, 9, 70)
+
+
+def check_engine(engine: Any) -> None:
+    """Check what shards rely on; an AssertionError says in one line what is wrong.
+
+    Parameters
+    ----------
+    engine : Engine
+        Ready to compute.
+
+    Notes
+    -----
+    Checked are: results in the order of the items, whichever is ready first; several lists of
+    items; sums in the one order that makes results equal to the last bit on every engine (eight
+    neighbours, then eight such sums, and so on), which leave the pieces as they are; errors of
+    fairaudit, which arrive as they were raised; and shards that do not depend on how the rows
+    are divided into partitions.
+
+    Examples
+    --------
+    >>> from fairaudit.auditing.engines.engines import LocalEngine
+    >>> check_engine(LocalEngine())
+    """
+    name = type(engine).__name__
+    promise(
+        not isinstance(engine, type),
+        f"{getattr(engine, '__name__', '')} is a class: pass an instance.",
+    )
+    for method in ("map", "gather", "sum", "shuffled"):
+        promise(callable(getattr(engine, method, None)), f"{name} has no method {method!r}.")
+    _check_map(engine, name)
+    _check_sum(engine, name)
+    _check_errors(engine, name)
+    _check_shards(engine, name)
+
+
+def _slowly(number: int, after: float) -> int:
+    time.sleep(after)
+    return number * number
+
+
+def _scaled(values: Array, factor: float) -> Array:
+    return values * factor
+
+
+def _itself(values: Array) -> Array:
+    return values
+
+
+def _refused(number: int) -> int:
+    raise InputError(f"Row {number} cannot be used. Leave it out.")
+
+
+def _check_map(engine: Any, name: str) -> None:
+    numbers = list(range(6))
+    waits = [0.05 if number == 0 else 0.0 for number in numbers]  # the first is ready last
+    found = engine.gather(engine.map("square", _slowly, numbers, waits))
+    promise(
+        list(found) == [number * number for number in numbers],
+        f"{name}: 'map' and 'gather' must give one result per item, in the order of the items.",
+    )
+    pieces = engine.map("square", _slowly, numbers, [0.0] * 6)
+    scaled = engine.gather(engine.map("again", _slowly, pieces, [0.0] * 6))
+    promise(
+        list(scaled) == [number**4 for number in numbers],
+        f"{name}: what 'map' gives must be usable as items of the next 'map'.",
+    )
+
+
+def _check_sum(engine: Any, name: str) -> None:
+    rng = np.random.default_rng(0)
+    for count in _COUNTS:
+        arrays = [rng.normal(size=5) * 10.0 ** rng.integers(-8, 8) for _ in range(count)]
+        factors = [1.0 + k / 7 for k in range(count)]
+        total = engine.sum("add", _scaled, arrays, factors)
+        wanted = _tree([_scaled(*pair) for pair in zip(arrays, factors, strict=True)])
+        promise(
+            np.allclose(total, wanted, rtol=1e-9),
+            f"{name}: 'sum' of {count} arrays is not their sum.",
+        )
+        promise(
+            np.array_equal(total, wanted),
+            f"{name}: 'sum' of {count} arrays is added up in another order: of eight neighbours, "
+            "then of eight such sums, and so on. Results must not depend on the engine.",
+        )
+        with unchanged(f"{name}: 'sum'", arrays):
+            engine.sum("add", _itself, arrays)
+
+
+def _tree(arrays: Sequence[Array]) -> Array:
+    left = list(arrays)
+    while len(left) > 1:
+        groups = [left[k : k + _TOGETHER] for k in range(0, len(left), _TOGETHER)]
+        left = [_in_order(group) for group in groups]
+    return left[0]
+
+
+def _in_order(group: Sequence[Array]) -> Array:
+    total = group[0].copy()
+    for values in group[1:]:
+        total += values
+    return total
+
+
+def _check_errors(engine: Any, name: str) -> None:
+    try:
+        engine.gather(engine.map("refuse", _refused, [3]))
+    except InputError as error:
+        promise("Row 3 cannot be used" in str(error), f"{name} hides what an InputError says.")
+        return
+    except Exception as error:
+        raise AssertionError(
+            f"{name}: an InputError of a piece arrives as {type(error).__name__}."
+        ) from error
+    raise AssertionError(f"{name}: an error of a piece is lost.")
+
+
+def _check_shards(engine: Any, name: str) -> None:
+    import pandas as pd
+
+    rows = np.arange(200)
+    whole = pd.DataFrame({KEY: (rows // 2).astype(np.uint64), "value": rows * 1.0})
+    parts = [whole.iloc[:60], whole.iloc[60:70], whole.iloc[70:]]
+    for left_out in (0.0, 0.3):
+        found = [
+            [np.sort(frame["value"].to_numpy()) for frame in _shards(engine, frames, left_out)]
+            for frames in ([whole], parts)
+        ]
+        promise(
+            all(len(shards) == 3 for shards in found),
+            f"{name}: 'shuffled' must give one frame per shard.",
+        )
+        promise(
+            all(np.array_equal(*pair) for pair in zip(*found, strict=True)),
+            f"{name}: the rows of a shard depend on how the table is divided into partitions.",
+        )
+        kept = np.concatenate(found[0])
+        promise(
+            len(set(kept)) == len(kept) and (len(kept) == len(rows)) == (left_out == 0.0),
+            f"{name}: 'shuffled' must keep every row once, but for those of the sample.",
+        )
+        people = [set(values // 2) for values in found[0]]
+        promise(
+            len(set.union(*people)) == sum(map(len, people)),
+            f"{name}: rows with one key are spread over several shards.",
+        )
+
+
+def _shards(engine: Any, frames: Sequence[Any], left_out: float) -> list[Any]:
+    pieces = engine.map("frame", _itself, list(frames))
+    return list(engine.gather(engine.shuffled(pieces, 3, left_out)))

@@ -1,0 +1,158 @@
+"""What every statistic promises, as a check that its authors can run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.data.table import AuditTable
+from fairaudit.errors import InputError
+from fairaudit.extend.promises import check_object, example_table, promise, unchanged
+from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.statistic import Bound
+
+__all__ = ["check_statistic"]
+
+_KINDS = ("scores", "labels", "numbers")
+_COPIES = 6
+_LEVEL_COPIES = 19  # two of twenty: a level of 0.1
+_ERROR = 1e-4  # chance that a statistic that keeps its level is accused
+
+
+def check_statistic(statistic: Any, *, row_order: bool = True, tables: int = 60) -> None:
+    """Check what an audit relies on; an AssertionError says in one line what is wrong.
+
+    A statistic may refuse a kind of table by an `InputError` (scores, labels or numbers), but not
+    all of them.
+
+    Parameters
+    ----------
+    statistic : Statistic
+    row_order : bool
+        Whether the values must not depend on the order of the rows. False for a statistic that
+        draws random numbers row by row. Statistics with `tested_rows` are exempt.
+    tables : int
+        Tables without a violation on which the level is checked.
+
+    Notes
+    -----
+    Checked are: name and recordable parameters; one finite number per copy; equal values for
+    equal seeds, for blocks and for single copies, and with or without the hint `within_outcome`;
+    no effect on the table, the copies and numpy's global random numbers; independence of the
+    order of the rows; p-values that are not too small where nothing is wrong; and large values
+    where much is.
+
+    Examples
+    --------
+    >>> from fairaudit.testing.linear import Correlation
+    >>> check_statistic(Correlation())
+    >>> check_statistic(Correlation)
+    Traceback (most recent call last):
+    AssertionError: Correlation is a class: pass an instance.
+    """
+    name = check_object(statistic, "bind")
+    usable = [kind for kind in _KINDS if _can_bind(statistic, kind)]
+    promise(usable, f"{name} refuses every kind of table: {', '.join(_KINDS)}.")
+    for kind in usable:
+        _check_values(statistic, name, kind)
+        if row_order and not hasattr(statistic, "tested_rows"):
+            _check_row_order(statistic, name, kind)
+    _check_level(statistic, name, usable[0], tables)
+    promise(
+        any(_sees_violation(statistic, kind) for kind in usable),
+        f"{name} is not large where the prediction depends on the attributes: no table with a "
+        "strong violation stands out from its copies. Large values must speak against fairness.",
+    )
+
+
+def _can_bind(statistic: Any, kind: str) -> bool:
+    table = example_table(kind=kind, n=80, seed=0)
+    try:
+        _bound(statistic, table, kind != "numbers")
+    except InputError:
+        return False
+    return True
+
+
+def _bound(statistic: Any, table: AuditTable, within: bool, seed: int = 1) -> Bound:
+    bound: Bound = statistic.bind(table, within_outcome=within, seed=seed)
+    return bound
+
+
+def _copies(statistic: Any, table: AuditTable, kind: str, count: int, seed: int = 1) -> Index:
+    """The rows themselves, then copies of those that are tested."""
+    codes = table.require_outcome().codes
+    if hasattr(statistic, "tested_rows"):
+        codes = codes[statistic.tested_rows(len(table), seed)]
+    strata = np.zeros_like(codes) if kind == "numbers" else codes
+    drawn = WithinOutcome(strata, seed).block(range(count))
+    return np.vstack([np.arange(len(codes)), drawn])
+
+
+def _check_values(statistic: Any, name: str, kind: str) -> None:
+    table = example_table(kind=kind, n=80, seed=0, effect=1.0)
+    rows, within = _copies(statistic, table, kind, _COPIES), kind != "numbers"
+    with unchanged(name, table, rows):
+        first = _bound(statistic, table, within)
+        values = np.asarray(first(rows))
+        again = _bound(statistic, table, within)(rows)
+    promise(
+        values.shape == (len(rows),) and values.dtype.kind == "f",
+        f"{name} must give one number per copy: {len(rows)} numbers for {len(rows)} copies. "
+        f"Got shape {values.shape} of {values.dtype}.",
+    )
+    promise(np.isfinite(values).all(), f"{name} gives NaN or infinity.")
+    promise(np.array_equal(values, again), f"{name} gives other values for the same seed.")
+    single = np.concatenate([first(rows[k : k + 1]) for k in range(len(rows))])
+    promise(
+        _close(values, single),
+        f"{name} gives other values for copies in a block than for the same copies one by one.",
+    )
+    if within:
+        promise(
+            _close(values, np.asarray(_bound(statistic, table, False)(rows))),
+            f"{name} gives other values with 'within_outcome' than without, for the same copies.",
+        )
+
+
+def _check_row_order(statistic: Any, name: str, kind: str) -> None:
+    table = example_table(kind=kind, n=80, seed=0, effect=1.0)
+    rows, within = _copies(statistic, table, kind, _COPIES), kind != "numbers"
+    order = np.random.default_rng(0).permutation(len(table))
+    place = np.argsort(order)
+    values = np.asarray(_bound(statistic, table, within)(rows))
+    moved = np.asarray(_bound(statistic, table.take(order), within)(place[rows[:, order]]))
+    promise(
+        _close(values, moved),
+        f"{name} gives other values when the rows of the table are reordered.",
+    )
+
+
+def _check_level(statistic: Any, name: str, kind: str, tables: int) -> None:
+    from scipy.stats import binom
+
+    small = 0
+    for number in range(tables):
+        table = example_table(kind=kind, n=40, seed=number)
+        rows = _copies(statistic, table, kind, _LEVEL_COPIES, seed=number)
+        values = np.asarray(_bound(statistic, table, kind != "numbers", number)(rows))
+        small += int((values[1:] >= values[0]).sum() <= 1)
+    promise(
+        small <= binom.isf(_ERROR, tables, 0.1),
+        f"{name} finds violations where there are none: p ≤ 0.1 in {small} of {tables} tables. "
+        "The data themselves must be treated as any copy is.",
+    )
+
+
+def _sees_violation(statistic: Any, kind: str) -> bool:
+    table = example_table(kind=kind, n=240, seed=0, effect=4.0)
+    rows = _copies(statistic, table, kind, _LEVEL_COPIES)
+    values = np.asarray(_bound(statistic, table, kind != "numbers")(rows))
+    return bool((values[0] > values[1:]).all())
+
+
+def _close(first: Array, second: Array) -> bool:
+    scale = float(np.abs(first).max()) or 1.0
+    return first.shape == second.shape and bool(np.abs(first - second).max() <= 1e-6 * scale)
