@@ -277,18 +277,14 @@ def _ranges(table: AuditTable, cuts: Array) -> list[tuple[str, Index]]:
 
 
 def size_of(table: AuditTable) -> float | None:
-    import fairaudit as fa
+    from fairaudit.metrics._kpc import kpc_of_table
     from fairaudit.metrics._kpc_cells import kpc_by_cells
 
     by_cells = kpc_by_cells(table, [[column.name for column in table.attributes]])
     if by_cells is not None and np.isfinite(by_cells[0]):
         return by_cells[0]
     try:
-        return float(
-            fa.metrics.kpc(
-                table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
-            )
-        )
+        return float(kpc_of_table(replace(table, weights=None)))
     except InputError:
         return None
 

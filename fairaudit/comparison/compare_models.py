@@ -414,17 +414,10 @@ def _losses_of(
 
 def _kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
     """KPC of all rows, for which no interval is valid; rounded where a step is given."""
-    import fairaudit as fa
+    from fairaudit.metrics._kpc import kpc_of_table
 
     try:
-        sizes = [
-            float(
-                fa.metrics.kpc(
-                    table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
-                )
-            )
-            for table in tables
-        ]
+        sizes = [float(kpc_of_table(replace(table, weights=None))) for table in tables]
     except InputError:
         return []
     note = "no valid interval is known"

@@ -16,22 +16,28 @@ from fairaudit.data.text_columns import numbers_in, reject_non_text, reject_odd_
 from fairaudit.errors import InputError
 
 __all__ = [
+    "LARGEST_WHOLE",
     "Column",
     "Kind",
     "beyond_whole",
     "column_facts",
     "columns_from",
+    "inferred_kind",
     "level_text",
     "named_values",
+    "not_binary",
     "one_dimensional",
     "parse_kind",
+    "read_numbers",
+    "reject_extreme",
+    "reject_infinite",
     "require_unique_names",
     "split_kinds",
 ]
 
 MAX_OUTCOME_CLASSES = 20
 _LARGEST = 1e150  # numbers, and differences of numbers, whose squares are still numbers
-_LARGEST_WHOLE = 2**53  # from here on floating-point numbers skip whole ones
+LARGEST_WHOLE = 2**53  # from here on floating-point numbers skip whole ones
 
 
 class Kind(str, Enum):
@@ -260,23 +266,23 @@ def column_of(
     seen = pd.api.types.infer_dtype(values, skipna=False)
     if seen == "string" and kind in (Kind.INTEGER, Kind.CONTINUOUS):
         values, seen = numbers_in(values)
-    numeric = _as_numbers(name, values, seen)
+    numeric = read_numbers(name, values, seen)
     if numeric is None:
         reject_non_text(name, values, seen)
         codes, levels = pd.factorize(values.astype(object), sort=True)
         declared = None if kind is None else kind.value
         reject_odd_text(name, codes, levels, declared, rows)
     else:
-        _reject_infinite(name, numeric, rows)
+        reject_infinite(name, numeric, rows)
         if outcome and (kind is None or not kind.is_categorical):  # attributes are standardized
-            _reject_extreme(name, numeric)
+            reject_extreme(name, float(numeric.min()), float(numeric.max()))
         codes, levels = _number_levels(name, values, numeric, seen, kind)
-    inferred = _infer_kind(numeric, levels, outcome)
+    whole = numeric is not None and bool((np.floor(numeric) == numeric).all())
+    inferred = inferred_kind(
+        text=numeric is None, distinct=len(levels), whole=whole, outcome=outcome
+    )
     if kind is Kind.BINARY and len(levels) > 2:
-        raise InputError(
-            f"Column {name!r} has {len(levels)} distinct values and cannot be binary. "
-            "Declare it categorical."
-        )
+        raise not_binary(name, len(levels))
     return Column(
         name=name,
         kind=kind or inferred,
@@ -296,7 +302,7 @@ def _reject_missing(name: str, missing: NDArray[np.bool_], rows: NDArray[np.intp
         )
 
 
-def _reject_infinite(name: str, numeric: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
+def reject_infinite(name: str, numeric: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
     infinite = ~np.isfinite(numeric)
     if infinite.any():
         raise InputError(
@@ -305,9 +311,8 @@ def _reject_infinite(name: str, numeric: NDArray[np.float64], rows: NDArray[np.i
         )
 
 
-def _reject_extreme(name: str, numeric: NDArray[np.float64]) -> None:
+def reject_extreme(name: str, low: float, high: float) -> None:
     """Squares of such numbers are infinite or zero, and with them every distance."""
-    low, high = float(numeric.min()), float(numeric.max())
     largest = max(abs(low), abs(high))
     if largest > _LARGEST or 0 < high - low < 1 / _LARGEST:
         raise InputError(
@@ -316,7 +321,8 @@ def _reject_extreme(name: str, numeric: NDArray[np.float64]) -> None:
         )
 
 
-def _as_numbers(name: str, values: NDArray[Any], seen: str) -> NDArray[np.float64] | None:
+def read_numbers(name: str, values: NDArray[Any], seen: str) -> NDArray[np.float64] | None:
+    """The values as numbers; None where they are not, by what pandas calls their type."""
     if seen not in ("boolean", "integer", "floating", "mixed-integer-float", "decimal"):
         return None
     try:
@@ -334,7 +340,7 @@ def _number_levels(
     import pandas as pd
 
     largest = max(abs(numeric.max()), abs(numeric.min()))
-    if seen == "integer" and largest >= _LARGEST_WHOLE:
+    if seen == "integer" and largest >= LARGEST_WHOLE:
         codes, levels = pd.factorize(values, sort=True)
         if not (kind and kind.is_categorical) and len(np.unique(numeric)) < len(levels):
             raise InputError(beyond_whole(name))
@@ -345,6 +351,13 @@ def _number_levels(
     return codes, levels.astype(bool) if seen == "boolean" else levels
 
 
+def not_binary(name: str, distinct: int | str) -> InputError:
+    return InputError(
+        f"Column {name!r} has {distinct} distinct values and cannot be binary. "
+        "Declare it categorical."
+    )
+
+
 def beyond_whole(name: str) -> str:
     """What is said about whole numbers that become equal as floating-point numbers."""
     return (
@@ -353,16 +366,17 @@ def beyond_whole(name: str) -> str:
     )
 
 
-def _infer_kind(numeric: NDArray[np.float64] | None, levels: NDArray[Any], outcome: bool) -> Kind:
-    if len(levels) <= 2:
+def inferred_kind(*, text: bool, distinct: int, whole: bool, outcome: bool) -> Kind:
+    """What a column is by its different values; `whole` numbers of an outcome may be classes."""
+    if distinct <= 2:
         return Kind.BINARY
-    if numeric is None:
+    if text:
         return Kind.CATEGORICAL
-    if bool((np.floor(numeric) == numeric).all()):
-        if not outcome:
-            return Kind.INTEGER
-        return Kind.CATEGORICAL if len(levels) <= MAX_OUTCOME_CLASSES else Kind.CONTINUOUS
-    return Kind.CONTINUOUS
+    if not whole:
+        return Kind.CONTINUOUS
+    if not outcome:
+        return Kind.INTEGER
+    return Kind.CATEGORICAL if distinct <= MAX_OUTCOME_CLASSES else Kind.CONTINUOUS
 
 
 def column_facts(column: Column, missing: int = 0) -> ColumnFacts:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.data.column_summary import numbers_among_marks, summarize
 from fairaudit.data.columns import Kind
 from fairaudit.data.facts import Excluded
 from fairaudit.data.text_columns import MANY_NUMBERS
@@ -21,6 +22,7 @@ __all__ = [
     "Complete",
     "RoleColumn",
     "complete",
+    "missing_is_level",
     "missing_values",
     "numbers_unmarked",
 ]
@@ -28,8 +30,6 @@ __all__ = [
 MISSING_LEVEL = "(missing)"
 #: Roles that are looked at first; the others follow in the order of the columns.
 _FIRST = {"outcome": 0, "sensitive": 1}
-#: What people write into a column of numbers where they have none; pandas knows NA, null and such.
-_MARKS = {"?", "-", "--", ".", "", "*", "na", "n.a.", "none", "missing", "unknown"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
         if policy == "drop":
             excluded.append(Excluded(int(missing.sum()), f"{name} is missing"))
             frame = frame[~missing]
-        elif policy != "error" and sensitive and _categorical(frame[k], chosen.get(name)):
+        elif sensitive and missing_is_level(_kind_of(columns[k], chosen.get(name)), policy):
             chosen.setdefault(name, Kind.CATEGORICAL.value)
             frame[k] = _with_missing_level(frame[k])
         else:
@@ -108,6 +108,12 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
         excluded=excluded,
         missing=counts,
     )
+
+
+def _kind_of(column: RoleColumn, declared: str | None) -> Kind:
+    if declared is not None:
+        return Kind(declared)
+    return summarize(column.name, column.values).kind(outcome=False)
 
 
 def missing_values(name: str, count: int, *, row: Any = None, declare: bool = False) -> str:
@@ -131,35 +137,18 @@ def _unmarked(values: pd.Series, fewest: int) -> pd.Series:
     ):
         return values
     try:
-        levels = pd.Series(values.dropna().unique(), dtype=object)
+        levels = np.asarray(values.dropna().unique()).tolist()
     except TypeError:  # lists and records, which are refused elsewhere
         return values
-    if any(not isinstance(level, (str, int, float)) for level in levels):
+    known = numbers_among_marks(levels)
+    if known is None or not fewest <= len(known) < len(levels):
         return values
-    marks = levels.map(lambda level: isinstance(level, str) and level.strip().lower() in _MARKS)
-    if not marks.any():
-        return values
-    numbers = levels[~marks].map(_number)
-    if numbers.isna().any() or len(numbers) < fewest:
-        return values
-    known = dict(zip(levels[~marks], numbers, strict=True))
     return values.map(known).astype(float)
 
 
-def _number(level: Any) -> float:
-    try:
-        return float(level)
-    except (ValueError, OverflowError):
-        return np.nan
-
-
-def _categorical(values: pd.Series, kind: str | None) -> bool:
-    if kind is not None:
-        return Kind(kind).is_categorical
-    import pandas as pd
-
-    numbers = pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values)
-    return not numbers or values.nunique() <= 2
+def missing_is_level(kind: Kind, policy: str) -> bool:
+    """Whether missing values of an attribute of this kind are a category of their own."""
+    return policy in ("auto", "category") and kind.is_categorical
 
 
 def _with_missing_level(values: pd.Series) -> Any:

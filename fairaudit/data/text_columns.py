@@ -51,14 +51,22 @@ def reject_non_text(name: str, values: NDArray[Any], seen: str) -> None:
 
 
 def reject_odd_text(
-    name: str, codes: NDArray[Any], levels: NDArray[Any], kind: str | None, rows: NDArray[np.intp]
+    name: str,
+    codes: NDArray[Any],
+    levels: NDArray[Any],
+    kind: str | None,
+    rows: NDArray[np.intp] | None,
 ) -> None:
-    """Text that would become categories by mistake: documents, dates, numbers in clothes."""
+    """Text that would become categories by mistake: documents, dates, numbers in clothes.
+
+    `rows` are the numbers of the rows for messages; None where they are not known.
+    """
     import pandas as pd
 
     def first(odd: NDArray[np.bool_]) -> str:
         level = int(np.flatnonzero(odd)[0])
-        return f"{clipped(levels[level])} in row {rows[codes == level][0]}"
+        row = "" if rows is None else f" in row {rows[codes == level][0]}"
+        return f"{clipped(levels[level])}{row}"
 
     long = np.array([len(level) > LONGEST_LEVEL for level in levels])
     if long.any():

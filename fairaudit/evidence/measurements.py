@@ -63,24 +63,15 @@ def measure(
     with_r : bool
         Also KPC by R's own package, where R, rpy2 and KPC are installed and rows are few enough.
     """
-    import fairaudit as fa
+    from fairaudit.metrics._codec import codec_of_table
 
-    columns, outcome = table.prediction.columns, table.require_outcome()
+    outcome = table.require_outcome()
     table.require_varying_prediction()
     asked = [table.attributes]
     if len(table.attributes) > 1:
         asked += [(column,) for column in table.attributes]
     values = _kpc(table, asked)
-    values.append(
-        _value(
-            "codec",
-            "CODEC",
-            function=fa.metrics.codec,
-            columns=columns,
-            attributes=table.attributes,
-            outcome=outcome,
-        )
-    )
+    values.append(_value("codec", "CODEC", codec_of_table, table))
     if with_r:
         values += _by_r(table, values[0])
     groups = [column for column in table.attributes if column.kind.is_categorical]
@@ -100,7 +91,7 @@ def caution_about(values: Sequence[MeasuredValue]) -> str:
 
 def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
     """KPC of each set of attributes."""
-    import fairaudit as fa
+    from fairaudit.metrics._kpc import kpc_of_table
     from fairaudit.metrics._kpc_cells import kpc_by_cells
 
     names = [tuple(column.name for column in some) for some in asked]
@@ -110,28 +101,16 @@ def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[Measure
             MeasuredValue(key="kpc", name="KPC", value=float(size), attributes=name)
             for size, name in zip(sizes, names, strict=True)
         ]
-    columns, outcome = table.prediction.columns, table.require_outcome()
-    return [
-        _value(
-            "kpc", "KPC", function=fa.metrics.kpc, columns=columns, attributes=some, outcome=outcome
-        )
-        for some in asked
-    ]
+    return [_value("kpc", "KPC", kpc_of_table, replace(table, attributes=some)) for some in asked]
 
 
 def _value(
-    key: str,
-    name: str,
-    function: Callable[..., Measure],
-    columns: Sequence[Column],
-    attributes: Sequence[Column],
-    outcome: Column,
-    **options: Any,
+    key: str, name: str, function: Callable[[AuditTable], Measure], table: AuditTable
 ) -> MeasuredValue:
-    """A measure, or why it does not fit."""
-    names = tuple(column.name for column in attributes)
+    """A measure of dependence, which does not weigh rows, or why it does not fit."""
+    names = tuple(column.name for column in table.attributes)
     try:
-        value = float(function(columns, sensitive=attributes, y_true=outcome, **options))
+        value = float(function(replace(table, weights=None)))
         return MeasuredValue(key=key, name=name, value=value, attributes=names)
     except InputError as reason:
         return MeasuredValue(key=key, name=name, value=None, attributes=names, note=str(reason))

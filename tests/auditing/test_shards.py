@@ -229,6 +229,53 @@ def test_what_shards_refuse(options, told):
         fa.audit(X=frame_of(3_000), **{**NAMES, "shards": 2, **options})
 
 
+def in_pieces(frame, **changes):
+    """The audit in two shards, and that of the whole table."""
+    given = {**NAMES, "permutations": fa.Permutations(n=19), **changes}
+    return fa.audit(X=frame, **given, shards=2), fa.audit(X=frame, **given)
+
+
+@pytest.mark.parametrize("missing", ["auto", "drop"])
+def test_marks_among_numbers_are_missing_in_shards_too(missing):
+    """In shards a column of ages with a question mark was a category of 70 levels."""
+    frame = frame_of(2_000)
+    ages = frame["age"].astype(int).astype(str).where(frame.index % 50 > 0, "?")
+    given = {"sensitive": "race,age", "missing": missing}
+    if missing == "auto":
+        for shards in ({"shards": 2}, {}):
+            with pytest.raises(InputError, match=r"'age' has 40 missing values.*age:categorical"):
+                fa.audit(X=frame.assign(age=ages), **{**NAMES, **given, **shards})
+        return
+    shards, whole = in_pieces(frame.assign(age=ages), **given)
+    for found in (shards, whole):
+        assert (found.table.rows, found.table.attributes[1].kind) == (1960, "integer")
+        assert [(one.rows, one.reason) for one in found.table.excluded] == [(40, "age is missing")]
+    assert shards.table.attributes == whole.table.attributes
+
+
+def test_numbers_that_came_as_text_in_shards():
+    frame = frame_of(2_000).assign(age=lambda t: t["age"].round(2).astype(str))
+    shards, whole = in_pieces(frame, sensitive="race,age:continuous")
+    assert shards.table.attributes == whole.table.attributes
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([f"2020-01-{k % 28 + 1:02}" for k in range(2_000)], "'age' holds dates"),
+        ([f"${k % 90},{k % 7}00" for k in range(2_000)], "'age' holds numbers written as text"),
+        ([np.inf if k == 7 else k for k in range(2_000)], "'age' has an infinite value in row 7"),
+        (list(pd.date_range("2020", periods=2_000)), "'age' holds dates or times"),
+    ],
+)
+def test_columns_that_are_refused_are_refused_in_shards(values, message):
+    """Shards took dates and prices for categories."""
+    frame = frame_of(2_000).assign(age=values)
+    for shards in ({"shards": 2}, {}):
+        with pytest.raises(InputError, match=message):
+            fa.audit(X=frame, **{**NAMES, "sensitive": "race,age", **shards})
+
+
 def test_the_command_and_its_record(tmp_path, capsys):
     paths = written(tmp_path / "a", frame_of(effect=0.5), 3)
     record = tmp_path / "audit.json"

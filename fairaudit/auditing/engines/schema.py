@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.auditing.engines.sources import KEY, PERSON, ROW, Narrow, named
+from fairaudit.auditing.engines.sources import KEY, PERSON, PREDICTION, ROW, Narrow, named
+from fairaudit.data.column_summary import MOST_LEVELS, ColumnSummary, summarize
 from fairaudit.data.columns import (
-    MAX_OUTCOME_CLASSES,
     Column,
     Kind,
     beyond_whole,
     column_of,
     level_text,
+    not_binary,
+    reject_extreme,
 )
 from fairaudit.data.facts import ColumnFacts, Excluded
-from fairaudit.data.missing_values import MISSING_LEVEL, missing_values
+from fairaudit.data.missing_values import MISSING_LEVEL, missing_is_level, missing_values
 from fairaudit.data.prediction import Prediction
 from fairaudit.data.table import AuditTable
+from fairaudit.data.text_columns import MANY_NUMBERS, reject_odd_text
 from fairaudit.errors import InputError
 from fairaudit.models.answers import Meaning
 
@@ -32,53 +35,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Facts", "Schema", "SchemaColumn", "coded", "facts_of", "schema_of"]
 
-_NUMBERS = ("boolean", "integer", "floating", "mixed-integer-float", "decimal")
-MOST_LEVELS = 2_000  # of a column whose levels are listed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What one partition, or several, hold of a column; `levels` is None where there are many.
-
-    `merged` tells that whole numbers beyond 2^53 become equal as floating-point numbers.
-    """
-
-    text: bool
-    levels: frozenset[Any] | None
-    low: float
-    high: float
-    whole: bool
-    missing: int
-    where: str
-    merged: bool = False
-
-    def and_(self, other: Seen) -> Seen:
-        if self.text != other.text and self.levels != frozenset() != other.levels:
-            first, second = (self, other) if self.text else (other, self)
-            raise InputError(f"holds text in {first.where} and numbers in {second.where}")
-        both = None
-        if self.levels is not None and other.levels is not None:
-            both = self.levels | other.levels
-        return Seen(
-            text=self.text or other.text,
-            levels=both if both is None or len(both) <= MOST_LEVELS else None,
-            low=min(self.low, other.low),
-            high=max(self.high, other.high),
-            whole=self.whole and other.whole,
-            missing=self.missing + other.missing,
-            where=self.where,
-            merged=self.merged
-            or other.merged
-            or (not self.text and both is not None and len(set(map(float, both))) < len(both)),
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """Of a partition: rows, columns, and the rows left out."""
 
     rows: int
-    columns: Mapping[str, Seen]
+    columns: Mapping[str, ColumnSummary]
     predictions: tuple[str, ...]
     excluded: tuple[Excluded, ...]
     classes: tuple[Any, ...] | None
@@ -89,7 +52,14 @@ def facts_of(part: Narrow) -> Facts:
     """Look at a partition."""
     with named(f"Partition {part.name}"):
         names = [name for name in part.frame.columns if name not in (KEY, ROW)]
-        columns = {name: _seen(part.frame[name], name, part.name) for name in names}
+        rows = part.frame[ROW].to_numpy()
+        shown = dict(
+            zip([n for n in names if n.startswith(PREDICTION)], part.predictions, strict=True)
+        )
+        columns = {
+            name: summarize(shown.get(name, name), part.frame[name], part.name, rows)
+            for name in names
+        }
         return Facts(
             rows=len(part.frame),
             columns=columns,
@@ -100,58 +70,12 @@ def facts_of(part: Narrow) -> Facts:
         )
 
 
-def _seen(values: pd.Series, name: str, where: str) -> Seen:
-    import pandas as pd
-
-    known = values.dropna()
-    missing = len(values) - len(known)
-    if isinstance(known.dtype, pd.CategoricalDtype):
-        known = known.astype(object)
-    text = not (pd.api.types.is_numeric_dtype(known) or pd.api.types.is_bool_dtype(known))
-    if text and pd.api.types.infer_dtype(known, skipna=False) in _NUMBERS:
-        known, text = known.astype(float), False
-    distinct = known.unique()
-    if text:
-        if any(not isinstance(one, str) for one in distinct):
-            odd = next(type(one).__name__ for one in distinct if not isinstance(one, str))
-            raise InputError(f"column {name!r} holds values of type {odd}; turn them into text")
-        few = len(distinct) <= MOST_LEVELS
-        texts = frozenset(map(str, distinct)) if few else None
-        return Seen(
-            text=True,
-            levels=texts,
-            low=np.inf,
-            high=-np.inf,
-            whole=False,
-            missing=missing,
-            where=where,
-        )
-    numbers = np.asarray(distinct, dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise InputError(f"column {name!r} has an infinite value. Remove or cap such values")
-    large = pd.api.types.is_integer_dtype(known) and len(numbers) and np.abs(numbers).max() >= 2**53
-    exact: list[Any] = [int(one) for one in distinct] if large else numbers.tolist()
-    levels = frozenset(exact) if len(numbers) <= MOST_LEVELS else None
-    merged = bool(large) and len(np.unique(numbers)) < len(numbers)
-    low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (np.inf, -np.inf)
-    whole = bool((np.floor(numbers) == numbers).all())
-    return Seen(
-        text=False,
-        levels=levels,
-        low=low,
-        high=high,
-        whole=whole,
-        missing=missing,
-        where=where,
-        merged=merged,
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class SchemaColumn:
     """A column of the whole table; `levels` is None where values are not listed.
 
-    `numbers` are the values behind the levels where numbers became text, for a missing level.
+    `numbers` are the values behind the levels where numbers became text, for a missing level;
+    `parsed` tells that the values are numbers which came as text.
     """
 
     name: str
@@ -162,6 +86,7 @@ class SchemaColumn:
     high: float
     missing: int
     numbers: NDArray[Any] | None = None
+    parsed: bool = False
 
     def facts(self) -> ColumnFacts:
         if self.kind.is_categorical and self.levels is not None:
@@ -312,7 +237,7 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
     full = next(part for part in parts if part.rows)
     predictions = [name for name in full.columns if name not in (outcome, *attributes)]
     shown = dict(zip(predictions, full.predictions, strict=True))
-    seen: dict[str, Seen] = {}
+    seen: dict[str, ColumnSummary] = {}
     for part in parts:
         for name, one in part.columns.items():
             if part.rows:
@@ -350,9 +275,9 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
     )
 
 
-def _joined(name: str, before: Seen | None, one: Seen) -> Seen:
+def _joined(name: str, before: ColumnSummary | None, one: ColumnSummary) -> ColumnSummary:
     try:
-        return one if before is None else before.and_(one)
+        return one if before is None else before.merge(one)
     except InputError as error:
         raise InputError(f"Column {name!r} {error}. Write both in the same way.") from None
 
@@ -379,29 +304,40 @@ def _form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn) -> str:
 
 
 def _column(
-    name: str, seen: Seen, given: str | None, outcome: bool, missing: str, shown: str | None = None
+    name: str,
+    summary: ColumnSummary,
+    given: str | None,
+    outcome: bool,
+    missing: str,
+    shown: str | None = None,
 ) -> SchemaColumn:
+    declared = None if given is None else Kind(given)
+    seen = summary.as_declared(declared, 1 if outcome else MANY_NUMBERS)
     levels: list[Any] | None = None if seen.levels is None else sorted(seen.levels)
-    if given in (Kind.INTEGER.value, Kind.CONTINUOUS.value) and seen.text:
-        raise InputError(f"Column {name!r} holds text and is declared {given}. Store numbers.")
-    kind = Kind(given) if given is not None else _kind(seen, levels, outcome)
-    if seen.merged and not (given is not None and kind.is_categorical):
+    if seen.text and levels is not None:
+        texts = np.array(levels, dtype=object)
+        reject_odd_text(shown or name, np.arange(len(levels)), texts, given, None)
+    kind = declared or seen.kind(outcome=outcome)
+    if seen.merged and not (declared is not None and kind.is_categorical):
         raise InputError(beyond_whole(shown or name))
     numbers = None
     if seen.missing and missing != "drop":
-        if outcome or not kind.is_categorical or missing == "error":
+        if outcome or not missing_is_level(kind, missing):
             declare = not outcome and missing != "error"
             raise InputError(missing_values(shown or name, seen.missing, declare=declare))
         if not seen.text:
             numbers = np.array(levels or [], dtype=_dtype(levels or []))
-            levels = [_number_text(one) for one in levels or []]
+            levels = [_number_text(level) for level in levels or []]
         levels = sorted([*(levels or []), MISSING_LEVEL])
-        kind = kind if given is not None else Kind.CATEGORICAL
+        kind = declared or Kind.CATEGORICAL
     if kind.is_categorical and levels is None:
         raise InputError(
             f"Column {name!r} has more than {MOST_LEVELS:,} levels. Group them, or leave it out."
         )
+    if kind is Kind.BINARY and len(levels or ()) > 2:
+        raise not_binary(shown or name, len(levels or ()))
     if outcome and not kind.is_categorical:
+        reject_extreme(shown or name, seen.low, seen.high)
         levels = None  # numbers, however few
     text = seen.text or numbers is not None
     array = None if levels is None else np.array(levels, dtype=object if text else _dtype(levels))
@@ -414,6 +350,7 @@ def _column(
         high=seen.high,
         missing=seen.missing,
         numbers=numbers,
+        parsed=seen is not summary,
     )
 
 
@@ -428,25 +365,15 @@ def _number_text(number: Any) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-def _kind(seen: Seen, levels: list[Any] | None, outcome: bool) -> Kind:
-    if levels is not None and len(levels) <= 2:
-        return Kind.BINARY
-    if seen.text:
-        return Kind.CATEGORICAL
-    if not seen.whole:
-        return Kind.CONTINUOUS
-    if not outcome:
-        return Kind.INTEGER
-    few = levels is not None and len(levels) <= MAX_OUTCOME_CLASSES
-    return Kind.CATEGORICAL if few else Kind.CONTINUOUS
-
-
 def coded(part: Narrow, schema: Schema, ids: bool) -> pd.DataFrame:
     """The rows of a partition as numbers: codes of levels, or values."""
     import pandas as pd
 
     with named(f"Partition {part.name}"):
         frame = part.frame
+        texts = [column.name for column in schema.columns if column.parsed]
+        if texts:
+            frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in texts})
         if schema.drop:
             frame = frame[frame[list(schema.drop)].notna().all(axis=1)]
         columns = {one.name: one.codes(frame[one.name]) for one in schema.columns}
