@@ -15,11 +15,12 @@ from fairaudit.evidence.localization.claims import Localisation, localisation_fr
 from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 from fairaudit.evidence.power.power_result import Calibration, Detectable, Power
 from fairaudit.results import _plain, format_of, known_format, report_formats
+from fairaudit.testing.trust import Trust
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SCHEMA", "AuditResult", "Capsule", "CopyQuality", "Finding", "Verdict"]
+__all__ = ["SCHEMA", "AuditResult", "Capsule", "Finding", "Verdict"]
 
 #: Name and version of the JSON form; the number grows when a field changes its meaning.
 SCHEMA = "fairaudit/audit/1"
@@ -95,35 +96,6 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CopyQuality:
-    """Whether the p-value of the joint test can be believed.
-
-    Attributes
-    ----------
-    trustworthy : bool
-    because : str
-    copies_by : str
-    copy_check, calibration : float or None
-        p-values of the two checks of a fitted density; None where nothing was fitted.
-    moved : float
-        Share of rows whose attributes differ between data and copies.
-    distinct : int
-        Different copies among those looked at.
-    scores : dict
-        Held-out log-likelihood per row of the density families that were tried.
-    """
-
-    trustworthy: bool
-    because: str
-    copies_by: str
-    copy_check: float | None
-    calibration: float | None
-    moved: float
-    distinct: int
-    scores: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Capsule:
     """Everything needed to repeat the audit.
 
@@ -184,7 +156,7 @@ class AuditResult:
         The gate first.
     measures : tuple of MeasuredValue
     cells : CellTable or None
-    quality : CopyQuality
+    quality : Trust
     null : tuple of float
         The gate's statistic on every copy; in standard deviations where groups are masked.
     notes : tuple of str
@@ -213,7 +185,7 @@ class AuditResult:
     findings: tuple[Finding, ...]
     measures: tuple[MeasuredValue, ...]
     cells: CellTable | None
-    quality: CopyQuality
+    quality: Trust
     null: tuple[float, ...] = field(repr=False)
     notes: tuple[str, ...]
     capsule: Capsule = field(repr=False)
@@ -365,7 +337,7 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
                 for one in cells["cells"]
             ),
         ),
-        quality=_made(CopyQuality, record["quality"]),
+        quality=_made(Trust, record["quality"]),
         capsule=_made(
             Capsule,
             capsule,

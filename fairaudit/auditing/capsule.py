@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.roles import Roles
 
-__all__ = ["capsule_from", "capsule_of"]
+__all__ = ["capsule_from", "capsule_of", "fingerprint_of"]
 
 
 def capsule_of(
@@ -32,7 +32,7 @@ def capsule_of(
 ) -> Capsule:
     """Versions, settings and hashes."""
     capsule = capsule_from(
-        _fingerprint(table), plan, roles=roles, model=model, data=data, command=command
+        fingerprint_of(table), plan, roles=roles, model=model, data=data, command=command
     )
     if roles is None and table.positive is not None:
         capsule.options["positive"] = level_text(table.positive)
@@ -94,7 +94,7 @@ def capsule_from(
     )
 
 
-def _fingerprint(table: AuditTable) -> str:
+def fingerprint_of(table: AuditTable) -> str:
     """SHA-256 of the columns that enter the tests."""
     digest = hashlib.sha256()
     columns = [*table.prediction.columns, table.require_outcome(), *table.attributes]
