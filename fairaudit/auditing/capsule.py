@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.audit_result import Capsule
 from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.findings import Capsule
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
 from fairaudit.data.table import AuditTable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
-    from fairaudit.auditing.audit_result import Finding
+    from fairaudit.auditing.findings import Finding
     from fairaudit.auditing.questions import Answer
     from fairaudit.data.facts import TableFacts
     from fairaudit.evidence.intervals.certificates import Certificate, GapTable

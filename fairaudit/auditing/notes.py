@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from fairaudit._words import as_words
 from fairaudit.auditing.audit_plan import Plan
-from fairaudit.auditing.audit_result import Finding, Verdict
 from fairaudit.auditing.examination import Absent, Rows
+from fairaudit.auditing.findings import Finding, Verdict
 from fairaudit.data.facts import TableFacts
 from fairaudit.evidence.measurements import Measurements, caution_about
 from fairaudit.testing.trust import Trust

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.auditing.audit_result import Finding
+from fairaudit.auditing.findings import Finding
 from fairaudit.data.columns import level_text
 from fairaudit.data.table import unknown_column
 from fairaudit.errors import InputError

@@ -33,9 +33,9 @@ from fairaudit.testing.statistic import Statistic, statistic_named
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
-    from fairaudit.auditing.audit_result import Finding
     from fairaudit.auditing.checkpoint import Checkpoint
     from fairaudit.auditing.examination import Absent
+    from fairaudit.auditing.findings import Finding
     from fairaudit.data.roles import Prepared, Roles
     from fairaudit.data.table import AuditTable
     from fairaudit.evidence.intervals.certificates import Certificate, GapTable

@@ -49,8 +49,8 @@ from fairaudit.testing.statistic import statistic_named
 if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_plan import Plan
-    from fairaudit.auditing.audit_result import Finding
     from fairaudit.auditing.engines.engine import Engine
+    from fairaudit.auditing.findings import Finding
     from fairaudit.data.roles import Roles
     from fairaudit.evidence.intervals.certificates import Certificate, GapTable
     from fairaudit.models import Predictor
