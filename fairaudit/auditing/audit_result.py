@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.auditing.findings import Capsule, Finding, Verdict
 from fairaudit.data.facts import ColumnFacts, Excluded, Source, TableFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.certificates import Certificate, Gap, GapTable
@@ -15,154 +15,17 @@ from fairaudit.evidence.localization.claims import Localisation, localisation_fr
 from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 from fairaudit.evidence.power.power_result import Calibration, Detectable, Power
 from fairaudit.results import _plain, format_of, known_format, report_formats
+from fairaudit.testing.trust import Trust
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SCHEMA", "AuditResult", "Capsule", "CopyQuality", "Finding", "Verdict"]
+__all__ = ["SCHEMA", "AuditResult", "Capsule", "Finding", "Verdict"]
 
 #: Name and version of the JSON form; the number grows when a field changes its meaning.
 SCHEMA = "fairaudit/audit/1"
 #: Groups of fewer people are masked unless the caller says otherwise.
 SUPPRESS = 10
-
-
-class Verdict(str, Enum):
-    """What an audit concludes."""
-
-    VIOLATION = "violation"
-    NO_VIOLATION = "no violation found"
-    INCONCLUSIVE = "inconclusive"
-    EQUIVALENT = "equivalent within tolerance"
-
-    def __str__(self) -> str:
-        return self.value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """The answer to one question.
-
-    Attributes
-    ----------
-    family : str
-        ``"joint"`` (the gate), ``"attribute"``, ``"pair"`` or ``"outcome"``.
-    name : str
-        What was asked about: ``"race, sex, age"``, ``"sex"``, ``"repaid = 1"``.
-    attributes : tuple of str
-    outcome : str or None
-        The outcome class or range that the rows are limited to.
-    rows : int
-    statistic : str
-    value : float or None
-        The observed statistic; where groups are masked, that of the gate in standard deviations
-        of the copies from their mean, and none of the others.
-    p_value : float or None
-        None where it cannot be given; `inconclusive` says why.
-    p_interval : tuple of float
-        95 % Monte-Carlo interval of the p-value.
-    p_adjusted : float or None
-        Adjusted for the other questions behind the gate; None for the gate itself.
-    significant : bool
-        The gate: p ≤ alpha. Others: the gate was passed and the adjusted p ≤ alpha.
-    kpc : float or None
-        Size of the dependence: KPC with one neighbour, ties averaged.
-    copies : int
-    copies_by : str
-        The conditional law behind the copies.
-    inconclusive : str or None
-        Why the p-value should not be acted on.
-    seconds : float
-        CPU.
-    """
-
-    family: str
-    name: str
-    attributes: tuple[str, ...]
-    outcome: str | None
-    rows: int
-    statistic: str
-    value: float | None
-    p_value: float | None
-    p_interval: tuple[float, float]
-    p_adjusted: float | None
-    significant: bool
-    kpc: float | None
-    copies: int
-    copies_by: str
-    inconclusive: str | None
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyQuality:
-    """Whether the p-value of the joint test can be believed.
-
-    Attributes
-    ----------
-    trustworthy : bool
-    because : str
-    copies_by : str
-    copy_check, calibration : float or None
-        p-values of the two checks of a fitted density; None where nothing was fitted.
-    moved : float
-        Share of rows whose attributes differ between data and copies.
-    distinct : int
-        Different copies among those looked at.
-    scores : dict
-        Held-out log-likelihood per row of the density families that were tried.
-    """
-
-    trustworthy: bool
-    because: str
-    copies_by: str
-    copy_check: float | None
-    calibration: float | None
-    moved: float
-    distinct: int
-    scores: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capsule:
-    """Everything needed to repeat the audit.
-
-    Attributes
-    ----------
-    created : str
-        UTC, ISO 8601.
-    version : str
-        Of fairaudit.
-    python, platform : str
-    packages : dict
-        Versions.
-    seed, copies, steps : int
-    model : Source or None
-    data : tuple of Source
-    table_sha256 : str
-        Of the audited columns as they entered the tests.
-    options : dict
-        Settings of the audit that are not defaults of the record.
-    command : str or None
-        The command that was run.
-    verify : str or None
-        The command that repeats the audit from its record; None: no record was written.
-    """
-
-    created: str
-    version: str
-    python: str
-    platform: str
-    packages: dict[str, str]
-    seed: int
-    copies: int
-    steps: int
-    model: Source | None
-    data: tuple[Source, ...]
-    table_sha256: str
-    options: dict[str, Any]
-    command: str | None
-    verify: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +47,7 @@ class AuditResult:
         The gate first.
     measures : tuple of MeasuredValue
     cells : CellTable or None
-    quality : CopyQuality
+    quality : Trust
     null : tuple of float
         The gate's statistic on every copy; in standard deviations where groups are masked.
     notes : tuple of str
@@ -213,7 +76,7 @@ class AuditResult:
     findings: tuple[Finding, ...]
     measures: tuple[MeasuredValue, ...]
     cells: CellTable | None
-    quality: CopyQuality
+    quality: Trust
     null: tuple[float, ...] = field(repr=False)
     notes: tuple[str, ...]
     capsule: Capsule = field(repr=False)
@@ -365,7 +228,7 @@ def _audit_from(record: Mapping[str, Any]) -> AuditResult:
                 for one in cells["cells"]
             ),
         ),
-        quality=_made(CopyQuality, record["quality"]),
+        quality=_made(Trust, record["quality"]),
         capsule=_made(
             Capsule,
             capsule,

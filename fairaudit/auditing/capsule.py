@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.audit_result import Capsule
 from fairaudit.auditing.descriptions import recorded
+from fairaudit.auditing.findings import Capsule
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
 from fairaudit.data.table import AuditTable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.roles import Roles
 
-__all__ = ["capsule_from", "capsule_of"]
+__all__ = ["capsule_from", "capsule_of", "fingerprint_of"]
 
 
 def capsule_of(
@@ -34,7 +34,7 @@ def capsule_of(
 ) -> Capsule:
     """Versions, settings and hashes."""
     capsule = capsule_from(
-        _fingerprint(table), plan, roles=roles, model=model, data=data, command=command
+        fingerprint_of(table), plan, roles=roles, model=model, data=data, command=command
     )
     if roles is None and table.positive is not None:
         capsule.options["positive"] = level_text(table.positive)
@@ -96,7 +96,7 @@ def capsule_from(
     )
 
 
-def _fingerprint(table: AuditTable) -> str:
+def fingerprint_of(table: AuditTable) -> str:
     """SHA-256 of the columns that enter the tests."""
     digest = hashlib.sha256()
     columns = [*table.prediction.columns, table.require_outcome(), *table.attributes]

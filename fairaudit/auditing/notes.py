@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fairaudit._words import as_words
 from fairaudit.auditing.audit_plan import Plan
-from fairaudit.auditing.audit_result import Finding, Verdict
-from fairaudit.data.columns import level_text
-from fairaudit.data.table import AuditTable
+from fairaudit.auditing.examination import Absent, Rows
+from fairaudit.auditing.findings import Finding, Verdict
+from fairaudit.data.facts import TableFacts
 from fairaudit.evidence.measurements import Measurements, caution_about
+from fairaudit.testing.trust import Trust
 
-__all__ = ["finding_notes"]
+__all__ = ["notes_of"]
 
 
-def _unasked(table: AuditTable, findings: tuple[Finding, ...]) -> list[str]:
+def _unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust) -> list[str]:
     """Questions behind the gate that a reader may miss, and why they were not asked."""
-    outcome = table.require_outcome()
-    asked = {one.outcome for one in findings if one.family == "outcome"}
-    if not outcome.kind.is_categorical:
+    outcome = facts.outcome
+    asked = {finding.outcome for finding in findings if finding.family == "outcome"}
+    if not outcome.levels:
         if asked:
             return []
         return [
             "ranges of the outcome, because people have rows in several of them"
-            if table.ids is not None
+            if facts.ids is not None
             else "ranges of the outcome, because the prediction is constant in each"
         ]
-    labels = [f"{outcome.name} = {level_text(level)}" for level in outcome.levels]
-    if not asked and len(labels) > 1 and findings[0].copies_by[:5] != "exact":
+    labels = [f"{outcome.name} = {level}" for level in outcome.levels]
+    if not asked and len(labels) > 1 and trust.law != "exact":
         return ["outcome classes, because the density was fitted to all of them together"]
     why = "attributes or prediction do not vary there"
     return [f"{label} ({why})" for label in labels if label not in asked]
@@ -46,7 +49,7 @@ def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
     return f"Copies as needed: {'; '.join(told)}."
 
 
-def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
+def _finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
     """What a reader must know about the p-values."""
     gate, drawn = findings[0], plan.permutations
     notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
@@ -80,19 +83,22 @@ def finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -
     return notes
 
 
-def _notes(
+def notes_of(
     verdict: Verdict,
     findings: tuple[Finding, ...],
-    sizes: Measurements,
-    table: AuditTable,
     plan: Plan,
+    *,
+    rows: Rows,
+    sizes: Measurements,
+    trust: Trust,
+    absent: Sequence[Absent],
 ) -> tuple[str, ...]:
-    notes = finding_notes(verdict, findings, plan)
-    if table.weights is not None:
-        notes.append("Weights enter rates, DEO and odds; the tests and KPC count every row once.")
-    if table.ids is not None and len(table.ids.levels) < len(table):
-        notes.append("People have several rows: whole people were permuted.")
-    unasked = _unasked(table, findings)
+    """Everything that a reader must know, the warnings first."""
+    notes = [*rows.warnings, *_finding_notes(verdict, findings, plan), *rows.layout]
+    unasked = _unasked(rows.facts, findings, trust)
     if unasked:
         notes.append(f"Not asked: {'; '.join(unasked)}.")
+    if absent:
+        listed = "; ".join(f"{piece.what} ({piece.why})" for piece in absent)
+        notes.append(f"Not computed in shards: {listed}. Audit in one piece for them.")
     return (*notes, *sizes.notes, caution_about(sizes.values))

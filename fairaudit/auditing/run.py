@@ -1,32 +1,29 @@
-"""The orchestrator: from a checked table to a verdict with its evidence."""
+"""The orchestrator: from rows, wherever they are, to a verdict with its evidence."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
-from fairaudit.auditing.audit_result import AuditResult, CopyQuality
-from fairaudit.auditing.capsule import capsule_of
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.auditing.capsule import capsule_from
 from fairaudit.auditing.checkpoint import Checkpoint
-from fairaudit.auditing.notes import _notes
-from fairaudit.auditing.questions import find
+from fairaudit.auditing.examination import Absent, Rows
+from fairaudit.auditing.notes import notes_of
+from fairaudit.auditing.questions import finding_of, judged
+from fairaudit.auditing.table_rows import TableRows
 from fairaudit.auditing.verdict import check_tolerance, decide
-from fairaudit.data.columns import column_facts
-from fairaudit.data.facts import Source, TableFacts
-from fairaudit.data.preparation import Prepared
-from fairaudit.data.roles import Roles
-from fairaudit.data.table import AuditTable
-from fairaudit.data.threshold import default_threshold
-from fairaudit.evidence.measurements import Measurements, measure
-from fairaudit.testing.permutation_result import TestResult
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.data.facts import Source
+    from fairaudit.data.preparation import Prepared
+    from fairaudit.data.roles import Roles
 
-__all__ = ["audit_table"]
+__all__ = ["audit_table", "run_audit"]
+
+Evidence = TypeVar("Evidence")
 
 
 def audit_table(
@@ -41,33 +38,43 @@ def audit_table(
     checkpoint: Checkpoint | None = None,
     name: str = "audit",
 ) -> AuditResult:
-    """The audit itself; `name` is that of its parts in a checkpoint."""
-    start = time.process_time()
-    table = prepared.table
-    outcome = table.require_outcome()
+    """The audit of a table in memory; `name` is that of its parts in a checkpoint."""
+    rows = TableRows(prepared, plan, roles=roles, checkpoint=checkpoint, name=name)
+    return run_audit(
+        rows, plan, model=model, data=data, command=command, roles=roles, progress=progress
+    )
+
+
+def run_audit(
+    rows: Rows,
+    plan: Plan,
+    *,
+    roles: Roles | None,
+    model: Source | None = None,
+    data: tuple[Source, ...] = (),
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """The audit: measures, questions, evidence, verdict and record, in this order."""
     hear = progress or (lambda what, done, total: None)
+    facts, absent = rows.facts, list(rows.unmeasured)
+
+    def there(evidence: Evidence | Absent) -> Evidence | None:
+        if isinstance(evidence, Absent):
+            absent.append(evidence)
+            return None
+        return evidence
+
     hear("measures", 0, 1)
-    sizes = measure(table, threshold=plan.threshold, with_r=plan.with_r)
-    check_tolerance(plan.tolerance, sizes.values, [c.name for c in table.attributes])
-    gaps, certificates = _equivalence(table, sizes, plan)
+    sizes = rows.measures()
+    check_tolerance(plan.tolerance, sizes.values, [column.name for column in facts.attributes])
+    gaps, certificates = rows.intervals(sizes)
     hear("measures", 1, 1)
-    known = {one.attributes: one.value for one in sizes.values if one.key == "kpc"}
-    findings, gate, checks = find(
-        table, plan, hear=hear, checkpoint=checkpoint, name=name, sizes=known
-    )
-    facts = TableFacts(
-        rows=len(table),
-        people=len(table) if table.ids is None else len(table.ids.levels),
-        prediction=table.prediction.describe(),
-        outcome=column_facts(outcome, prepared.missing.get(outcome.name, 0)),
-        attributes=tuple(
-            column_facts(c, prepared.missing.get(c.name, 0)) for c in table.attributes
-        ),
-        features=prepared.features,
-        excluded=prepared.excluded,
-        weights=None if table.weights is None else prepared.weights or "weights",
-        ids=None if table.ids is None else table.ids.name,
-    )
+    answers = rows.answers(sizes, hear)
+    gate = answers[0].result
+    power = there(rows.power(gate, hear))
+    calibration = rows.calibration(gate, hear)
+    findings = judged([finding_of(answer) for answer in answers], plan)
     verdict, because = decide(
         findings[0],
         sizes.values,
@@ -75,22 +82,16 @@ def audit_table(
         alpha=plan.alpha,
         tolerance=plan.tolerance,
         certificates=certificates,
-        calibration=checks.calibration,
+        calibration=calibration,
         planned=plan.permutations.n,
     )
-    localisation = None
-    if plan.locate:
-        from fairaudit.evidence.localization.locate import locate
-
-        localisation = locate(
-            table,
-            findings[0].p_value if findings[0].significant else None,
-            alpha=plan.alpha,
-            permutations=plan.permutations,
-            density=plan.density,
-            folds=plan.folds,
-            hear=hear,
-        )
+    localisation = there(rows.localization(findings[0], hear))
+    trust = gate.diagnostics
+    notes = notes_of(verdict, findings, plan, rows=rows, sizes=sizes, trust=trust, absent=absent)
+    capsule = capsule_from(
+        rows.digest(), plan, roles=roles, model=model, data=data, command=command
+    )
+    capsule.options.update(rows.options)
     return AuditResult(
         verdict=verdict,
         because=because,
@@ -101,49 +102,14 @@ def audit_table(
         findings=findings,
         measures=sizes.values,
         cells=sizes.cells,
-        quality=_quality(gate),
+        quality=trust,
         null=tuple(float(value) for value in gate.null),
-        notes=(*prepared.notes, *_notes(verdict, findings, sizes, table, plan)),
-        capsule=capsule_of(table, plan, roles=roles, model=model, data=data, command=command),
-        seconds=time.process_time() - start,
+        notes=notes,
+        capsule=capsule,
+        seconds=time.process_time() - rows.started,
         gaps=gaps,
         certificates=certificates,
-        power=checks.power,
-        calibration=checks.calibration,
+        power=power,
+        calibration=calibration,
         localisation=localisation,
-    )
-
-
-def _equivalence(
-    table: AuditTable, sizes: Measurements, plan: Plan
-) -> tuple[GapTable | None, tuple[Certificate, ...]]:
-    """Intervals for the gaps of all groups, where there are rates, and what was to be shown."""
-    rates = sizes.cells is not None and "TPR" in sizes.cells.columns
-    if not rates and not plan.certify:
-        return None, ()
-    from fairaudit.evidence.intervals.certify import certificates
-    from fairaudit.evidence.intervals.gaps import gap_table
-    from fairaudit.evidence.intervals.rate_intervals import rate_cells
-
-    cut = default_threshold(table) if plan.threshold is None else plan.threshold
-    shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut)
-    if not rates:
-        return None, shown
-    groups = tuple(column for column in table.attributes if column.kind.is_categorical)
-    cells = rate_cells(replace(table, attributes=groups), cut)
-    names = tuple(column.name for column in groups)
-    return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
-
-
-def _quality(gate: TestResult) -> CopyQuality:
-    found = gate.diagnostics
-    return CopyQuality(
-        trustworthy=found.trustworthy,
-        because=found.because,
-        copies_by=gate.density,
-        copy_check=found.copy_check,
-        calibration=found.pit,
-        moved=found.moved,
-        distinct=found.distinct,
-        scores=dict(gate.scores),
     )

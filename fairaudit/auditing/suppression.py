@@ -10,17 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from fairaudit.auditing.audit_result import AuditResult, Finding
+from fairaudit.auditing.findings import Capsule, Finding
+from fairaudit.auditing.verdict import decide
 from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.disclosure import _notes, coarse, of_open_cells, step_of, suppress
-from fairaudit.evidence.measured import Cell, MeasuredValue
+from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.intervals.certificates import Certificate
-    from fairaudit.evidence.power.power_result import Power
+    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.evidence.localization.claims import Localisation
+    from fairaudit.evidence.power.power_result import Calibration, Power
+    from fairaudit.testing.trust import Trust
 
 __all__ = ["suppressed_audit"]
 
@@ -28,7 +31,70 @@ __all__ = ["suppressed_audit"]
 _STEP_OF_BOUNDS = 0.05
 
 
-def suppressed_audit(result: AuditResult, fewest: int) -> AuditResult:
+class Audit(Protocol):
+    """What is masked of an `AuditResult`, which has it done."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def alpha(self) -> float: ...
+
+    @property
+    def because(self) -> str: ...
+
+    @property
+    def calibration(self) -> Calibration | None: ...
+
+    @property
+    def capsule(self) -> Capsule: ...
+
+    @property
+    def cells(self) -> CellTable | None: ...
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]: ...
+
+    @property
+    def findings(self) -> tuple[Finding, ...]: ...
+
+    @property
+    def gaps(self) -> GapTable | None: ...
+
+    @property
+    def joint(self) -> Finding: ...
+
+    @property
+    def localisation(self) -> Localisation | None: ...
+
+    @property
+    def masked(self) -> bool: ...
+
+    @property
+    def measures(self) -> tuple[MeasuredValue, ...]: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    @property
+    def null(self) -> tuple[float, ...]: ...
+
+    @property
+    def power(self) -> Power | None: ...
+
+    @property
+    def quality(self) -> Trust: ...
+
+    @property
+    def table(self) -> TableFacts: ...
+
+    @property
+    def tolerance(self) -> dict[str, float]: ...
+
+
+Shown = TypeVar("Shown", bound=Audit)
+
+
+def suppressed_audit(result: Shown, fewest: int) -> Shown:
     """See `AuditResult.suppressed`."""
     fewest = max(fewest, int(result.capsule.options.get("suppress", 0)))  # the strictest so far
     capsule = replace(result.capsule, options={**result.capsule.options, "suppress": fewest})
@@ -48,7 +114,7 @@ def suppressed_audit(result: AuditResult, fewest: int) -> AuditResult:
     return _rounded(result, shown, fewest) if shown.masked else shown
 
 
-def _rounded(result: AuditResult, shown: AuditResult, fewest: int) -> AuditResult:
+def _rounded(result: Shown, shown: Shown, fewest: int) -> Shown:
     """Everything that people of masked groups enter, rounded."""
     from fairaudit.evidence.intervals.gaps import gaps_of_shown
 
@@ -91,10 +157,9 @@ def _finding(finding: Finding, step: float) -> Finding:
 
 
 def _because(
-    result: AuditResult, measures: Sequence[MeasuredValue], certificates: Sequence[Certificate]
+    result: Audit, measures: Sequence[MeasuredValue], certificates: Sequence[Certificate]
 ) -> str:
     """The sentence of the verdict with rounded sizes; any other sentence as it is."""
-    from fairaudit.auditing.verdict import decide
 
     def sentence(certificates: Sequence[Certificate], told: Sequence[MeasuredValue] | None) -> str:
         return decide(
@@ -125,6 +190,8 @@ def _in_deviations(
 
     Copies that reach the data still do, and no others.
     """
+    from fairaudit.testing.p_value import reaches
+
     known = [one for one in null if one is not None and math.isfinite(one)]
     if len(known) < 2 or value is None:
         return None, ()
@@ -133,7 +200,7 @@ def _in_deviations(
     if spread == 0:
         return None, ()
     own = round((value - mean) / spread, 1) + 0.0
-    copies = [(round((one - mean) / spread, 2), one >= value - 1e-12) for one in known]
+    copies = [(round((one - mean) / spread, 2), reaches(one, value)) for one in known]
     return own, tuple(
         max(far, own) if reached else min(far, round(own - 0.01, 2)) for far, reached in copies
     )
@@ -161,7 +228,7 @@ def _counts_of_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -
     )
 
 
-def _power(power: Power, shown: AuditResult, hidden: Sequence[Cell], fewest: int) -> Power:
+def _power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int) -> Power:
     """Without small groups; counts of groups that have masked ones inside are masked too."""
     names = () if shown.cells is None else shown.cells.attributes
     unsure = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from fairaudit._words import as_words
-from fairaudit.auditing.audit_result import Finding, Verdict
+from fairaudit.auditing.findings import Finding, Verdict
 from fairaudit.data.facts import ColumnFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.certificates import Certificate

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from fairaudit.metrics._rates import GroupRates
     from fairaudit.metrics.measure import Measure
 
-__all__ = ["CAUTION", "Measurements", "caution_about", "measure"]
+__all__ = [
+    "CAUTION",
+    "UNDEFINED",
+    "Measurements",
+    "about_classes",
+    "about_groups",
+    "caution_about",
+    "measure",
+]
 
 MOST_ROWS_FOR_R = 5_000
 CAUTION = (
@@ -75,7 +83,7 @@ def measure(
     if with_r:
         values += _by_r(table, values[0])
     groups = [column for column in table.attributes if column.kind.is_categorical]
-    notes = _about_groups(table, groups)
+    notes = about_groups(table.attributes, groups)
     if not groups:
         return Measurements(tuple(values), None, notes)
     if not outcome.kind.is_categorical and threshold is None:
@@ -140,8 +148,9 @@ def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
     ]
 
 
-def _about_groups(table: AuditTable, groups: Sequence[Column]) -> tuple[str, ...]:
-    left = [column for column in table.attributes if column not in groups]
+def about_groups(attributes: Sequence[Any], groups: Sequence[Any]) -> tuple[str, ...]:
+    """Which of these columns (with a name and a kind) measures of groups do not see."""
+    left = [column for column in attributes if column not in groups]
     if not left:
         return ()
     kinds = ", ".join(f"{column.name} ({column.kind})" for column in left)
@@ -213,18 +222,20 @@ def _with_rates(
             MeasuredValue(key=key, name=name, value=value, attributes=names, note=label_note)
         )
     cells = _rate_cells(rates, table, groups, label_note)
-    notes = (*notes, *_about_classes(table), *_about_rates(rates))
+    outcome = table.require_outcome()
+    classes = len(outcome.levels) if outcome.kind.is_categorical else 0
+    about = about_classes(outcome.name, classes, table.positive)
+    notes = (*notes, *about, *_about_rates(rates))
     return Measurements(tuple(values), cells, notes)
 
 
-def _about_classes(table: AuditTable) -> tuple[str, ...]:
-    outcome = table.require_outcome()
-    if not outcome.kind.is_categorical or len(outcome.levels) <= 2:
+def about_classes(name: str, classes: int, positive: Any) -> tuple[str, ...]:
+    """What rates compare, where the outcome of this name has more than two classes."""
+    if classes <= 2:
         return ()
     return (
-        f"Rates, gaps, DEO and equalized odds compare {level_text(table.positive)} with the other "
-        f"{len(outcome.levels) - 1} classes of {outcome.name!r}; the tests and KPC use all "
-        "classes.",
+        f"Rates, gaps, DEO and equalized odds compare {level_text(positive)} with the other "
+        f"{classes - 1} classes of {name!r}; the tests and KPC use all classes.",
     )
 
 

@@ -12,6 +12,7 @@ from fairaudit.errors import InputError
 from fairaudit.evidence.power.power_result import Calibration
 from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.p_value import Null
 from fairaudit.testing.statistic import Statistic
 
 if TYPE_CHECKING:
@@ -108,12 +109,7 @@ def _p_value(
     values = np.column_stack(
         [one.bind(table, within_outcome=within, seed=seed)(together) for one in statistics]
     )
-    if values.shape[1] > 1:
-        from scipy.stats import rankdata
-
-        values = -rankdata(-values, method="max", axis=0).min(axis=1)[:, None]
-    reached = (values[1:, 0] >= values[0, 0] - 1e-12).sum()
-    return float((1 + reached) / len(together))
+    return Null(values[0], values[1:]).p_value()
 
 
 def _planted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def check_engine(engine: Any) -> None:
     Parameters
     ----------
     engine : Engine
-        Ready to compute.
+        One that has a method `running` is started by it, as an audit does.
 
     Notes
     -----
@@ -37,7 +38,7 @@ def check_engine(engine: Any) -> None:
 
     Examples
     --------
-    >>> from fairaudit.auditing.engines.engines import LocalEngine
+    >>> from fairaudit.auditing.engines.local_engine import LocalEngine
     >>> check_engine(LocalEngine())
     """
     name = type(engine).__name__
@@ -47,10 +48,12 @@ def check_engine(engine: Any) -> None:
     )
     for method in ("map", "gather", "sum", "shuffled"):
         promise(callable(getattr(engine, method, None)), f"{name} has no method {method!r}.")
-    _check_map(engine, name)
-    _check_sum(engine, name)
-    _check_errors(engine, name)
-    _check_shards(engine, name)
+    start = getattr(engine, "running", None)
+    with nullcontext(engine) if start is None else start(workers=1, memory=None) as running:
+        _check_map(running, name)
+        _check_sum(running, name)
+        _check_errors(running, name)
+        _check_shards(running, name)
 
 
 def _slowly(number: int, after: float) -> int:

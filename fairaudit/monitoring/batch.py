@@ -16,6 +16,7 @@ from fairaudit.monitoring.evidence import TILTS, log_e_values
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import FEWEST_ROWS
 from fairaudit.testing.diagnostics import CopyCheck, see_enough
+from fairaudit.testing.p_value import PValue
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import statistic_named
 
@@ -77,8 +78,7 @@ def evidence_of(
     joined = np.concatenate(log_e)
     if reason is not None:  # copies that failed their check may take evidence, and give none
         joined = np.minimum(joined, 0.0)
-    reached = values[1:] >= values[0] - 1e-12 * max(1.0, abs(values[0]))
-    p_value = float((1 + reached.sum()) / len(values))
+    p_value = PValue.of(values[0], values[1:]).value
     shown = [each[0] - each.mean(axis=0) for each in products]
     return BatchEvidence(
         log_e=joined, products=shown, statistic=float(values[0]), p_value=p_value, unusable=reason
@@ -125,8 +125,8 @@ def _statistics(
     reason = None
     if check is not None:
         see_enough([check], sampler)
-    if check is not None and not (diagnostics := check.diagnostics()).trustworthy:
-        reason = diagnostics.because
+    if check is not None and not (trust := check.trust()).trustworthy:
+        reason = trust.because
     elif all(map(all_alike, joined)):
         reason = "no copy differs from the data: nothing can be exchanged given the outcome"
     return np.concatenate(values), joined, reason

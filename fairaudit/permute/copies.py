@@ -17,7 +17,17 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 
-__all__ = ["Copies", "CopySampler", "FittedCopies", "LimitedSampler", "gathered", "stream"]
+__all__ = [
+    "EXACT",
+    "Copies",
+    "CopyLaw",
+    "CopySampler",
+    "FittedCopies",
+    "LimitedSampler",
+    "fitted_law",
+    "gathered",
+    "stream",
+]
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -80,14 +90,55 @@ class LimitedSampler(CopySampler):
 
 
 @dataclass(frozen=True, slots=True)
+class CopyLaw:
+    """The conditional law behind copies.
+
+    Attributes
+    ----------
+    kind : {"exact", "resampled", "known", "fitted"}
+        Exact copies permute rows of equal outcome; others rest on a density that was given
+        (known) or estimated (fitted), or draw rows of equal outcome with replacement.
+    words : str
+        The same for people.
+    family : str
+        Of a fitted density.
+    fit : str
+        On which rows it was fitted: ``"cross-fitted"``, ``"in sample"``, ``"given table"`` or
+        ``"held-out sample"``.
+    """
+
+    kind: str
+    words: str
+    family: str = ""
+    fit: str = ""
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the copies are only as good as a density that was fitted."""
+        return self.kind == "fitted"
+
+
+EXACT = CopyLaw("exact", "exact (within classes)")
+
+
+def fitted_law(family: str, *, folds: int, given: bool) -> CopyLaw:
+    """The law of a density of this family, fitted fold by fold or on a `given` table."""
+    fit, how = "in sample", "fitted in sample"
+    if given:
+        fit, how = "given table", "fitted on the given table"
+    elif folds > 1:
+        fit, how = "cross-fitted", f"cross-fitted in {folds} folds"
+    return CopyLaw("fitted", f"{family}, {how}", family, fit)
+
+
+@dataclass(frozen=True, slots=True)
 class FittedCopies:
     """A sampler and how it came about.
 
     Attributes
     ----------
     sampler : CopySampler
-    density : str
-        What was fitted, in words.
+    law : CopyLaw
     scores : dict
         For ``"auto"``: the mean held-out log-likelihood of every family it tried.
     pit : array or None
@@ -95,9 +146,14 @@ class FittedCopies:
     """
 
     sampler: CopySampler
-    density: str
+    law: CopyLaw
     scores: dict[str, float] = field(default_factory=dict)
     pit: Array | None = None
+
+    @property
+    def density(self) -> str:
+        """What was fitted, in words."""
+        return self.law.words
 
     def limited_to(self, rows: Index) -> FittedCopies:
         """The same copies on some rows; the density is judged on all rows as before."""

@@ -12,7 +12,7 @@ from fairaudit._types import Index
 from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.copies import FittedCopies, fitted_law, stream
 from fairaudit.permute.folds import numbers_of, split_rows, units_by_size
 
 __all__ = ["CP"]
@@ -79,8 +79,6 @@ class CP:
                 others = np.setdiff1d(np.arange(len(y)), rows) if len(parts) > 1 else rows
                 fitted = density.fit(y[others], a[others], fit_seed)
             folds.append(Fold(rows, fitted.pairs(y[rows], a[rows]), units_by_size(rows, units)))
-        how = "fitted on the given table" if training is not None else "fitted in sample"
-        if len(parts) > 1:
-            how = f"cross-fitted in {len(parts)} folds"
         sampler = ConditionalPermutation(folds, steps, seed, inverse=False)
-        return FittedCopies(sampler, f"{density.name}, {how}")
+        law = fitted_law(density.name, folds=len(parts), given=training is not None)
+        return FittedCopies(sampler, law)

@@ -15,7 +15,7 @@ from fairaudit.density.auto import Auto, Choice
 from fairaudit.density.oracle import Oracle
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, fitted_law, stream
 from fairaudit.permute.folds import joined_pit, numbers_of, split_rows, units_by_size
 from fairaudit.permute.within import WithinOutcome
 
@@ -57,26 +57,26 @@ class ICP:
         """
         density = density_named(self.density, categorical=outcome.kind.is_categorical)
         if density is None:
-            return FittedCopies(WithinOutcome(outcome.codes, seed, units), "exact (within classes)")
+            return FittedCopies(WithinOutcome(outcome.codes, seed, units), EXACT)
         known = isinstance(density, Oracle)
         y, a, train_y, train_a = numbers_of(outcome, attributes, training, encoded=not known)
         parts = split_rows(len(y), self.folds, units, seed, whole=known or training is not None)
         fit_seed = int(stream(seed, 4).integers(2**31))
         if training is not None:
             choice = Choice(density, [density.fit(train_y, train_a, fit_seed)], {})
-            how = "fitted on the given table"
         else:
             choice = _cross_fit(density, y, a, parts, fit_seed)
-            how = f"cross-fitted in {len(parts)} folds" if len(parts) > 1 else "fitted in sample"
         folds = [
             Fold(rows, fitted.pairs(y[rows], a[rows]), units_by_size(rows, units))
             for part, fitted in zip(parts, choice.fits, strict=True)
             for rows in _by_stratum(part, strata)
         ]
         _check_densities(folds)
-        name = density.name if known else f"{choice.family.name}, {how}"
+        law = CopyLaw("known", density.name)
+        if not known:
+            law = fitted_law(choice.family.name, folds=len(parts), given=training is not None)
         sampler = ConditionalPermutation(folds, steps, seed)
-        return FittedCopies(sampler, name, choice.scores, joined_pit(folds, len(y)))
+        return FittedCopies(sampler, law, choice.scores, joined_pit(folds, len(y)))
 
 
 def _check_densities(folds: Sequence[Fold]) -> None:

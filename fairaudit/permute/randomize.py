@@ -12,7 +12,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.errors import InputError
-from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.folds import numbers_of, split_rows
 from fairaudit.permute.within import WithinOutcome
 
@@ -79,7 +79,7 @@ class ConditionalRandomization:
                 "with density='frequencies'. Use fit(...).draw(number) for new attributes."
             )
         sampler = ResampledWithinOutcome(outcome.codes, seed, units)
-        return FittedCopies(sampler, "rows resampled within classes")
+        return FittedCopies(sampler, CopyLaw("resampled", "rows resampled within classes"))
 
     def fit(
         self,

@@ -88,7 +88,7 @@ def curve_of(
 def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
     """Of every model, by the same copies; 1 for a constant."""
     from fairaudit.permute.icp import ICP
-    from fairaudit.testing.core import Question, run_tests
+    from fairaudit.testing.core import Scope, run_tests
     from fairaudit.testing.statistic import statistic_named
 
     drawn = Permutations(n=max(_COPIES, int(10 / plan.alpha)), seed=plan.permutations.seed)
@@ -104,7 +104,7 @@ def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
         seed=drawn.seed,
         units=None if first.ids is None else first.ids.codes,
     )
-    asked = [Question(tables[k]) for k in varied]
+    asked = [Scope(tables[k]) for k in varied]
     found = run_tests(asked, fitted, statistic_named(plan.statistic), drawn)
     for k, result in zip(varied, found, strict=True):
         p[k] = result.p_value

@@ -15,21 +15,22 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import Copies, FittedCopies
 from fairaudit.permute.icp import ICP
-from fairaudit.testing.evaluation import Evaluation, Question, evaluation_of
+from fairaudit.testing.evaluation import Evaluation, Scope, evaluation_of
+from fairaudit.testing.p_value import Null, PValue, reaches
 from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic, statistic_named
+from fairaudit.testing.trust import Trust
 
 __all__ = [
+    "FEWEST_ROWS",
     "Kept",
-    "Question",
+    "Scope",
     "conditional_independence_test",
     "equalized_odds_test",
-    "p_interval",
-    "reaches",
+    "judge_null",
     "run_test",
     "run_tests",
-    "smallest_p",
 ]
 
 FEWEST_ROWS = 20
@@ -161,9 +162,9 @@ def run_test(
         units=None if tested.ids is None else tested.ids.codes,
         training=training,
     )
-    question = Question(table, tested=None if tested is table else tested)
+    scope = Scope(table, tested=None if tested is table else tested)
     fit = time.process_time() - start
-    (result,) = run_tests([question], fitted, statistics, permutations)
+    (result,) = run_tests([scope], fitted, statistics, permutations)
     result.seconds["fit"] += fit
     return result
 
@@ -177,7 +178,7 @@ class Kept(Protocol):
 
 
 def run_tests(
-    questions: Sequence[Question],
+    scopes: Sequence[Scope],
     fitted: FittedCopies,
     statistics: list[Statistic],
     permutations: Permutations,
@@ -194,7 +195,7 @@ def run_tests(
             "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
             f"{len(statistics)} of them."
         )
-    evaluation = evaluation_of(questions, fitted, statistics, permutations)
+    evaluation = evaluation_of(scopes, fitted, statistics, permutations)
     if any(np.isnan(values).any() for values in evaluation.observed):
         raise InputError(
             "The statistic of the data is not a number. Are predictions so large or so small that "
@@ -202,20 +203,18 @@ def run_tests(
         )
     start = time.process_time()
     nulls = _null_values(evaluation, permutations, progress, kept)
-    shared = (time.process_time() - start) / len(questions)
+    shared = (time.process_time() - start) / len(scopes)
     names = [s.name for s in statistics]
     return [
-        _result(
-            one,
-            k,
-            evaluation=evaluation,
-            fitted=fitted,
-            null=nulls[k],
+        judge_null(
+            Null(evaluation.observed[k], nulls[k]),
+            evaluation.trust(k),
             names=names,
+            rows=len(scope.tested or scope.table),
             permutations=permutations,
-            shared=shared,
+            seconds={"fit": evaluation.seconds(k), "copies and statistics": shared},
         )
-        for k, one in enumerate(questions)
+        for k, scope in enumerate(scopes)
     ]
 
 
@@ -313,73 +312,38 @@ def _in_parallel(
     return [values for values in finished.values() if values is not None]
 
 
-def reaches(values: Array, observed: float) -> Any:
-    """Copies at least as large as the data, up to rounding."""
-    return values >= observed - 1e-12 * max(1.0, abs(observed))
-
-
-def _result(
-    question: Question,
-    number: int,
-    evaluation: Evaluation,
-    fitted: FittedCopies,
-    null: Array,
-    names: list[str],
+def judge_null(
+    null: Null,
+    trust: Trust,
+    *,
+    names: Sequence[str],
+    rows: int,
     permutations: Permutations,
-    shared: float,
+    seconds: dict[str, float],
 ) -> TestResult:
-    observed, table = evaluation.observed[number], question.tested or question.table
-    drawn = len(null)
-    parts = {
-        name: float((1 + reaches(null[:, k], observed[k]).sum()) / (drawn + 1))
-        for k, name in enumerate(names)
-    }
-    if len(names) > 1:
-        value, values = smallest_p(observed, null)
-        name = f"-log10 of the smallest p of {', '.join(names)}"
-    else:
-        value, values, name = float(observed[0]), null[:, 0], names[0]
-    exceed = int(reaches(values, value).sum())
-    stopped = permutations.stop_after is not None and drawn < permutations.n
-    p = exceed / drawn if stopped else (1 + exceed) / (drawn + 1)
-    diagnostics = evaluation.diagnostics(number)
-    reason = None if diagnostics.trustworthy else diagnostics.because
-    if len(table) < FEWEST_ROWS:
-        reason = f"{len(table)} rows are too few; at least {FEWEST_ROWS} are needed"
+    """What the statistics of data and copies say, and whether that can be believed."""
+    value, copies = null.combined()
+    several = len(names) > 1
+    stopped = permutations.stop_after is not None and null.drawn < permutations.n
+    found = PValue.of(value, copies, stopped=stopped)
+    reason = None if trust.trustworthy else trust.because
+    if rows < FEWEST_ROWS:
+        reason = f"{rows} rows are too few; at least {FEWEST_ROWS} are needed"
     if not np.isfinite(value):
         reason = "the statistic is undefined on this table"
-    if reason is not None and (diagnostics.moved == 0 or len(table) < FEWEST_ROWS):
-        p = float("nan")
+    defined = reason is None or (trust.moved > 0 and rows >= FEWEST_ROWS)
     return TestResult(
         statistic=value,
-        p_value=float(p),
-        interval=p_interval(exceed, drawn) if np.isfinite(p) else (0.0, 1.0),
-        null=values,
-        name=name,
-        n=len(table),
-        density=fitted.density,
-        scores=fitted.scores,
-        diagnostics=diagnostics,
+        p_value=found.value if defined else float("nan"),
+        interval=found.interval if defined else (0.0, 1.0),
+        null=copies,
+        name=f"-log10 of the smallest p of {', '.join(names)}" if several else names[0],
+        n=rows,
+        density=trust.copies_by,
+        scores=trust.scores,
+        diagnostics=trust,
         inconclusive=reason,
         permutations=permutations,
-        seconds={"fit": evaluation.seconds(number), "copies and statistics": shared},
-        parts=parts if len(names) > 1 else {},
+        seconds=seconds,
+        parts=null.of_each(names) if several else {},
     )
-
-
-def smallest_p(observed: Array, null: Array) -> tuple[float, Array]:
-    """−log10 of the smallest p-value over the statistics, for the data and every copy alike."""
-    from scipy.stats import rankdata
-
-    together = np.vstack([observed, null])
-    p = rankdata(-together, method="max", axis=0) / len(together)
-    smallest = -np.log10(p.min(axis=1))
-    return float(smallest[0]), smallest[1:]
-
-
-def p_interval(exceed: int, drawn: int) -> tuple[float, float]:
-    from scipy.stats import beta
-
-    low = 0.0 if exceed == 0 else float(beta.ppf(0.025, exceed, drawn - exceed + 1))
-    high = 1.0 if exceed == drawn else float(beta.ppf(0.975, exceed + 1, drawn - exceed))
-    return low, high

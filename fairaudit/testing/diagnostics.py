@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -15,19 +14,12 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.geometry.tied_blocks import cells_of
-from fairaudit.permute.copies import CopySampler, FittedCopies, gathered, stream
+from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, gathered, stream
+from fairaudit.testing.p_value import PValue
 from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.trust import Trust
 
-__all__ = [
-    "CHECKED_COPIES",
-    "CopyCheck",
-    "Diagnostics",
-    "exact_diagnostics",
-    "exchangeable",
-    "fitted_diagnostics",
-    "pit_check",
-    "see_enough",
-]
+__all__ = ["CHECKED_COPIES", "CopyCheck", "exchangeable", "pit_check", "see_enough", "trust_in"]
 
 #: A valid audit fails the copy check with this probability.
 CHECK_LEVEL = 0.01
@@ -36,38 +28,6 @@ FARTHEST_SCORE = 3.0  # a lone outlier is no evidence against a density
 SMALL_DISTANCE, SMALL_SKEWNESS, SMALL_KURTOSIS = 0.05, 0.5, 0.6
 FEWEST_DISTINCT = 20
 CHECKED_COPIES = 199
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnostics:
-    """Evidence on the quality of the copies.
-
-    Attributes
-    ----------
-    copy_check : float or None
-        p-value that (A, Y) and (Ã, Y) look alike; None where nothing was estimated.
-    pit : float or None
-        p-value that the density's probability integral transforms are uniform
-        (Kolmogorov–Smirnov, and skewness and kurtosis of their normal scores); 1 where the
-        deviation is too small to matter.
-    moved : float
-        Mean share of rows whose attributes differ from the data's.
-    distinct : int
-        Copies that differ from each other and from the data.
-    trustworthy : bool
-    because : str
-    """
-
-    copy_check: float | None
-    pit: float | None
-    moved: float
-    distinct: int
-    trustworthy: bool
-    because: str
-
-    @property
-    def verdict(self) -> str:
-        return f"{'yes' if self.trustworthy else 'no'}, because {self.because}"
 
 
 class CopyCheck:
@@ -89,7 +49,7 @@ class CopyCheck:
         self.distinct = {_digest(self.cell)}
         self.moved: list[float] = []
         self.products: list[Array] = []
-        self.fitted = not copies.sampler.within_outcome and copies.density != "oracle"
+        self.fitted = copies.law.estimated
         if self.fitted:
             self.left = _outcome_features(outcome)
             self.right = _attribute_features(encode(attributes), stream(seed, 6))
@@ -110,16 +70,20 @@ class CopyCheck:
     def _product(self, copy: Index) -> Array:
         return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
 
-    def diagnostics(self) -> Diagnostics:
+    def trust(self) -> Trust:
         """What the copies so far say; `see_enough` of them first."""
-        check = exchangeable(np.array(self.products)) if self.fitted else None
-        pit = None
-        if self.fitted and self.copies.pit is not None:
-            pit = pit_check(self.copies.pit)
-        moved, distinct = float(np.mean(self.moved)), len(self.distinct) - 1
-        if not self.fitted:
-            return exact_diagnostics(moved, distinct)
-        return fitted_diagnostics(moved, distinct, check, pit)
+        check = pit = None
+        if self.fitted:
+            check = exchangeable(np.array(self.products))
+            pit = None if self.copies.pit is None else pit_check(self.copies.pit)
+        return trust_in(
+            self.copies.law,
+            moved=float(np.mean(self.moved)),
+            distinct=len(self.distinct) - 1,
+            check=check,
+            pit=pit,
+            scores=self.copies.scores,
+        )
 
 
 def see_enough(checks: Sequence[CopyCheck], sampler: CopySampler) -> None:
@@ -141,28 +105,20 @@ def exchangeable(values: Array) -> float:
     if not (spread > 0).any():  # the outcome has one value here: copies cannot differ
         return 1.0
     z = (values - values.mean(axis=0))[:, spread > 0] / spread[spread > 0]
-    ps = [
-        np.mean(score >= score[0] * (1 - 1e-12))
-        for score in (np.abs(z).max(axis=1), (z**2).mean(axis=1))
-    ]
-    return float(min(1.0, 2 * min(ps)))
+    scores = (np.abs(z).max(axis=1), (z**2).mean(axis=1))
+    return float(min(1.0, 2 * min(PValue.of(score[0], score[1:]).value for score in scores)))
 
 
-def exact_diagnostics(moved: float, distinct: int) -> Diagnostics:
-    """Of copies for which nothing was estimated."""
-    return _judged(moved, distinct, None, None, "nothing was estimated: copies are exact")
-
-
-def fitted_diagnostics(
-    moved: float, distinct: int, check: float | None, pit: float | None
-) -> Diagnostics:
-    """Of copies by an estimated density."""
-    return _judged(moved, distinct, check, pit, "copies cannot be told from the data")
-
-
-def _judged(
-    moved: float, distinct: int, check: float | None, pit: float | None, fine: str
-) -> Diagnostics:
+def trust_in(
+    law: CopyLaw,
+    *,
+    moved: float,
+    distinct: int,
+    check: float | None = None,
+    pit: float | None = None,
+    scores: Mapping[str, float] | None = None,
+) -> Trust:
+    """The judgment on copies of this law, from what was seen of them."""
     problem = None
     if moved == 0:
         problem = "no copy differs from the data: nothing can be exchanged given the outcome"
@@ -175,13 +131,21 @@ def _judged(
         )
     elif pit is not None and pit <= PIT_LEVEL:
         problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
-    return Diagnostics(
-        copy_check=check,
-        pit=pit,
-        moved=moved,
-        distinct=distinct,
+    fine = "nothing was estimated: copies are exact"
+    if law.estimated:
+        fine = "copies cannot be told from the data"
+    return Trust(
         trustworthy=problem is None,
         because=problem or fine,
+        copies_by=law.words,
+        copy_check=check,
+        calibration=pit,
+        moved=moved,
+        distinct=distinct,
+        scores=dict(scores or {}),
+        law=law.kind,
+        family=law.family,
+        fit=law.fit,
     )
 
 

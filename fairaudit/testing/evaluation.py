@@ -22,20 +22,15 @@ from fairaudit.geometry.block_sums import (
     worth_cells,
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
-from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.diagnostics import (
-    CHECKED_COPIES,
-    CopyCheck,
-    Diagnostics,
-    exact_diagnostics,
-    see_enough,
-)
+from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, see_enough, trust_in
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic
+from fairaudit.testing.trust import Trust
 
-__all__ = ["Evaluation", "Question", "evaluation_of"]
+__all__ = ["Evaluation", "Scope", "evaluation_of"]
 
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
@@ -44,8 +39,8 @@ _MOST_COPIES = 128  # drawn together: progress is told, and kept for `resume`, b
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of the copies.
+class Scope:
+    """The rows and attributes that a question is about.
 
     Attributes
     ----------
@@ -85,7 +80,7 @@ class Evaluation(Protocol):
         """The same for some questions; the copies are looked at by the diagnostics too."""
         ...
 
-    def diagnostics(self, question: int) -> Diagnostics: ...
+    def trust(self, question: int) -> Trust: ...
 
     def looked(self, question: int) -> tuple[float, Array | None]:
         """Share of rows moved by the copies seen, and what the check of copies compares."""
@@ -97,14 +92,14 @@ class Evaluation(Protocol):
 
 
 def evaluation_of(
-    questions: Sequence[Question],
+    scopes: Sequence[Scope],
     fitted: FittedCopies,
     statistics: list[Statistic],
     permutations: Permutations,
 ) -> Evaluation:
     """By cells where rows are many and tied, otherwise by rows."""
-    return CellEvaluation.of(questions, fitted, statistics, permutations) or RowEvaluation(
-        questions, fitted, statistics, permutations
+    return CellEvaluation.of(scopes, fitted, statistics, permutations) or RowEvaluation(
+        scopes, fitted, statistics, permutations
     )
 
 
@@ -113,14 +108,14 @@ class RowEvaluation:
 
     def __init__(
         self,
-        questions: Sequence[Question],
+        scopes: Sequence[Scope],
         fitted: FittedCopies,
         statistics: list[Statistic],
         permutations: Permutations,
     ) -> None:
         self.sampler = fitted.sampler
         self.batch = permutations.batch_for(fitted.sampler.n)
-        self.asked = [_Bound(one, fitted, statistics, permutations.seed) for one in questions]
+        self.asked = [_Bound(one, fitted, statistics, permutations.seed) for one in scopes]
         self.observed = [one.observed for one in self.asked]
 
     def values(self, numbers: range) -> list[Array]:
@@ -134,9 +129,9 @@ class RowEvaluation:
             one.check.see(numbers, one.local(block))
         return [one.values(block) for one in chosen]
 
-    def diagnostics(self, question: int) -> Diagnostics:
+    def trust(self, question: int) -> Trust:
         see_enough([one.check for one in self.asked], self.sampler)
-        return self.asked[question].check.diagnostics()
+        return self.asked[question].check.trust()
 
     def looked(self, question: int) -> tuple[float, Array | None]:
         check = self.asked[question].check
@@ -154,13 +149,13 @@ class _Bound:
     """A question bound to its statistics and to its view of the copies."""
 
     def __init__(
-        self, question: Question, fitted: FittedCopies, statistics: list[Statistic], seed: int
+        self, scope: Scope, fitted: FittedCopies, statistics: list[Statistic], seed: int
     ) -> None:
         start = time.process_time()
-        table = question.tested or question.table
-        view = fitted if question.rows is None else fitted.limited_to(question.rows)
+        table = scope.tested or scope.table
+        view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
         within = fitted.sampler.within_outcome
-        self.bound = [s.bind(question.table, within_outcome=within, seed=seed) for s in statistics]
+        self.bound = [s.bind(scope.table, within_outcome=within, seed=seed) for s in statistics]
         self.local = view.sampler.local
         self.check = CopyCheck(table.require_outcome(), table.attributes, view, seed)
         identity = np.arange(len(table))[None, :]
@@ -194,8 +189,10 @@ class CellEvaluation:
         prediction: Array,
         maps: CellFeatures,
         permutations: Permutations,
+        law: CopyLaw,
     ) -> None:
         start = time.process_time()
+        self.law = law
         self.seed, self.space, self.maps = permutations.seed, space, maps
         members = [rows[:, 0] for rows in sampler.strata]
         self.prediction = [prediction[rows] for rows in members]
@@ -223,13 +220,13 @@ class CellEvaluation:
     @classmethod
     def of(
         cls,
-        questions: Sequence[Question],
+        scopes: Sequence[Scope],
         fitted: FittedCopies,
         statistics: list[Statistic],
         permutations: Permutations,
     ) -> CellEvaluation | None:
         """None where rows are few or hardly tied, or the statistic is another."""
-        sampler, table = fitted.sampler, questions[0].table
+        sampler, table = fitted.sampler, scopes[0].table
         statistic = statistics[0]
         if not isinstance(sampler, WithinOutcome) or not isinstance(statistic, KPCStatistic):
             return None
@@ -239,7 +236,7 @@ class CellEvaluation:
             and all(rows.shape[1] == 1 for rows in sampler.strata)
             and len(statistics) == 1
             and (statistic.ties, statistic.how) == ("average", "standard")
-            and all(one.tested is None for one in questions)
+            and all(one.tested is None for one in scopes)
         )
         if not fits:
             return None
@@ -247,13 +244,22 @@ class CellEvaluation:
         space, cells = CellSpace.of(table.require_outcome(), table.attributes)
         if not worth_cells(sampler.n, len(space)):
             return None
-        asked = [_cell_question(one, space, statistic) for one in questions]
+        asked = [_cell_question(one, space, statistic) for one in scopes]
         known = [one for one in asked if one is not None]
         if len(known) < len(asked) or any(one.log_copies() < _MANY_COPIES for one in known):
             return None
         prediction = table.prediction.matrix()
         maps = _feature_maps(known, prediction, table.require_outcome().codes)
-        return cls(sampler, space, cells, known, prediction, maps, permutations)
+        return cls(
+            sampler,
+            space,
+            cells=cells,
+            asked=known,
+            prediction=prediction,
+            maps=maps,
+            permutations=permutations,
+            law=fitted.law,
+        )
 
     def values(self, numbers: range) -> list[Array]:
         generators = [stream(self.seed, 1, number) for number in numbers]
@@ -278,10 +284,10 @@ class CellEvaluation:
             for one in self.asked
         ]
 
-    def diagnostics(self, question: int) -> Diagnostics:
+    def trust(self, question: int) -> Trust:
         # so many copies are possible that no two of those drawn are alike
         moved = self.asked[question].question.moved()
-        return exact_diagnostics(moved, CHECKED_COPIES)
+        return trust_in(self.law, moved=moved, distinct=CHECKED_COPIES)
 
     def looked(self, question: int) -> tuple[float, Array | None]:
         return self.asked[question].question.moved(), None
@@ -290,15 +296,13 @@ class CellEvaluation:
         return self.spent
 
 
-def _cell_question(
-    question: Question, space: CellSpace, statistic: KPCStatistic
-) -> CellQuestion | None:
+def _cell_question(scope: Scope, space: CellSpace, statistic: KPCStatistic) -> CellQuestion | None:
     """The question over cells; None where its rows are not one class or all."""
-    table = question.table
+    table = scope.table
     names = [column.name for column in table.attributes]
     known = {column.name for column in space.attributes}
     of_class = None
-    if question.rows is not None:
+    if scope.rows is not None:
         outcome = table.require_outcome()
         codes = np.flatnonzero(space.outcome.levels == outcome.levels[0])
         if len(outcome.levels) > 1 or len(codes) != 1:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairaudit._types import Array
 from fairaudit.testing.permutations import Permutations
-
-if TYPE_CHECKING:
-    from fairaudit.testing.diagnostics import Diagnostics
+from fairaudit.testing.trust import Trust
 
 __all__ = ["TestResult", "plot_null"]
 
@@ -40,7 +38,7 @@ class TestResult:
         The conditional law behind the copies.
     scores : dict
         Mean held-out log-likelihood per row of every density family that ``"auto"`` tried.
-    diagnostics : Diagnostics
+    diagnostics : Trust
     inconclusive : str or None
         Why the p-value should not be acted on, in one sentence.
     permutations : Permutations
@@ -60,7 +58,7 @@ class TestResult:
     n: int
     density: str
     scores: dict[str, float] = field(repr=False)
-    diagnostics: Diagnostics = field(repr=False)
+    diagnostics: Trust = field(repr=False)
     inconclusive: str | None
     permutations: Permutations = field(repr=False)
     seconds: dict[str, float] = field(repr=False)

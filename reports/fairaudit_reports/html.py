@@ -273,17 +273,12 @@ def _scores(result: AuditResult) -> Markup | None:
     quality = result.quality
     if not quality.scores:
         return None
-    used = max(
-        (name for name in quality.scores if quality.copies_by.startswith(name)),
-        key=len,
-        default=None,
-    )
     ranked = sorted(quality.scores.items(), key=lambda item: -_order(item[1]))
     rows = (
         h.row(
             h.row_head(name),
             h.cell(h.fixed(score), "Log-likelihood per row", "n"),
-            h.cell("used" if name == used else None, "Choice"),
+            h.cell("used" if name == quality.family else None, "Choice"),
         )
         for name, score in ranked
     )

@@ -118,7 +118,7 @@ def _reading(result: AuditResult) -> list[Markup]:
     outcome = tag("em", result.table.outcome.name)
     how = (
         join(["between rows with the same ", outcome])
-        if joint.copies_by.startswith("exact")
+        if result.quality.law == "exact"
         else join(
             [
                 "between rows, as often as the law of ",

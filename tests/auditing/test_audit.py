@@ -109,14 +109,14 @@ def test_size_within_ranges():
         table = fa.AuditTable.of(u, {"a": a}, y)
         strata = (y > 0.5).astype(int)
         known = lambda y, a: -0.5 * (y - a[:, 0]) ** 2  # noqa: E731
-        from fairaudit.testing.core import Question, run_tests
+        from fairaudit.testing.core import Scope, run_tests
         from fairaudit.testing.statistic import statistic_named
 
         fitted = ICP(known).prepare(
             table.outcome, table.attributes, steps=50, seed=seed, strata=strata
         )
         rows = np.flatnonzero(strata == 0)
-        asked = [Question(table.take(rows), rows=rows)]
+        asked = [Scope(table.take(rows), rows=rows)]
         drawn = fa.Permutations(n=19, seed=seed)
         alarms += run_tests(asked, fitted, statistic_named("correlation"), drawn)[0].p_value <= 0.05
     assert alarms <= 75  # .05 · 1,000 + 3.6 standard errors

@@ -21,7 +21,7 @@ distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask.dataframe")
 pytest.importorskip("pyarrow")
 
-from fairaudit.auditing.engines.engines import dask_cluster  # noqa: E402
+from fairaudit.auditing.engines.dask_engine import dask_cluster  # noqa: E402
 from fairaudit.auditing.engines.entry import audit_files  # noqa: E402
 
 pytestmark = pytest.mark.timeout(300)

@@ -137,7 +137,7 @@ def test_a_repair_takes_the_same_policy():
 def test_shards_have_the_gaps_and_say_what_is_absent():
     """engine="local" dropped CODEC, power and gaps in silence."""
     frame = people(2000)
-    shards, whole = DOORS["engine"](frame), DOORS["audit_frame"](frame)
+    shards, whole = DOORS["engine"](frame, shards=2), DOORS["audit_frame"](frame)
     assert shards.gaps is not None
     assert [(g.levels, g.rate) for g in shards.gaps.gaps] == [
         (g.levels, g.rate) for g in whole.gaps.gaps
@@ -151,7 +151,7 @@ def test_shards_have_the_gaps_and_say_what_is_absent():
     continuous = frame.assign(y=frame["score"] + np.random.default_rng(2).normal(size=2000))
     (note,) = [
         one
-        for one in DOORS["engine"](continuous, power=False, locate=True).notes
+        for one in DOORS["engine"](continuous, power=False, locate=True, shards=2).notes
         if one.startswith("Not computed in shards")
     ]
     assert "the outcome is continuous" in note and "where the violation sits" in note
@@ -272,8 +272,11 @@ def test_a_group_of_one_person_is_named():
     found = notes_of(frame, model, ("race", "sex"))
     assert "Groups of very few people, down to one person: race = z." in found
     assert "down to one person" not in notes_of(people(), model, ("race", "sex"))
-    shards = " ".join(DOORS["engine"](frame).notes)
-    assert "down to one person: race = z." in shards
+    larger = people(1200)
+    larger.loc[0, "race"] = "z"
+    for shards in (1, 2):
+        told = " ".join(DOORS["engine"](larger, shards=shards).notes)
+        assert "down to one person: race = z." in told
     assert "down to one person: race = z." in " ".join(DOORS["audit_frame"](frame).notes)
 
 
@@ -285,8 +288,11 @@ def test_a_regressor_of_a_class_outcome_is_named():
     assert "neither labels nor probabilities" in found
     classifier = LogisticRegression().fit(frame[["score"]], frame["y"])
     assert "regressor" not in notes_of(frame, classifier)
-    shards = fa.audit(regressor, frame, "y", sensitive="sex", engine="local", permutations=QUICK)
-    assert any("is a regressor" in note for note in shards.notes)
+    for shards in (1, 2):
+        found = fa.audit(
+            regressor, people(1200), "y", sensitive="sex", shards=shards, permutations=QUICK
+        )
+        assert any("is a regressor" in note for note in found.notes)
 
 
 def test_warnings_are_shown_on_the_terminal_and_in_every_report(tmp_path, capsys):

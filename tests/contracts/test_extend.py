@@ -76,10 +76,10 @@ def test_our_remedies(name):
 def test_our_engines():
     check_engine(LocalEngine())
     distributed = pytest.importorskip("distributed")
-    from fairaudit.auditing.engines.engines import DaskEngine
+    from fairaudit.auditing.engines.dask_engine import DaskEngine
 
-    with distributed.Client(processes=False, n_workers=1, dashboard_address=None) as client:
-        check_engine(DaskEngine(client))
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=None):
+        check_engine(DaskEngine())
 
 
 @pytest.mark.parametrize("form", REPORTS)

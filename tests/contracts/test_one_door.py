@@ -30,10 +30,7 @@ from fairaudit_cli.main import main
 COPIES = 39
 QUICK = fa.Permutations(n=COPIES)
 FEATURES = ["x", "z", "race"]
-ONE_SHARD = pytest.param(
-    "one shard",
-    marks=pytest.mark.xfail(strict=True, reason="until shards are engines of the one orchestrator"),
-)
+ONE_SHARD = "one shard"
 
 
 def people(n: int = 700, seed: int = 0) -> pd.DataFrame:

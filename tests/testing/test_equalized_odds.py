@@ -85,7 +85,7 @@ def test_rate_statistics_equal_the_measures(name):
 
 
 @pytest.mark.parametrize("continuous", [False, True])
-def test_neighbour_statistics_equal_the_measures(continuous):
+def test_neighbor_statistics_equal_the_measures(continuous):
     u, y, frame = people(200, continuous=continuous)
     density = "ols" if continuous else "auto"
     for statistic, measure in (

@@ -130,7 +130,7 @@ def test_kpc_is_undefined_where_the_outcome_determines_the_score(by_cells_from):
 def test_the_test_uses_cells_too(by_cells_from, monkeypatch):
     by_cells_from(1)
     made = []
-    monkeypatch.setattr(evaluation.CellEvaluation, "__init__", lambda *_: made.append(1))
+    monkeypatch.setattr(evaluation.CellEvaluation, "__init__", lambda *_, **__: made.append(1))
     score, y, frame = people(5000)
     with pytest.raises(AttributeError):  # it is used
         fa.equalized_odds_test(

@@ -5,24 +5,35 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.auditing.engines.schema import Schema
+from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import PERSON, ROW, named
-from fairaudit.auditing.engines.survey import joint_shape
+from fairaudit.auditing.engines.survey import Survey, joint_shape, space_of
 from fairaudit.geometry.block_sums import CellFeatures, CellKPC, CellQuestion, CellSpace, add_sums
 from fairaudit.geometry.kernels import FeatureMap, drawn_features, kernel_named, landmark_candidates
-from fairaudit.permute.copies import stream
+from fairaudit.permute.copies import EXACT, stream
+from fairaudit.testing.diagnostics import CHECKED_COPIES, trust_in
+from fairaudit.testing.neighbor_statistics import default_knn
+from fairaudit.testing.p_value import Null
+from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellJob", "answers", "digest_of", "features_of", "partial_sums"]
+    from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.engines.engine import Engine
+    from fairaudit.auditing.questions import Question
+
+__all__ = ["CellJob", "answer_by_cells", "digest_of", "features_of", "partial_sums"]
 
 _CHUNK = 1 << 17
+_ROUND = 1 << 26  # bytes of sums of a shard that are held at once
 _FEATURES: Any = {"tolerance": 1e-8, "max_rank": 64}  # what is summed and sent must be small
 
 
@@ -59,7 +70,7 @@ def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) ->
     return CellFeatures(made(u), of_class)
 
 
-def partial_sums(frame: pd.DataFrame, job: CellJob, shard: int, copies: range) -> Array:
+def partial_sums(frame: pd.DataFrame, shard: int, job: CellJob, copies: range) -> Array:
     """Sums over the cells for these copies of a shard; copy −1 stands for the data."""
     with named(f"Shard {shard}"):
         schema = job.schema
@@ -84,7 +95,7 @@ def partial_sums(frame: pd.DataFrame, job: CellJob, shard: int, copies: range) -
         return total
 
 
-def answers(sums: Array, observed: Array, questions: Sequence[CellQuestion], job: CellJob) -> Array:
+def _values(sums: Array, observed: Array, questions: Sequence[CellQuestion], job: CellJob) -> Array:
     """The statistic of every question (columns) on every copy (rows)."""
     result = np.empty((len(sums), len(questions)))
     for k, one in enumerate(questions):
@@ -93,6 +104,82 @@ def answers(sums: Array, observed: Array, questions: Sequence[CellQuestion], job
         statistic = CellKPC(one, alone, observed[:, part])
         result[:, k] = [statistic.value(copy[:, part]) for copy in sums]
     return result
+
+
+def answer_by_cells(
+    engine: Engine,
+    pieces: Sequence[Any],
+    schema: Schema,
+    seen: Survey,
+    questions: Sequence[Question],
+    plan: Plan,
+) -> list[ShardedAnswer]:
+    """All questions, from sums over the cells of all shards."""
+    space, keys = space_of(seen.cells, (schema.outcome, *schema.attributes))
+    given = getattr(statistic_named(plan.statistic)[0], "knn", None)
+    asked, of_cells = [], []
+    for question in questions:
+        cells = _cells_of(question, space, given, schema, seen)
+        if cells is not None:
+            asked.append(question)
+            of_cells.append(cells)
+    classes = [cells.of_class for cells in of_cells if cells.of_class is not None]
+    maps = features_of(schema, seen.sample, classes)
+    job = CellJob(schema=schema, space=space, keys=keys, maps=maps, seed=plan.permutations.seed)
+    observed, values = _summed(engine, pieces, job, of_cells, plan.permutations.n)
+    found = []
+    for k, (question, cells) in enumerate(zip(asked, of_cells, strict=True)):
+        nearest = CellQuestion(space, question.attributes, cells.of_class, 1)
+        trust = trust_in(EXACT, moved=cells.moved(), distinct=CHECKED_COPIES)
+        found.append(
+            ShardedAnswer(
+                question=question,
+                null=Null(values[0, [k]], values[1:, [k]]),
+                trust=trust,
+                rows=cells.n,
+                kpc=float(_values(observed[None], observed, [nearest], job)[0, 0]),
+            )
+        )
+    return found
+
+
+def _summed(
+    engine: Engine, pieces: Sequence[Any], job: CellJob, asked: list[CellQuestion], total: int
+) -> tuple[Array, Array]:
+    """The sums of the data, and the statistics of data and copies."""
+    batch = max(1, _ROUND // (8 * len(job.space) * job.maps.width))
+    blocks = []
+    observed: Array | None = None
+    for start in range(-1, total, batch):  # copy -1 is the data
+        copies = range(start, min(start + batch, total))
+        sums = engine.sum(
+            f"copies from {start + 1} of shard",
+            partial(partial_sums, job=job, copies=copies),
+            pieces,
+            range(len(pieces)),
+        )
+        observed = sums[0] if observed is None else observed
+        blocks.append(_values(sums, observed, asked, job))
+    assert observed is not None  # noqa: S101  for mypy: the first round has it
+    return observed, np.vstack(blocks)
+
+
+def _cells_of(
+    question: Question, space: CellSpace, knn: int | None, schema: Schema, seen: Survey
+) -> CellQuestion | None:
+    """The question over cells; None where attributes or prediction do not vary in its class."""
+    names = question.attributes
+    if question.part is None:
+        return CellQuestion(space, names, None, knn or default_knn(seen.rows))
+    (of_class,) = np.flatnonzero(space.outcome.levels == question.part.level).tolist()
+    inside = space.outcome.codes == of_class
+    attributes_vary = any(len(np.unique(c.codes[inside])) > 1 for c in space.attributes)
+    predicted = schema.prediction_matrix(seen.sample)
+    predicted = predicted[seen.sample[schema.outcome.name].to_numpy() == of_class]
+    if not attributes_vary or not len(predicted) or np.ptp(predicted, axis=0).max() == 0:
+        return None
+    rows = int(space.counts[inside].sum())
+    return CellQuestion(space, names, of_class, knn or default_knn(rows))
 
 
 def digest_of(frame: pd.DataFrame, shard: int) -> tuple[str, int]:

@@ -7,33 +7,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit._types import Array, Index
+from fairaudit._types import Array
 from fairaudit.auditing.engines.schema import Schema, SchemaColumn
+from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import ROW, named
-from fairaudit.auditing.questions import differs, range_cuts, rounds_of, size_of, with_threshold
+from fairaudit.auditing.questions import Question, rounds_of
+from fairaudit.auditing.table_rows import scope_of, size_of, varies, with_threshold
 from fairaudit.data.table import AuditTable
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto
 from fairaudit.density.conditional_density import Fitted
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, stream
 from fairaudit.permute.folds import joined_pit, split_rows
 from fairaudit.permute.icp import ICP
-from fairaudit.testing.evaluation import evaluation_of
+from fairaudit.testing.diagnostics import CHECKED_COPIES, exchangeable, pit_check, trust_in
+from fairaudit.testing.evaluation import Scope, evaluation_of
+from fairaudit.testing.p_value import Null
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.engines.engine import Engine
+    from fairaudit.auditing.engines.survey import Survey
 
-__all__ = ["Prefit", "RowJob", "ShardAnswer", "prefit", "shard_answers"]
+__all__ = ["HELD_OUT", "Prefit", "RowJob", "ShardAnswer", "answer_by_rows", "prefit"]
 
+#: How a density is fitted for shards: on rows that are in none of them.
+HELD_OUT = "held-out sample"
 _PIT_ROWS = 2_000  # of each shard
 
 
@@ -74,7 +82,7 @@ def _numbers(column: SchemaColumn, frame: pd.DataFrame) -> Array:
 class Prefit:
     """q(y | some attributes), fitted on the sample."""
 
-    name: str
+    law: CopyLaw
     fitted: Fitted
     encoder: Encoder
     scores: dict[str, float]
@@ -86,30 +94,27 @@ class RowJob:
 
     schema: Schema
     plan: Plan
+    questions: Sequence[Question]
     densities: Mapping[tuple[str, ...], Prefit]
-    cuts: Array | None
 
 
-def prefit(schema: Schema, sample: pd.DataFrame, plan: Plan) -> tuple[RowJob, AuditTable | None]:
-    """Fit what must be fitted, for every set of attributes that is asked about."""
-    outcome = schema.outcome
-    density = density_named(plan.density, categorical=outcome.kind.is_categorical)
+def prefit(
+    schema: Schema, sample: pd.DataFrame, questions: Sequence[Question], plan: Plan
+) -> RowJob:
+    """Fit what must be fitted on the sample, for every set of attributes that is asked about."""
+    categorical = schema.outcome.kind.is_categorical
+    density = density_named(plan.density, categorical=categorical)
     if density is None:
-        return RowJob(schema, plan, {}, None), None
-    if outcome.kind.is_categorical:
+        return RowJob(schema, plan, questions, {})
+    if categorical:
         raise InputError(
             "Shards with a categorical outcome permute within classes. Leave 'density' out.",
             argument="density",
         )
-    table = schema.table(sample)
-    y = np.asarray(table.require_outcome().numeric)
+    y = np.asarray(schema.table(sample).require_outcome().numeric)
     seed = int(stream(plan.permutations.seed, 4).integers(2**31))
     found: dict[tuple[str, ...], Prefit] = {}
-    cuts = range_cuts(table)
-    for one in rounds_of(table, plan, cuts):
-        names = one.asked[0].attributes
-        if names in found:
-            continue
+    for names in dict.fromkeys(question.attributes for question in questions):
         encoder = Encoder.of([c for c in schema.attributes if c.name in names], sample)
         a = encoder(sample)
         scores: dict[str, float] = {}
@@ -119,23 +124,71 @@ def prefit(schema: Schema, sample: pd.DataFrame, plan: Plan) -> tuple[RowJob, Au
             splits = [(np.setdiff1d(np.arange(len(y)), rows), rows) for rows in parts]
             choice = density.choose(y, a, splits, seed)
             family, scores = choice.family, choice.scores
-        how = f"{family.name}, fitted on {len(y):,} rows that are not tested"
-        found[names] = Prefit(how, family.fit(y, a, seed), encoder, scores)
-    return RowJob(schema, plan, found, cuts), table
+        words = f"{family.name}, fitted on {len(y):,} rows that are not tested"
+        law = CopyLaw("fitted", words, family.name, HELD_OUT)
+        found[names] = Prefit(law, family.fit(y, a, seed), encoder, scores)
+    return RowJob(schema, plan, questions, found)
+
+
+def answer_by_rows(
+    engine: Engine,
+    pieces: Sequence[Any],
+    schema: Schema,
+    seen: Survey,
+    questions: Sequence[Question],
+    plan: Plan,
+) -> list[ShardedAnswer]:
+    """All questions shard by shard; statistics are means over shards, weighted by rows."""
+    job = prefit(schema, seen.sample, questions, plan)
+    count = len(pieces)
+    of_shards = engine.gather(
+        engine.map("copies of shard", shard_answers, pieces, [job] * count, range(count))
+    )
+    together: dict[int, list[ShardAnswer]] = {}
+    for answers in of_shards:
+        for answer in answers:
+            together.setdefault(answer.number, []).append(answer)
+    return [
+        _joined(questions[number], answers, job) for number, answers in sorted(together.items())
+    ]
+
+
+def _joined(question: Question, shards: list[ShardAnswer], job: RowJob) -> ShardedAnswer:
+    """One question over all shards that could answer it."""
+    rows = sum(answer.rows for answer in shards)
+    sizes = [(answer.size, answer.rows) for answer in shards if answer.size is not None]
+    size = sum(s * r for s, r in sizes) / sum(r for _, r in sizes) if sizes else None
+    check = pit = None
+    first = shards[0].products
+    if first is not None:
+        products = np.zeros_like(first)
+        for answer in shards:  # a shard without one of the levels has fewer: it is left out
+            if answer.products is not None and answer.products.shape == products.shape:
+                products += answer.products * answer.rows
+        check = exchangeable(products)
+        pits = [answer.pit for answer in shards if answer.pit is not None]
+        pit = pit_check(np.concatenate(pits)) if pits else None
+    fitted = job.densities.get(question.attributes)
+    trust = trust_in(
+        EXACT if fitted is None else fitted.law,
+        moved=sum(answer.moved * answer.rows for answer in shards) / rows,
+        distinct=CHECKED_COPIES,
+        check=check,
+        pit=pit,
+        scores={} if fitted is None else fitted.scores,
+    )
+    null = Null.mean([answer.null for answer in shards], [answer.rows for answer in shards])
+    return ShardedAnswer(question=question, null=null, trust=trust, rows=rows, kpc=size)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ShardAnswer:
-    """One question in one shard: the statistic of the data and of the copies."""
+    """One question (by its number) in one shard."""
 
-    family: str
-    name: str
-    attributes: tuple[str, ...]
-    label: str | None
+    number: int
     rows: int
-    values: Array  # the data first
+    null: Null
     size: float | None
-    copies_by: str
     moved: float
     products: Array | None
     pit: Array | None
@@ -150,43 +203,30 @@ def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAns
         plan = replace(job.plan, permutations=drawn)
         table = job.schema.table(frame)
         statistics = [with_threshold(s, table, plan) for s in statistic_named(plan.statistic)]
+        number = {question: k for k, question in enumerate(job.questions)}
         answers = []
-        for one in rounds_of(table, plan, job.cuts):
-            asked = [each for each in one.asked if differs(each)]
-            if not asked:
+        for asked in rounds_of(job.questions, within_classes=not job.densities):
+            scopes = _scopes(asked, table)
+            if not scopes:
                 continue
-            prefit = job.densities.get(one.asked[0].attributes)
-            fitted = _copies(
-                frame,
-                table,
-                names=one.asked[0].attributes,
-                prefit=prefit,
-                plan=plan,
-                strata=one.strata,
-            )
-            questions = [each.question for each in asked]
-            evaluation = evaluation_of(questions, fitted, statistics, drawn)
-            batch = evaluation.batch
-            everything = range(len(asked))
+            fitted = _copies(frame, table, asked, job.densities.get(asked[0].attributes), plan)
+            evaluation = evaluation_of([s for _, s in scopes], fitted, statistics, drawn)
+            batch, everything = evaluation.batch, range(len(scopes))
             blocks = [
                 evaluation.see(range(at, min(at + batch, drawn.n)), everything)
                 for at in range(0, drawn.n, batch)
             ]
-            for k, each in enumerate(asked):
-                null = np.vstack([block[k] for block in blocks])
-                values = np.vstack([evaluation.observed[k], null])
-                pit = fitted.pit if each.family == "joint" else None
+            for k, (question, scope) in enumerate(scopes):
                 moved, products = evaluation.looked(k)
+                pit = fitted.pit if question.family == "joint" else None
                 answers.append(
                     ShardAnswer(
-                        family=each.family,
-                        name=each.name,
-                        attributes=each.attributes,
-                        label=each.label,
-                        rows=len(each.question.table),
-                        values=values,
-                        size=size_of(each.question.table),
-                        copies_by=fitted.density,
+                        number=number[question],
+                        rows=len(scope.table),
+                        null=Null(
+                            evaluation.observed[k], np.vstack([block[k] for block in blocks])
+                        ),
+                        size=size_of(scope.table),
                         moved=moved,
                         products=products,
                         pit=None if pit is None else pit[:_PIT_ROWS],
@@ -195,13 +235,20 @@ def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAns
         return answers
 
 
+def _scopes(asked: Sequence[Question], table: AuditTable) -> list[tuple[Question, Scope]]:
+    """The questions that these rows can answer."""
+    outcome = table.require_outcome()
+    there = [q for q in asked if q.part is None or len(q.part.rows(outcome))]
+    scopes = [(question, scope_of(question, table)) for question in there]
+    return [(question, scope) for question, scope in scopes if varies(scope.table)]
+
+
 def _copies(
     frame: pd.DataFrame,
     table: AuditTable,
-    names: tuple[str, ...],
+    asked: Sequence[Question],
     prefit: Prefit | None,
     plan: Plan,
-    strata: Index | None,
 ) -> FittedCopies:
     drawn, outcome = plan.permutations, table.require_outcome()
     units = None if table.ids is None else table.ids.codes
@@ -212,9 +259,8 @@ def _copies(
     if units is not None:
         raise InputError("People with several rows need an outcome of classes in shards.")
     y, a = np.asarray(outcome.numeric), prefit.encoder(frame)
-    parts = [np.arange(len(y))]
-    if strata is not None:
-        parts = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
+    ranges = [question.part.rows(outcome) for question in asked if question.part is not None]
+    parts = [rows for rows in ranges if len(rows)] or [np.arange(len(y))]
     folds = [Fold(rows, prefit.fitted.pairs(y[rows], a[rows])) for rows in parts]
     sampler = ConditionalPermutation(folds, drawn.steps, drawn.seed)
-    return FittedCopies(sampler, prefit.name, prefit.scores, joined_pit(folds, len(y)))
+    return FittedCopies(sampler, prefit.law, prefit.scores, joined_pit(folds, len(y)))

@@ -1,30 +1,48 @@
-"""From files, frames and Dask's tables to the audit in shards."""
+"""From files, frames and Dask's tables to the audit on an engine."""
 
 from __future__ import annotations
 
+import copy
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.auditing.engines.engines import DaskEngine, Engine, LocalEngine, dask_engine
-from fairaudit.auditing.engines.sharded import audit_shards
-from fairaudit.auditing.engines.sources import FramePartition, ModelFile, partitions_of
+from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.engines.engine import ENGINES, Engine
+from fairaudit.auditing.engines.shard_rows import (
+    ROWS_BY_ROWS,
+    ShardRows,
+    check_settings,
+    survey_partitions,
+)
+from fairaudit.auditing.engines.sources import (
+    FramePartition,
+    ModelFile,
+    Partition,
+    named,
+    partitions_of,
+)
+from fairaudit.auditing.run import run_audit
+from fairaudit.auditing.table_rows import TableRows
 from fairaudit.data.facts import Source
+from fairaudit.data.preparation import prepare_resolved
 from fairaudit.data.reading.files import file_names
 from fairaudit.data.reading.parquet import sha256_of
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.audit_result import AuditResult
-    from fairaudit.data.roles import Roles
+    from fairaudit.auditing.examination import Rows
+    from fairaudit.data.roles import ResolvedRoles, Roles
     from fairaudit.models import Predictor
 
-__all__ = ["ENGINES", "audit_files", "audit_table_in_shards", "sources_of"]
-
-ENGINES = ("local", "dask")
+__all__ = ["audit_files", "audit_table_in_shards", "sources_of"]
 
 
 def audit_files(
@@ -32,7 +50,7 @@ def audit_files(
     roles: Roles,
     plan: Plan,
     *,
-    engine: str = "local",
+    engine: str | Engine = "local",
     scheduler: str | None = None,
     shards: int | None = None,
     predictor: Predictor | None = None,
@@ -40,21 +58,22 @@ def audit_files(
     command: str | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit Parquet files in shards, in this process or through Dask."""
+    """Audit Parquet files on an engine."""
     partitions, columns = partitions_of(paths)
     model = None
     if predictor is not None:
         model = ModelFile(_absolute(str(predictor.source)), trust, predictor.sha256)
-    with _engine(engine, scheduler, plan) as running:
+    with _running(engine, scheduler, plan) as running:
         names = file_names(paths)
         places = [_absolute(name) for name in names]
         data = tuple(running.gather(running.map("hash of file", _source, names, places)))
-        result = audit_shards(
+        result = _audit_partitions(
+            running,
             partitions,
             columns,
             roles,
             plan,
-            running,
+            rows=sum(partition.rows for partition in partitions),
             shards=shards,
             predictor=predictor,
             model=model,
@@ -71,27 +90,26 @@ def audit_table_in_shards(
     roles: Roles,
     plan: Plan,
     *,
-    engine: str = "local",
+    engine: str | Engine = "local",
     scheduler: str | None = None,
     shards: int | None = None,
     predictor: Predictor | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit a frame, or a table of Dask, in shards."""
+    """Audit a frame, or a table of Dask, on an engine."""
     columns = [str(name) for name in table.columns]
-    with _engine(engine, scheduler, plan) as running:
-        if not hasattr(table, "to_delayed"):
-            parts: list[Any] = [FramePartition("of the table", 0, table)]
-        elif isinstance(running, DaskEngine):
-            parts = _of_dask(table, running)
-        else:
-            raise InputError("A table of Dask needs engine='dask'.")
-        return audit_shards(
-            parts,
+    with _running(engine, scheduler, plan) as running:
+        partitions: list[Any] = [FramePartition("of the table", 0, table)]
+        rows = 0
+        if hasattr(table, "to_delayed"):
+            partitions, rows = _of_dask(table, running)
+        return _audit_partitions(
+            running,
+            partitions,
             columns,
             roles,
             plan,
-            running,
+            rows=rows or len(table),
             shards=shards,
             predictor=predictor,
             model=predictor,
@@ -99,30 +117,103 @@ def audit_table_in_shards(
         )
 
 
-def _of_dask(table: Any, engine: DaskEngine) -> list[Any]:
-    """The partitions as futures, each with the number of its first row."""
-    frames = engine.client.compute(list(table.to_delayed()))
+def _audit_partitions(
+    engine: Engine,
+    partitions: Sequence[Partition | FramePartition],
+    columns: Sequence[str],
+    roles: Roles,
+    plan: Plan,
+    *,
+    rows: int,
+    shards: int | None,
+    predictor: Predictor | None,
+    model: ModelFile | Predictor | None,
+    data: tuple[Source, ...] = (),
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
+    """Audit a table that is read in partitions: in shards, or gathered where one is enough."""
+    started = time.process_time()
+    hear = progress or (lambda what, done, total: None)
+    examined: Rows | None = None
+    if shards != 1 and (shards is not None or rows > ROWS_BY_ROWS):
+        check_settings(roles, plan)
+        surveyed = survey_partitions(
+            engine, partitions, columns, roles, plan, predictor=predictor, model=model, hear=hear
+        )
+        number = surveyed.shards(shards)
+        if number > 1:
+            examined = ShardRows(
+                engine,
+                surveyed,
+                number,
+                roles,
+                plan,
+                predictor=predictor,
+                started=started,
+                hear=hear,
+            )
+    if examined is None:
+        found = roles.resolve(columns, predictor)
+        prepared = prepare_resolved(_gathered(engine, partitions, found), found, predictor)
+        options = {"shards": 1, "engine": described(engine)}
+        examined = TableRows(prepared, plan, roles=roles, options=options)
+    source = None
+    if predictor is not None:
+        source = Source(predictor.source, predictor.kind, predictor.sha256)
+    return run_audit(
+        examined, plan, roles=roles, model=source, data=data, command=command, progress=progress
+    )
+
+
+def _gathered(
+    engine: Engine, partitions: Sequence[Partition | FramePartition], roles: ResolvedRoles
+) -> pd.DataFrame:
+    """All rows as one frame, with the columns that the audit needs."""
+    import pandas as pd
+
+    count = len(partitions)
+    frames = engine.gather(engine.map("rows of partition", _read, partitions, [roles] * count))
+    return frames[0] if count == 1 else pd.concat(frames, ignore_index=True)
+
+
+def _read(partition: Partition | FramePartition, roles: ResolvedRoles) -> pd.DataFrame:
+    with named(f"Partition {partition.name}"):
+        frame = partition.read(roles)
+        frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
+        needed, _ = roles.needed(list(frame.columns))
+        return frame[[column for column in frame.columns if column in needed]]
+
+
+def _of_dask(table: Any, engine: Engine) -> tuple[list[Any], int]:
+    """The partitions as futures, each with the number of its first row; and all rows."""
+    if not hasattr(engine, "frames_of"):
+        raise InputError("A table of Dask needs engine='dask'.")
+    frames = engine.frames_of(table)
     sizes = engine.gather(engine.map("rows of partition", len, frames))
     first, numbers = 0, []
     for size in sizes:
         numbers.append(first)
         first += size
     names = [f"{k} of the table" for k in range(len(frames))]
-    return engine.map("frame of partition", FramePartition, names, numbers, frames)
+    return engine.map("frame of partition", FramePartition, names, numbers, frames), first
 
 
 @contextmanager
-def _engine(name: str, scheduler: str | None, plan: Plan) -> Iterator[Engine]:
-    if name not in ENGINES:
-        raise InputError(f"The 'engine' must be one of {', '.join(ENGINES)}. Got {name!r}.")
-    if name == "local":
-        if scheduler is not None:
+def _running(given: str | Engine, scheduler: str | None, plan: Plan) -> Iterator[Engine]:
+    """The engine of a name or an object, ready to compute."""
+    engine = ENGINES.get(given)
+    if scheduler is not None:
+        if not hasattr(engine, "scheduler"):
             raise InputError("A scheduler goes with engine='dask' only.")
-        yield LocalEngine()
+        engine = copy.copy(engine)
+        engine.scheduler = scheduler
+    if not isinstance(engine, Engine):  # has the methods, and nothing to start
+        yield engine
         return
     drawn = plan.permutations
-    with dask_engine(scheduler, drawn.n_jobs, drawn.memory) as engine:
-        yield engine
+    with engine.running(workers=drawn.n_jobs, memory=drawn.memory) as running:
+        yield running
 
 
 def _absolute(source: str) -> str:

@@ -1,4 +1,4 @@
-"""What a reader of an audit in shards must know: how rows moved, and what is absent."""
+"""What a reader of an audit in shards must know: what is absent, and tiny groups."""
 
 from __future__ import annotations
 
@@ -8,52 +8,47 @@ import numpy as np
 
 from fairaudit.auditing.engines.schema import Schema
 from fairaudit.auditing.engines.survey import Survey, joint_shape
+from fairaudit.auditing.examination import Absent
 from fairaudit.data.cautions import FEW
 from fairaudit.data.columns import level_text
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.roles import Roles
 
-__all__ = ["few_people", "shard_notes"]
+__all__ = ["ABSENT", "few_people", "no_rates"]
 
 
-def shard_notes(
-    schema: Schema, plan: Plan, roles: Roles, shards: int, *, by_cells: bool, rates: bool
-) -> list[str]:
-    """How the audit differs from one of the table in one piece."""
-    several = f"{shards} shards" if shards > 1 else "1 shard"
-    notes = [f"Rows exchanged attributes within {several}, dealt by a hash."]
-    if roles.ids is not None:
-        notes.append("People with several rows stayed in one shard and were permuted as a whole.")
-    if not by_cells and shards > 1:
-        notes.append("Statistics and KPC are means over the shards, weighted by rows.")
-    absent = ["CODEC (it ranks all rows at once)"]
-    if plan.power:
-        absent.append("the smallest detectable violation (it plants violations in the whole table)")
-    if plan.locate:
-        absent.append("where the violation sits (it searches the whole table)")
-    if not rates:
-        absent.append(f"rates, gaps and errors of groups ({_no_rates(schema, roles)})")
-    notes.append(f"Not computed in shards: {'; '.join(absent)}. Audit in one piece for them.")
-    return notes
+def _rates(why: str) -> Absent:
+    return Absent("rates, gaps and errors of groups", why)
 
 
-def _no_rates(schema: Schema, roles: Roles) -> str:
-    if roles.ids is not None:
-        return "they are not counted by people"
-    if not schema.outcome.kind.is_categorical:
-        return "the outcome is continuous"
-    groups = [one for one in schema.attributes if one.kind.is_categorical]
-    if not groups:
-        return "no attribute is categorical"
-    if joint_shape((schema.outcome, *groups)) is None:
-        return "the groups are too many to be listed"
-    if schema.positive is None:
-        return "the outcome has more than two classes: pass 'positive'"
-    if schema.form != "labels" and schema.positive not in schema.said:
-        return "the scores do not speak of the positive class"
-    return "the scores do not lie in [0, 1]: pass 'threshold'"
+#: What one piece reports and shards do not, and why.
+ABSENT = {
+    "codec": Absent("CODEC", "it ranks all rows at once"),
+    "power": Absent("the smallest detectable violation", "it plants violations in the whole table"),
+    "localization": Absent("where the violation sits", "it searches the whole table"),
+    "people": _rates("they are not counted by people"),
+    "continuous": _rates("the outcome is continuous"),
+    "no groups": _rates("no attribute is categorical"),
+    "many groups": _rates("the groups are too many to be listed"),
+    "no positive": _rates("the outcome has more than two classes: pass 'positive'"),
+    "other class": _rates("the scores do not speak of the positive class"),
+    "no labels": _rates("the scores do not lie in [0, 1]: pass 'threshold'"),
+}
+
+
+def no_rates(schema: Schema, roles: Roles) -> Absent:
+    """Why there are no rates of groups."""
+    groups = [column for column in schema.attributes if column.kind.is_categorical]
+    reasons = {
+        "people": roles.ids is not None,
+        "continuous": not schema.outcome.kind.is_categorical,
+        "no groups": not groups,
+        "many groups": joint_shape((schema.outcome, *groups)) is None,
+        "no positive": schema.positive is None,
+        "other class": schema.form != "labels" and schema.positive not in schema.said,
+    }
+    return ABSENT[next((name for name, holds in reasons.items() if holds), "no labels")]
 
 
 def few_people(seen: Survey, schema: Schema) -> list[str]:

@@ -50,6 +50,7 @@ class Partition:
     path: str
     groups: tuple[int, ...]
     first: int
+    rows: int
 
     @property
     def name(self) -> str:
@@ -98,7 +99,7 @@ def partitions_of(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
             group.append(number)
             rows += size
             if rows >= _ROWS or number == len(sizes) - 1:
-                found.append(Partition(os.path.abspath(name), tuple(group), first))
+                found.append(Partition(os.path.abspath(name), tuple(group), first, rows))
                 first, group, rows = first + rows, [], 0
     if first == 0:
         raise InputError("The files have a header and no rows. Pass at least two rows.")

@@ -16,6 +16,7 @@ from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.permute.copies import CopySampler, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.p_value import PValue, reaches
 from fairaudit.testing.permutations import Permutations
 
 __all__ = ["Beyond", "beyond_others", "conditional_p"]
@@ -112,8 +113,8 @@ def conditional_p(
     for start in range(0, drawn, batch):
         for copy in sampler.block(range(start, min(start + batch, drawn))):
             value = _largest(features[copy], score, scale)
-            reached += value >= observed - 1e-12 * max(1.0, observed)
-    return (1 + reached) / (drawn + 1), exact, movable
+            reached += int(reaches(value, observed))
+    return PValue(reached, drawn).value, exact, movable
 
 
 class _Shuffle(CopySampler):

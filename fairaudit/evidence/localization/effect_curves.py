@@ -14,6 +14,7 @@ from fairaudit.evidence.localization.claims import Curve
 from fairaudit.evidence.localization.differences import people_of
 from fairaudit.evidence.localization.scores import Part, parts_of, score_of
 from fairaudit.permute.copies import stream
+from fairaudit.testing.p_value import PValue
 
 __all__ = ["FittedCurves", "beyond_zero", "curves_of"]
 
@@ -146,7 +147,7 @@ def _fitted(
     tail = norm.sf(float(np.quantile(largest, confidence)))
     reach = t.isf(tail, freedom) * error
     furthest = norm.isf(t.sf(np.abs(value) / error, freedom)).max()
-    p = (1 + int((largest >= furthest).sum())) / (DRAWS + 1)
+    p = PValue.of(furthest, largest).value
     curves, start = [], 0
     for label, grid in zip(labels, grids, strict=True):
         own_rows = slice(start, start + len(grid))

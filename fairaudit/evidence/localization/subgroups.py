@@ -16,6 +16,7 @@ from fairaudit.evidence.localization.differences import mean_difference, people_
 from fairaudit.evidence.localization.scores import Part, Score, parts_of, score_of
 from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
+from fairaudit.testing.p_value import PValue, reaches
 from fairaudit.testing.permutations import Permutations
 
 __all__ = ["FEWEST", "Subgroup", "find_subgroups"]
@@ -241,5 +242,5 @@ def _p_value(
     reached = 0
     for _, block in fitted.sampler.blocks(permutations.n, permutations.batch_for(len(table))):
         values = np.abs(inside[block[:, part.rows]] @ residual - expected)
-        reached += int((values >= observed - 1e-12 * max(1.0, observed)).sum())
-    return (1 + reached) / (permutations.n + 1), fitted.density
+        reached += int(reaches(values, observed).sum())
+    return PValue(reached, permutations.n).value, fitted.density

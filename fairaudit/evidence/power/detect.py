@@ -10,6 +10,7 @@ from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, sh
 from fairaudit.evidence.power.power_result import Detectable, Power
 from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.testing.neighbor_statistics import KPCStatistic
+from fairaudit.testing.p_value import p_values
 from fairaudit.testing.statistic import Bound, Statistic
 
 __all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]
@@ -44,24 +45,20 @@ class Trial:
         self.null = np.sort(null.reshape(len(null), -1), axis=0)
         self.alpha = alpha
         # combined statistics: the law of the smallest p-value, from the copies
-        self.smallest = np.sort(self._p(self.null).min(axis=1)) if len(statistics) > 1 else None
+        self.smallest = np.sort(-self._p(self.null).min(axis=1)) if len(statistics) > 1 else None
 
     def raw(self, copies: Index) -> Array:
         return np.column_stack([one(copies) for one in self.bound])
 
     def _p(self, values: Array) -> Array:
-        drawn = len(self.null)
-        below = [
-            np.searchsorted(self.null[:, k], values[:, k] - 1e-12) for k in range(values.shape[1])
-        ]
-        return (1 + drawn - np.column_stack(below)) / (drawn + 1)
+        columns = range(values.shape[1])
+        return np.column_stack([p_values(values[:, k], self.null[:, k]) for k in columns])
 
     def rejects(self, copies: Index) -> Array:
         """For every copy, whether its p-value is at most alpha."""
         p = self._p(self.raw(copies)).min(axis=1)
         if self.smallest is not None:
-            reached = np.searchsorted(self.smallest, p, side="right")
-            p = (1 + reached) / (len(self.smallest) + 1)
+            p = p_values(-p, self.smallest)
         return np.asarray(p <= self.alpha, dtype=np.float64)
 
 

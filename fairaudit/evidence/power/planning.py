@@ -26,7 +26,7 @@ from fairaudit.evidence.power.plant import (
     with_gap,
 )
 from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint, SamplePlan
-from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import Statistic, statistic_named
@@ -344,7 +344,7 @@ def _trial(
     sampler = WithinOutcome(field.strata, seed)
     # blocks of neighbours do not have one outcome each: statistics must follow the copies
     sampler.within_outcome = drawn.require_outcome().kind.is_categorical
-    fitted = FittedCopies(sampler, "within the outcome")
+    fitted = FittedCopies(sampler, CopyLaw("exact", "within the outcome"))
     cut = [_with_threshold(one, drawn) for one in statistics]
     null = np.zeros((COPIES, 1))
     if len(cut) == 1:

@@ -1,105 +1,47 @@
-"""Where shards are computed: in this process, or by Dask. The order of every sum is the same."""
+"""Shards by Dask: on a cluster, or on workers of this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from fairaudit.auditing.engines.row_hashes import in_sample, shard_of
-from fairaudit.auditing.engines.sources import KEY
+from fairaudit.auditing.engines.engine import SHARD, Engine, number_rows
 from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DaskEngine", "Engine", "LocalEngine", "dask_cluster", "dask_engine"]
-
-_SHARD = "\0shard"
-_TOGETHER = 8  # arrays that are added in one step
+__all__ = ["DaskEngine", "dask_cluster"]
 
 
-class Engine(Protocol):
-    """Runs functions on the pieces of a table; pieces are values or futures of them."""
+class DaskEngine(Engine):
+    """Pieces are futures on a cluster; Dask moves, retries and spills them.
 
-    def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
-        """function(items[0][k], items[1][k], …) for every k; errors name the step and the item."""
-        ...
+    Parameters
+    ----------
+    scheduler : str, optional
+        Its address. Default: that of the client that is active, or of workers on this machine.
+    """
 
-    def gather(self, pieces: Sequence[Any]) -> list[Any]:
-        """The values of pieces."""
-        ...
+    name = "dask"
 
-    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
-        """The sum of what `map` would give: of eight neighbours, of eight such sums, …"""
-        ...
+    def __init__(self, scheduler: str | None = None) -> None:
+        self.scheduler = scheduler
+        self.client: Any = None
 
-    def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
-        """One frame per shard, without the rows that a sample of this share holds."""
-        ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """What the record keeps; the client is no setting."""
+        return {"scheduler": self.scheduler}
 
+    @contextmanager
+    def running(self, *, workers: int, memory: int | None) -> Iterator[DaskEngine]:
+        with _client(self.scheduler, workers, memory) as self.client:
+            yield self
 
-def _sum(arrays: Sequence[Any]) -> Any:
-    total = arrays[0].copy()
-    for one in arrays[1:]:
-        total += one
-    return total
-
-
-def _numbered(frame: pd.DataFrame, shards: int, left_out: float) -> pd.DataFrame:
-    """The rows that are tested, with the numbers of their shards."""
-    keys = frame[KEY].to_numpy()
-    if left_out > 0:
-        frame = frame[~in_sample(keys, left_out)]
-        keys = frame[KEY].to_numpy()
-    return frame.assign(**{_SHARD: shard_of(keys, shards)})
-
-
-def _carry(levels: list[list[Any]], k: int) -> None:
-    """Add up a level; the sum waits in the next one."""
-    if k + 1 == len(levels):
-        levels.append([])
-    levels[k + 1].append(_sum(levels[k]))
-    levels[k].clear()
-
-
-class LocalEngine:
-    """One piece after the other, in this process."""
-
-    def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
-        return [function(*arguments) for arguments in zip(*items, strict=True)]
-
-    def gather(self, pieces: Sequence[Any]) -> list[Any]:
-        return list(pieces)
-
-    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
-        levels: list[list[Any]] = [[]]  # sums that wait for neighbours
-        for arguments in zip(*items, strict=True):
-            levels[0].append(function(*arguments))
-            for k, level in enumerate(levels):
-                if len(level) == _TOGETHER:
-                    _carry(levels, k)
-        for k, level in enumerate(levels):
-            if level and (len(level) > 1 or k + 1 < len(levels)):
-                _carry(levels, k)
-        return levels[-1][0]
-
-    def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
-        import numpy as np
-        import pandas as pd
-
-        whole = pd.concat([_numbered(one, shards, left_out) for one in frames], ignore_index=True)
-        shard = whole.pop(_SHARD).to_numpy()
-        order = np.argsort(shard, kind="stable")
-        ends = np.cumsum(np.bincount(shard, minlength=shards))
-        return [whole.iloc[rows] for rows in np.split(order, ends[:-1])]
-
-
-class DaskEngine:
-    """Pieces are futures on a cluster; Dask moves, retries and spills them."""
-
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    def frames_of(self, table: Any) -> list[Any]:
+        """The partitions of a table of Dask, as pieces."""
+        return list(self.client.compute(list(table.to_delayed())))
 
     def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
         from uuid import uuid4
@@ -115,20 +57,13 @@ class DaskEngine:
         with self._explained("gathering"):
             return list(self.client.gather(list(pieces)))
 
-    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
-        left = self.map(step, function, *items)
-        while len(left) > 1:  # what has been added is forgotten by the cluster
-            groups = [left[k : k + _TOGETHER] for k in range(0, len(left), _TOGETHER)]
-            left = self.map(f"sum of {step}", _sum, groups)
-        return self.gather(left)[0]
-
     def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
         import dask
         import dask.dataframe as dd
 
         with self._explained("shuffle"):
             numbered = self.map(
-                "number", _numbered, frames, [shards] * len(frames), [left_out] * len(frames)
+                "number", number_rows, frames, [shards] * len(frames), [left_out] * len(frames)
             )
             meta = self.client.submit(_empty, numbered[0]).result()
             if shards == 1:
@@ -137,7 +72,7 @@ class DaskEngine:
             # tasks, and not peer to peer: a worker that is lost takes no more than its own pieces
             with dask.config.set({"dataframe.shuffle.method": "tasks"}):
                 spread = table.set_index(
-                    _SHARD,
+                    SHARD,
                     divisions=[*range(shards), shards - 1],
                     sorted=False,
                     sort=True,
@@ -187,7 +122,7 @@ def _empty(frame: pd.DataFrame) -> pd.DataFrame:
 def _concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
-    return pd.concat(frames, ignore_index=True).drop(columns=_SHARD)
+    return pd.concat(frames, ignore_index=True).drop(columns=SHARD)
 
 
 def _dask() -> Any:
@@ -202,8 +137,8 @@ def _dask() -> Any:
 
 
 @contextmanager
-def dask_engine(scheduler: str | None, workers: int, memory: int | None) -> Iterator[DaskEngine]:
-    """A client of the scheduler, of the client that is active, or of a cluster on this machine."""
+def _client(scheduler: str | None, workers: int, memory: int | None) -> Iterator[Any]:
+    """A client of the scheduler, the client that is active, or one of a cluster on this machine."""
     distributed = _dask()
     if scheduler is not None:
         try:
@@ -214,15 +149,17 @@ def dask_engine(scheduler: str | None, workers: int, memory: int | None) -> Iter
                 "Start one with `dask scheduler`, and workers with `dask worker`."
             ) from None
         with client:
-            yield DaskEngine(client)
+            yield client
         return
     try:
-        yield DaskEngine(distributed.get_client())
-        return
+        active = distributed.get_client()
     except ValueError:  # no client is active
-        pass
+        active = None
+    if active is not None:
+        yield active
+        return
     with dask_cluster(workers, memory) as cluster, distributed.Client(cluster) as client:
-        yield DaskEngine(client)
+        yield client
 
 
 def dask_cluster(workers: int, memory: int | None = None) -> Any:

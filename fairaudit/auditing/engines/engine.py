@@ -1,0 +1,96 @@
+"""Where shards are computed, by name or as an object. The order of every sum is the same."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fairaudit._registry import Named, Registry
+from fairaudit.auditing.engines.row_hashes import in_sample, shard_of
+from fairaudit.auditing.engines.sources import KEY
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["ENGINES", "SHARD", "Engine", "add_up", "number_rows", "split_by_shard"]
+
+#: A column that is added for a while; no column of a table is called so.
+SHARD = "\0shard"
+TOGETHER = 8  # arrays that are added in one step
+
+ENGINES = Registry(
+    kind="engine",
+    method="map",
+    group="fairaudit.engines",
+    built_in={
+        "local": Named("fairaudit.auditing.engines.local_engine:LocalEngine"),
+        "dask": Named("fairaudit.auditing.engines.dask_engine:DaskEngine"),
+    },
+)
+
+
+class Engine(ABC):
+    """Runs functions on the pieces of a table; pieces are values or futures of them.
+
+    A new engine needs `map` and `gather`; `sum` and `shuffled` are made of them, and can be
+    replaced where the engine knows better. Its parameters are recorded: those of `get_params`,
+    the fields of a dataclass, or its attributes.
+    """
+
+    @abstractmethod
+    def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
+        """function(items[0][k], items[1][k], …) for every k; errors name the step and the item."""
+
+    @abstractmethod
+    def gather(self, pieces: Sequence[Any]) -> list[Any]:
+        """The values of pieces."""
+
+    def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
+        """The sum of what `map` would give: of eight neighbours, of eight such sums, …"""
+        left = self.map(step, function, *items)
+        while len(left) > 1:
+            groups = [left[k : k + TOGETHER] for k in range(0, len(left), TOGETHER)]
+            left = self.map(f"sum of {step}", add_up, groups)
+        return self.gather(left)[0]
+
+    def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
+        """One frame per shard, without the rows that a sample of this share holds."""
+        count = len(frames)
+        numbered = self.map("number", number_rows, frames, [shards] * count, [left_out] * count)
+        return split_by_shard(self.gather(numbered), shards)
+
+    @contextmanager
+    def running(self, *, workers: int, memory: int | None) -> Iterator[Engine]:
+        """The engine while an audit runs: this many workers and bytes were asked for."""
+        yield self
+
+
+def add_up(arrays: Sequence[Any]) -> Any:
+    """The sum of arrays, from the first to the last."""
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array
+    return total
+
+
+def number_rows(frame: pd.DataFrame, shards: int, left_out: float) -> pd.DataFrame:
+    """The rows that are tested, with the numbers of their shards."""
+    keys = frame[KEY].to_numpy()
+    if left_out > 0:
+        frame = frame[~in_sample(keys, left_out)]
+        keys = frame[KEY].to_numpy()
+    return frame.assign(**{SHARD: shard_of(keys, shards)})
+
+
+def split_by_shard(numbered: Sequence[pd.DataFrame], shards: int) -> list[pd.DataFrame]:
+    """One frame per shard, of rows with the numbers of their shards."""
+    import numpy as np
+    import pandas as pd
+
+    whole = pd.concat(numbered, ignore_index=True)
+    shard = whole.pop(SHARD).to_numpy()
+    order = np.argsort(shard, kind="stable")
+    ends = np.cumsum(np.bincount(shard, minlength=shards))
+    return [whole.iloc[rows] for rows in np.split(order, ends[:-1])]

@@ -1,0 +1,329 @@
+"""The rows of an audit as shards, which an engine computes on."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.engines.by_cells import answer_by_cells, digest_of
+from fairaudit.auditing.engines.by_rows import answer_by_rows
+from fairaudit.auditing.engines.class_names import with_classes
+from fairaudit.auditing.engines.schema import Schema, after_drop, coded, facts_of, schema_of
+from fairaudit.auditing.engines.shard_notes import ABSENT, few_people, no_rates
+from fairaudit.auditing.engines.shard_rates import ShardRates, rates_of
+from fairaudit.auditing.engines.sources import FramePartition, ModelFile, Partition, narrow
+from fairaudit.auditing.engines.survey import Survey, joined, joint_shape, survey
+from fairaudit.auditing.examination import Absent
+from fairaudit.auditing.questions import (
+    Answer,
+    Question,
+    class_parts,
+    permutes_within_classes,
+    questions_of,
+    range_cuts,
+    range_parts,
+)
+from fairaudit.data.cautions import warnings_about
+from fairaudit.data.facts import TableFacts
+from fairaudit.errors import InputError
+from fairaudit.evidence.intervals.gaps import gap_table
+from fairaudit.evidence.measured import MeasuredValue
+from fairaudit.evidence.measurements import UNDEFINED, Measurements, about_classes, about_groups
+from fairaudit.testing.core import judge_null
+from fairaudit.testing.neighbor_statistics import KPCStatistic
+from fairaudit.testing.statistic import statistic_named
+
+if TYPE_CHECKING:
+    from fairaudit._types import Progress
+    from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.engines.engine import Engine
+    from fairaudit.auditing.findings import Finding
+    from fairaudit.data.roles import Roles
+    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.models import Predictor
+    from fairaudit.testing.permutation_result import TestResult
+
+__all__ = ["ROWS_BY_ROWS", "ShardRows", "Surveyed", "check_settings", "survey_partitions"]
+
+FEWEST_ROWS = 500  # of a shard
+ROWS_BY_CELLS, ROWS_BY_ROWS = 1 << 20, 50_000  # of a shard, unless a number of shards is given
+MOST_CELLS = 20_000
+SAMPLE = 20_000  # rows that choose the bandwidth
+FIT_ROWS, FIT_SHARE = 50_000, 0.2  # rows that densities are fitted on
+
+
+def check_settings(roles: Roles, plan: Plan) -> None:
+    """Refuse what decides about the verdict and cannot be had in several shards."""
+    if roles.weights is not None:
+        raise InputError(
+            "Weights cannot be used in shards. Leave 'weights' out.", argument="weights"
+        )
+    if plan.permutations.stop_after is not None:
+        raise InputError(
+            "Shards draw all copies: say how many ('permutations'), and not 'auto'.",
+            argument="permutations",
+        )
+    if plan.certify or plan.calibrate:
+        raise InputError(
+            "Certificates and calibration need the table in one piece, without shards."
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Surveyed:
+    """Partitions that have been looked at: coded rows, and what they hold together.
+
+    `left_out` is the share of the rows that densities are fitted on, and that no shard holds;
+    `by_cells` tells that sums over cells of equal rows are enough.
+    """
+
+    frames: list[Any]
+    schema: Schema
+    seen: Survey
+    cut: float | None
+    left_out: float
+    by_cells: bool
+
+    def shards(self, given: int | None) -> int:
+        """How many there are, unless a number is given."""
+        rows = self.seen.rows - (len(self.seen.sample) if self.left_out else 0)
+        number = given or max(
+            1, math.ceil(rows / (ROWS_BY_CELLS if self.by_cells else ROWS_BY_ROWS))
+        )
+        if rows < FEWEST_ROWS * number and number > 1:
+            raise InputError(
+                f"{rows:,} rows are too few for {number} shards: each needs {FEWEST_ROWS} or more."
+            )
+        return number
+
+
+def survey_partitions(
+    engine: Engine,
+    partitions: Sequence[Partition | FramePartition],
+    columns: Sequence[str],
+    roles: Roles,
+    plan: Plan,
+    *,
+    predictor: Predictor | None,
+    model: ModelFile | Predictor | None,
+    hear: Progress,
+) -> Surveyed:
+    """Read all partitions once."""
+    plain = roles.resolve(columns, predictor)
+    ids = plain.ids is not None
+    hear("reading", 0, 4)
+    count = len(partitions)
+    parts = engine.map("partition", narrow, partitions, [plain] * count, [model] * count)
+    facts = engine.gather(engine.map("facts of partition", facts_of, parts))
+    schema = with_classes(schema_of(facts, plain), facts, roles)
+    if roles.on == "labels" and schema.form != "labels":
+        raise InputError(
+            "Shards take labels from the model or the table. Leave 'threshold' out.",
+            argument="threshold",
+        )
+    frames = engine.map("codes of partition", coded, parts, [schema] * count, [ids] * count)
+    del parts
+    hear("survey", 1, 4)
+    categorical = schema.outcome.kind.is_categorical
+    share = min(FIT_SHARE, FIT_ROWS / schema.rows)
+    if categorical:
+        share = min(1.0, SAMPLE / schema.rows)
+    cut = _threshold(schema, plan)
+    look = partial(survey, schema=schema, share=share, cut=cut)
+    seen = joined(engine.gather(engine.map("survey of partition", look, frames)))
+    return Surveyed(
+        frames=frames,
+        schema=after_drop(schema, seen.rows),
+        seen=seen,
+        cut=cut,
+        left_out=0.0 if categorical else share,
+        by_cells=_by_cells(schema, seen, plan, ids),
+    )
+
+
+def _threshold(schema: Schema, plan: Plan) -> float | None:
+    if plan.threshold is not None or schema.form == "labels" or len(schema.predictions) > 2:
+        return plan.threshold
+    inside = all(one.low >= 0 and one.high <= 1 for one in schema.predictions)
+    return 0.5 if inside else None
+
+
+def _by_cells(schema: Schema, seen: Survey, plan: Plan, ids: bool) -> bool:
+    statistics = statistic_named(plan.statistic)
+    kpc = len(statistics) == 1 and isinstance(statistics[0], KPCStatistic)
+    listed = joint_shape((schema.outcome, *schema.attributes)) is not None
+    exact = permutes_within_classes(schema.outcome, plan)
+    return bool(kpc and exact and listed and not ids and len(seen.cells) <= MOST_CELLS)
+
+
+class ShardRows:
+    """Rows dealt to shards by a hash of their position, or of the id of their person.
+
+    Rows exchange attributes within their shard only. The statistics of the shards are added, copy
+    by copy; where attributes are tied it is the sums behind the statistic that are added, and the
+    statistic is that of the whole table.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        surveyed: Surveyed,
+        number: int,
+        roles: Roles,
+        plan: Plan,
+        *,
+        predictor: Predictor | None,
+        started: float,
+        hear: Progress,
+    ) -> None:
+        self.started, self.engine, self.plan, self.roles = started, engine, plan, roles
+        self.schema, self.seen, self.number = surveyed.schema, surveyed.seen, number
+        self.by_cells, self.cut, self.hear = surveyed.by_cells, surveyed.cut, hear
+        self.predictor = predictor
+        hear("shuffle", 2, 4)
+        self.pieces = engine.shuffled(surveyed.frames, number, surveyed.left_out)
+        surveyed.frames.clear()
+        digests = engine.gather(engine.map("hash of shard", digest_of, self.pieces, range(number)))
+        self.sha256 = hashlib.sha256("".join(one for one, _ in digests).encode()).hexdigest()
+        people = sum(count for _, count in digests)
+        self.facts = TableFacts(
+            rows=self.seen.rows,
+            people=people if roles.ids is not None else self.seen.rows,
+            prediction=self.schema.describe_prediction(),
+            outcome=self.schema.outcome.facts(),
+            attributes=tuple(column.facts() for column in self.schema.attributes),
+            features=() if predictor is None else tuple(predictor.features or ()),
+            excluded=self.schema.excluded,
+            weights=None,
+            ids=roles.ids,
+        )
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return {"shards": self.number, "engine": described(self.engine)}
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        schema, predictor = self.schema, self.predictor
+        return warnings_about(
+            schema.outcome.name,
+            self.facts.features,
+            few=few_people(self.seen, schema) if self.roles.ids is None else [],
+            regressor=predictor.kind if predictor is not None and schema.of_regressor else None,
+        )
+
+    @property
+    def layout(self) -> Sequence[str]:
+        notes = [f"Rows exchanged attributes within {self.number} shards, dealt by a hash."]
+        if self.roles.ids is not None:
+            notes.append(
+                "People with several rows stayed in one shard and were permuted as a whole."
+            )
+        if not self.by_cells:
+            notes.append("Statistics and KPC are means over the shards, weighted by rows.")
+        return notes
+
+    @property
+    def unmeasured(self) -> Sequence[Absent]:
+        if self._rates is not None:
+            return [ABSENT["codec"]]
+        return [ABSENT["codec"], no_rates(self.schema, self.roles)]
+
+    def digest(self) -> str:
+        return self.sha256
+
+    def measures(self) -> Measurements:
+        name = "KPC" if self.by_cells else "mean KPC of the shards"
+        values = [
+            MeasuredValue(
+                key="kpc", name=name, value=answer.kpc, attributes=answer.question.attributes
+            )
+            for answer in self._answers
+            if answer.question.family in ("joint", "attribute")
+        ]
+        columns = self.schema.attributes
+        groups = [column for column in columns if column.kind.is_categorical]
+        notes = about_groups(columns, groups)
+        if self._rates is None:
+            return Measurements(tuple(values), None, notes)
+        cells, outcome = self._rates.cells, self.facts.outcome
+        notes = (*notes, *about_classes(outcome.name, len(outcome.levels), self.schema.positive))
+        undefined = any(e.value is None for cell in cells.cells for e in cell.estimates)
+        notes = (*notes, UNDEFINED) if undefined else notes
+        return Measurements((*values, *self._rates.measures), cells, notes)
+
+    @cached_property
+    def _rates(self) -> ShardRates | None:
+        if self.roles.ids is not None:
+            return None
+        return rates_of(self.seen.rates, self.schema, self.cut)
+
+    def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
+        return self._answers
+
+    @cached_property
+    def _answers(self) -> list[Answer]:
+        self.hear("copies", 3, 4)
+        plan = self.plan
+        names = [statistic.name for statistic in statistic_named(plan.statistic)]
+        ask = answer_by_cells if self.by_cells else answer_by_rows
+        found = ask(
+            self.engine,
+            self.pieces,
+            schema=self.schema,
+            seen=self.seen,
+            questions=self._questions(),
+            plan=plan,
+        )
+        self.hear("copies", 4, 4)
+        return [
+            Answer(
+                question=answer.question,
+                result=judge_null(
+                    answer.null,
+                    answer.trust,
+                    names=names,
+                    rows=answer.rows,
+                    permutations=plan.permutations,
+                    seconds={},
+                ),
+                rows=answer.rows,
+                kpc=answer.kpc,
+                seconds=0.0,
+            )
+            for answer in found
+        ]
+
+    def _questions(self) -> list[Question]:
+        outcome = self.schema.outcome
+        if outcome.levels is not None and permutes_within_classes(outcome, self.plan):
+            parts = class_parts(outcome.name, list(outcome.levels))
+        elif outcome.kind.is_categorical:
+            parts = []
+        else:
+            values = self.schema.table(self.seen.sample).require_outcome().numeric
+            parts = range_parts(outcome.name, range_cuts(np.asarray(values)))
+        return questions_of([c.name for c in self.schema.attributes], parts, self.plan)
+
+    def intervals(self, sizes: Measurements) -> tuple[GapTable | None, tuple[Certificate, ...]]:
+        rates, plan = self._rates, self.plan
+        if rates is None:
+            return None, ()
+        names = rates.cells.attributes
+        return gap_table(rates.by_group, names, 1 - plan.alpha, plan.permutations.seed), ()
+
+    def power(self, gate: TestResult, hear: Progress) -> Absent | None:
+        return ABSENT["power"] if self.plan.power else None
+
+    def calibration(self, gate: TestResult, hear: Progress) -> None:
+        """Refused by `check_settings`."""
+
+    def localization(self, gate: Finding, hear: Progress) -> Absent | None:
+        return ABSENT["localization"] if self.plan.locate else None

@@ -1,0 +1,92 @@
+"""What the orchestrator asks of rows, wherever they are: in memory, or in shards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from fairaudit._types import Progress
+    from fairaudit.auditing.findings import Finding
+    from fairaudit.auditing.questions import Answer
+    from fairaudit.data.facts import TableFacts
+    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.evidence.localization.claims import Localisation
+    from fairaudit.evidence.measurements import Measurements
+    from fairaudit.evidence.power.power_result import Calibration, Power
+    from fairaudit.testing.permutation_result import TestResult
+
+__all__ = ["Absent", "Rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A piece of evidence that these rows cannot give, and why."""
+
+    what: str
+    why: str
+
+
+class Rows(Protocol):
+    """Rows that an audit examines. A piece of evidence is a value, or `Absent` with its reason.
+
+    None is evidence that was not asked for, or that says nothing about such a table.
+
+    Attributes
+    ----------
+    started : float
+        CPU seconds of this process when the audit began.
+    facts : TableFacts
+    warnings : sequence of str
+        What a reader must know before the findings.
+    layout : sequence of str
+        How these rows were permuted, where that is not plain.
+    unmeasured : sequence of Absent
+        Measures that these rows do not have.
+    options : mapping
+        What the record keeps beside the settings.
+    """
+
+    started: float
+    facts: TableFacts
+
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+    @property
+    def layout(self) -> Sequence[str]: ...
+
+    @property
+    def unmeasured(self) -> Sequence[Absent]: ...
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+    def measures(self) -> Measurements:
+        """Sizes of the dependence, and the groups behind the rates."""
+        ...
+
+    def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
+        """To all questions, the gate first."""
+        ...
+
+    def intervals(self, sizes: Measurements) -> tuple[GapTable | None, tuple[Certificate, ...]]:
+        """For the gaps of all groups, and what was to be certified."""
+        ...
+
+    def power(self, gate: TestResult, hear: Progress) -> Power | Absent | None:
+        """The smallest violation that the gate could have found."""
+        ...
+
+    def calibration(self, gate: TestResult, hear: Progress) -> Calibration | None:
+        """What the gate says about predictions whose truth is known."""
+        ...
+
+    def localization(self, gate: Finding, hear: Progress) -> Localisation | Absent | None:
+        """Where the violation sits."""
+        ...
+
+    def digest(self) -> str:
+        """SHA-256 of what entered the tests."""
+        ...

@@ -1,0 +1,333 @@
+"""The rows of an audit as one table in memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._types import Array, Index, Progress
+from fairaudit.auditing.capsule import fingerprint_of
+from fairaudit.auditing.questions import (
+    Answer,
+    Part,
+    Question,
+    class_parts,
+    permutes_within_classes,
+    questions_of,
+    range_cuts,
+    range_parts,
+    rounds_of,
+)
+from fairaudit.data.columns import column_facts, level_text
+from fairaudit.data.facts import TableFacts
+from fairaudit.data.threshold import default_threshold
+from fairaudit.errors import InputError
+from fairaudit.evidence.measurements import Measurements, measure
+from fairaudit.permute.icp import ICP
+from fairaudit.testing.core import Scope, run_tests
+from fairaudit.testing.statistic import Statistic, statistic_named
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_plan import Plan
+    from fairaudit.auditing.checkpoint import Checkpoint
+    from fairaudit.auditing.examination import Absent
+    from fairaudit.auditing.findings import Finding
+    from fairaudit.data.preparation import Prepared
+    from fairaudit.data.roles import Roles
+    from fairaudit.data.table import AuditTable
+    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.evidence.localization.claims import Localisation
+    from fairaudit.evidence.power.power_result import Calibration, Power
+    from fairaudit.permute.copies import FittedCopies
+    from fairaudit.testing.permutation_result import TestResult
+
+__all__ = ["TableRows", "scope_of", "size_of", "varies", "with_threshold"]
+
+MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
+
+
+class TableRows:
+    """A checked table; `name` is that of its parts in a checkpoint."""
+
+    unmeasured: Sequence[Absent] = ()
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        plan: Plan,
+        *,
+        roles: Roles | None = None,
+        checkpoint: Checkpoint | None = None,
+        name: str = "audit",
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.started = time.process_time()
+        self.plan, self.checkpoint, self.name = plan, checkpoint, name
+        self.table = table = prepared.table
+        self.warnings: Sequence[str] = prepared.notes
+        self.options = dict(options or {})
+        if roles is None and table.positive is not None:
+            self.options["positive"] = level_text(table.positive)
+        outcome, missing = table.require_outcome(), prepared.missing
+        self.facts = TableFacts(
+            rows=len(table),
+            people=len(table) if table.ids is None else len(table.ids.levels),
+            prediction=table.prediction.describe(),
+            outcome=column_facts(outcome, missing.get(outcome.name, 0)),
+            attributes=tuple(column_facts(c, missing.get(c.name, 0)) for c in table.attributes),
+            features=prepared.features,
+            excluded=prepared.excluded,
+            weights=None if table.weights is None else prepared.weights or "weights",
+            ids=None if table.ids is None else table.ids.name,
+        )
+        self.statistics: list[Statistic] = []
+        self.gate_copies: FittedCopies | None = None
+
+    @property
+    def layout(self) -> list[str]:
+        notes = []
+        if self.facts.weights is not None:
+            notes.append(
+                "Weights enter rates, DEO and odds; the tests and KPC count every row once."
+            )
+        if self.facts.people < self.facts.rows:
+            notes.append("People have several rows: whole people were permuted.")
+        return notes
+
+    def digest(self) -> str:
+        return fingerprint_of(self.table)
+
+    def measures(self) -> Measurements:
+        return measure(self.table, threshold=self.plan.threshold, with_r=self.plan.with_r)
+
+    def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
+        table, plan = self.table, self.plan
+        self.statistics = [with_threshold(s, table, plan) for s in statistic_named(plan.statistic)]
+        names = [column.name for column in table.attributes]
+        within = permutes_within_classes(table.require_outcome(), plan)
+        questions = questions_of(names, self._parts(within), plan)
+        rounds = rounds_of(questions, within_classes=within)
+        known = {one.attributes: one.value for one in sizes.values if one.key == "kpc"}
+        answers = []
+        for number, asked in enumerate(rounds):
+            answers += self._round(number, asked, len(rounds), known, hear)
+        return answers
+
+    def _parts(self, within_classes: bool) -> list[Part]:
+        outcome = self.table.require_outcome()
+        if within_classes:
+            return class_parts(outcome.name, list(outcome.levels))
+        if outcome.kind.is_categorical or self.table.ids is not None:
+            return []
+        parts = range_parts(outcome.name, range_cuts(np.asarray(outcome.numeric)))
+        return [part for part in parts if len(part.rows(outcome))]
+
+    def _round(
+        self,
+        number: int,
+        asked: Sequence[Question],
+        rounds: int,
+        known: Mapping[tuple[str, ...], float | None],
+        hear: Progress,
+    ) -> list[Answer]:
+        """Ask the questions that share their copies."""
+        drawn = self.plan.permutations
+        ranges = asked[0].part is not None
+        what = "outcome ranges" if ranges else f"copies of {asked[0].name}"
+        done = number * drawn.n
+        hear(what, done, rounds * drawn.n)
+
+        def count(copies: int) -> None:
+            nonlocal done
+            done += copies
+            hear(what, done, rounds * drawn.n)
+
+        scopes = [(question, scope_of(question, self.table)) for question in asked]
+        scopes = [(q, s) for q, s in scopes if q.family == "joint" or varies(s.table)]
+        if not scopes:  # in no range of the outcome is there anything to compare
+            return []
+        start = time.process_time()
+        fitted = self._copies(asked[0].attributes, self._strata(asked) if ranges else None)
+        spent = time.process_time() - start
+        kept = None
+        if self.checkpoint is not None:
+            kept = _Blocks(self.checkpoint, f"{self.name} {number}")
+        results = run_tests(
+            [scope for _, scope in scopes],
+            fitted,
+            statistics=self.statistics,
+            permutations=drawn,
+            progress=count,
+            kept=kept,
+        )
+        self.gate_copies = self.gate_copies or fitted
+        answers = []
+        for (question, scope), result in zip(scopes, results, strict=True):
+            start = time.process_time()
+            whole = question.part is None and question.attributes in known
+            size = known[question.attributes] if whole else size_of(scope.table)
+            spent += sum(result.seconds.values()) + time.process_time() - start
+            answers.append(
+                Answer(
+                    question=question, result=result, rows=len(scope.table), kpc=size, seconds=spent
+                )
+            )
+            spent = 0.0
+        return answers
+
+    def _strata(self, asked: Sequence[Question]) -> Index:
+        """Ranges of the outcome, which stay apart."""
+        outcome = self.table.require_outcome()
+        strata = np.empty(len(self.table), dtype=np.intp)
+        for number, question in enumerate(asked):
+            assert question.part is not None  # noqa: S101  for mypy: questions about ranges
+            strata[question.part.rows(outcome)] = number
+        return strata
+
+    def _copies(self, names: Sequence[str], strata: Index | None) -> FittedCopies:
+        table, plan = _with(self.table, names), self.plan
+        # too few rows to cross-fit are too few to conclude from: the test will say so
+        folds = plan.folds if len(table) >= 4 * plan.folds else 1
+        return ICP(plan.density, folds).prepare(
+            table.require_outcome(),
+            table.attributes,
+            steps=plan.permutations.steps,
+            seed=plan.permutations.seed,
+            units=None if table.ids is None else table.ids.codes,
+            strata=strata,
+        )
+
+    def intervals(self, sizes: Measurements) -> tuple[GapTable | None, tuple[Certificate, ...]]:
+        table, plan = self.table, self.plan
+        rates = sizes.cells is not None and "TPR" in sizes.cells.columns
+        if not rates and not plan.certify:
+            return None, ()
+        from fairaudit.evidence.intervals.certify import certificates
+        from fairaudit.evidence.intervals.gaps import gap_table
+        from fairaudit.evidence.intervals.rate_intervals import rate_cells
+
+        cut = default_threshold(table) if plan.threshold is None else plan.threshold
+        shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut)
+        if not rates:
+            return None, shown
+        groups = tuple(column for column in table.attributes if column.kind.is_categorical)
+        cells = rate_cells(replace(table, attributes=groups), cut)
+        names = tuple(column.name for column in groups)
+        return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
+
+    def power(self, gate: TestResult, hear: Progress) -> Power | None:
+        plan, drawn, fitted = self.plan, self.plan.permutations, self.gate_copies
+        stated = len(self.table) <= MOST_ROWS_FOR_POWER and drawn.stop_after is None
+        if not plan.power or not stated or gate.inconclusive is not None or fitted is None:
+            return None
+        from fairaudit.evidence.power.detect import smallest_detectable
+
+        hear("planted violations", 0, 1)
+        power = smallest_detectable(
+            self.table,
+            fitted,
+            self.statistics,
+            gate.null,
+            alpha=plan.alpha,
+            seed=drawn.seed,
+            threshold=plan.threshold,
+            first=drawn.n,
+        )
+        hear("planted violations", 1, 1)
+        return power
+
+    def calibration(self, gate: TestResult, hear: Progress) -> Calibration | None:
+        plan, drawn, fitted = self.plan, self.plan.permutations, self.gate_copies
+        if not plan.calibrate or fitted is None:
+            return None
+        from fairaudit.evidence.placebo import calibrate
+
+        return calibrate(
+            self.table,
+            fitted,
+            self.statistics,
+            gate,
+            alpha=plan.alpha,
+            seed=drawn.seed,
+            threshold=plan.threshold,
+            first=drawn.n + 1_000_000,
+            hear=hear,
+        )
+
+    def localization(self, gate: Finding, hear: Progress) -> Localisation | None:
+        plan = self.plan
+        if not plan.locate:
+            return None
+        from fairaudit.evidence.localization.locate import locate
+
+        return locate(
+            self.table,
+            gate.p_value if gate.significant else None,
+            alpha=plan.alpha,
+            permutations=plan.permutations,
+            density=plan.density,
+            folds=plan.folds,
+            hear=hear,
+        )
+
+
+class _Blocks:
+    """The copies of one round in the file of a run that can be resumed."""
+
+    def __init__(self, checkpoint: Checkpoint, name: str) -> None:
+        self.checkpoint, self.name = checkpoint, name
+
+    def get(self, numbers: range) -> list[Array] | None:
+        values = self.checkpoint.get(self._key(numbers))
+        return None if values is None else [np.array(block, dtype=np.float64) for block in values]
+
+    def put(self, numbers: range, values: list[Array]) -> None:
+        self.checkpoint.put(self._key(numbers), [block.tolist() for block in values])
+
+    def _key(self, numbers: range) -> str:
+        return f"{self.name} copies {numbers.start}-{numbers.stop}"
+
+
+def with_threshold(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
+    """A statistic of labels takes the threshold that the rates take."""
+    missing = getattr(statistic, "threshold", 0.0) is None
+    if not missing or table.prediction.form == "labels":
+        return statistic
+    cut = default_threshold(table) if plan.threshold is None else plan.threshold
+    return replace(statistic, threshold=cut)  # type: ignore[type-var]
+
+
+def scope_of(question: Question, table: AuditTable) -> Scope:
+    """The rows and attributes of the table that a question is about."""
+    if question.part is not None:
+        rows = question.part.rows(table.require_outcome())
+        return Scope(table.take(rows), rows=rows)
+    return Scope(table if question.family == "joint" else _with(table, question.attributes))
+
+
+def varies(table: AuditTable) -> bool:
+    """Whether some attribute and the prediction vary, so that they can go together."""
+    several = any(len(column.levels) > 1 for column in table.attributes)
+    return several and not table.prediction.constant
+
+
+def size_of(table: AuditTable) -> float | None:
+    """KPC; None where it is not defined."""
+    from fairaudit.metrics._kpc import kpc_of_table
+    from fairaudit.metrics._kpc_cells import kpc_by_cells
+
+    by_cells = kpc_by_cells(table, [[column.name for column in table.attributes]])
+    if by_cells is not None and np.isfinite(by_cells[0]):
+        return by_cells[0]
+    try:
+        return float(kpc_of_table(replace(table, weights=None)))
+    except InputError:
+        return None
+
+
+def _with(table: AuditTable, names: Sequence[str]) -> AuditTable:
+    return replace(table, attributes=tuple(c for c in table.attributes if c.name in names))
