@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fairaudit._types import Progress
@@ -117,21 +116,18 @@ def _equivalence(
     table: AuditTable, sizes: Measurements, plan: Plan
 ) -> tuple[GapTable | None, tuple[Certificate, ...]]:
     """Intervals for the gaps of all groups, where there are rates, and what was to be shown."""
-    rates = sizes.cells is not None and "TPR" in sizes.cells.columns
-    if not rates and not plan.certify:
+    groups = sizes.groups
+    if groups is None and not plan.certify:
         return None, ()
     from fairaudit.evidence.intervals.certify import certificates
     from fairaudit.evidence.intervals.gaps import gap_table
-    from fairaudit.evidence.intervals.rate_intervals import rate_cells
 
     cut = default_threshold(table) if plan.threshold is None else plan.threshold
-    shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut)
-    if not rates:
+    shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut, groups=groups)
+    if groups is None:
         return None, shown
-    groups = tuple(column for column in table.attributes if column.kind.is_categorical)
-    cells = rate_cells(replace(table, attributes=groups), cut)
-    names = tuple(column.name for column in groups)
-    return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
+    seed = plan.permutations.seed
+    return gap_table(groups.rates(), groups.attributes, 1 - plan.alpha, seed), shown
 
 
 def _quality(gate: TestResult) -> CopyQuality:
