@@ -258,7 +258,7 @@ class GroupTable:
 
     def deo(self) -> float:
         """The sum of all distances between a group's rate and the overall one."""
-        return float(np.nansum(np.abs(self.rate() - self.overall()[:, None])))
+        return float(np.nansum(np.abs(self.rate() - self.overall()[:, None]).T.ravel()))
 
     def differences(self) -> list[float]:
         """The largest difference between two groups' rates, for each outcome."""

@@ -19,7 +19,7 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellRates", "GroupRates", "Rate", "group_rates", "rates_of_groups"]
+__all__ = ["CellRates", "GroupRates", "Rate", "group_rates", "rates_of_groups", "wilson"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,15 +218,10 @@ def rates_of_groups(
 
 def _rates(counts: Index, weight: Array, size: Array, confidence: float) -> list[Rate]:
     """One rate per group, from counts and weights of groups × labels."""
-    from statsmodels.stats.proportion import proportion_confint
+    from scipy.special import ndtri
 
     values = ratio(weight[:, 1], weight.sum(axis=1))
-    interval = np.full((2, len(values)), np.nan)
-    some = size > 0
-    interval[:, some] = proportion_confint(
-        values[some] * size[some], size[some], alpha=1 - confidence, method="wilson"
-    )
-    low, high = interval.clip(0.0, 1.0)
+    low, high = wilson(values, np.where(size > 0, size, np.nan), float(ndtri((1 + confidence) / 2)))
     columns = {
         "value": values,
         "low": low,
@@ -237,3 +232,11 @@ def _rates(counts: Index, weight: Array, size: Array, confidence: float) -> list
     }
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [Rate(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def wilson(rate: Array, size: Array, critical: float) -> tuple[Array, Array]:
+    """Wilson's limits; `size` need not be whole."""
+    shift = critical**2 / size
+    middle = (rate + shift / 2) / (1 + shift)
+    half = critical / (1 + shift) * np.sqrt(rate * (1 - rate) / size + shift / (4 * size))
+    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)
