@@ -54,7 +54,7 @@ class WeightSums:
     @classmethod
     def of(cls, key: Index, weights: Array, shape: tuple[int, ...]) -> WeightSums:
         """`key` numbers the entries of the shape."""
-        squares = (weights / weights.max()) ** 2
+        squares = (weights / (weights.max(initial=0.0) or 1.0)) ** 2
         heavy = ratio(_sums(key, weights * squares, shape), _sums(key, squares, shape))
         total, squares = _sums(key, weights, shape), _sums(key, weights**2, shape)
         return cls(total, squares, np.nan_to_num(heavy))

@@ -27,7 +27,9 @@ __all__ = [
     "Groups",
     "Labels",
     "RateTable",
+    "deo_of",
     "hidden_groups",
+    "rates_of",
     "ratio",
     "smallest_to_largest",
     "spread",
@@ -114,25 +116,29 @@ class Groups:
         names = tuple(column.name for column in columns)
         return cls(names, levels, of_row, combinations - len(levels))
 
+    def keys(self, labels: Labels, of_row: Index) -> Index:
+        """A number for the outcome, group and label of every row."""
+        return (labels.actual * len(self) + of_row) * labels.kinds + labels.predicted
+
+    def counts(self, labels: Labels, of_row: Index) -> Index:
+        """Outcomes × groups × labels, where rows are in these groups."""
+        shape = (len(labels.names), len(self), labels.kinds)
+        return np.bincount(self.keys(labels, of_row), minlength=math.prod(shape)).reshape(shape)
+
     def count(
         self, labels: Labels, weights: Array | None = None, ids: Index | None = None
     ) -> GroupTable:
-        """The table of these rows, in one pass over them."""
-        shape = (len(labels.names), len(self), labels.kinds)
-        key = (labels.actual * len(self) + self.of_row) * labels.kinds + labels.predicted
-        people = None
-        if ids is not None:
-            people = PeopleSums.of(
-                key, np.ones(len(key)) if weights is None else weights, ids, shape
-            )
+        """The table of these rows."""
+        key, counts = self.keys(labels, self.of_row), self.counts(labels, self.of_row)
+        once = np.ones(len(key)) if weights is None else weights
         return GroupTable(
             attributes=self.names,
             levels=self.levels,
             outcomes=labels.names,
-            counts=np.bincount(key, minlength=math.prod(shape)).reshape(shape),
+            counts=counts,
             unlisted=self.unlisted,
-            weights=None if weights is None else WeightSums.of(key, weights, shape),
-            people=people,
+            weights=None if weights is None else WeightSums.of(key, weights, counts.shape),
+            people=None if ids is None else PeopleSums.of(key, once, ids, counts.shape),
         )
 
 
@@ -248,21 +254,19 @@ class GroupTable:
 
     def rate(self) -> Array:
         """P(prediction positive | outcome, group); NaN where there are no such rows."""
-        weight = self.weight
-        return ratio(weight[..., -1], weight.sum(axis=2))
+        return rates_of(self.weight)
 
     def overall(self) -> Array:
         """P(prediction positive | outcome)."""
-        weight = self.weight.sum(axis=1)
-        return ratio(weight[:, -1], weight.sum(axis=1))
+        return rates_of(self.weight.sum(axis=1))
 
     def deo(self) -> float:
         """The sum of all distances between a group's rate and the overall one."""
-        return float(np.nansum(np.abs(self.rate() - self.overall()[:, None]).T.ravel()))
+        return float(deo_of(self.weight))
 
     def differences(self) -> list[float]:
         """The largest difference between two groups' rates, for each outcome."""
-        return [spread(rates) for rates in self.rate()]
+        return spread(self.rate()).tolist()
 
     def ratios(self) -> list[float]:
         """The smallest ratio of two groups' rates, for each outcome."""
@@ -337,10 +341,23 @@ def _values(table: GroupTable) -> list[set[Any]]:
     return [set(values) for values in zip(*table.levels, strict=True)]
 
 
-def spread(rates: Array) -> float:
-    """Largest minus smallest defined value; NaN when fewer than two are defined."""
-    defined = rates[~np.isnan(rates)]
-    return float(defined.max() - defined.min()) if len(defined) > 1 else math.nan
+def rates_of(weight: Array) -> Array:
+    """Share of the positive label, which is the last, on the last axis."""
+    return ratio(weight[..., -1], weight.sum(axis=-1))
+
+
+def deo_of(weight: Array) -> Array:
+    """DEO from … × outcomes × groups × labels."""
+    gaps = np.abs(rates_of(weight) - rates_of(weight.sum(axis=-2))[..., None])
+    return np.asarray(np.nansum(np.swapaxes(gaps, -1, -2).reshape(*gaps.shape[:-2], -1), axis=-1))
+
+
+def spread(rates: Array) -> Array:
+    """Largest minus smallest defined value of the last axis; NaN with fewer than two."""
+    defined = ~np.isnan(rates)
+    high = np.where(defined, rates, -np.inf).max(axis=-1, initial=-np.inf)
+    low = np.where(defined, rates, np.inf).min(axis=-1, initial=np.inf)
+    return np.where(defined.sum(axis=-1) > 1, high - low, np.nan)
 
 
 def smallest_to_largest(rates: Array) -> float:

@@ -161,11 +161,11 @@ def of_open_cells(
         else "; ".join(filter(None, [measure.note, LEFT_OUT]))
     )
     if measure.key == "mean_error_difference":
-        value = spread(_shown_values(table, ("mean error",))[0])
+        value = float(spread(_shown_values(table, ("mean error",))[0]))
         return replace(measure, value=_or_none(value), note=note)
     rates = shown_rates(table)
     ratios = measure.key == "equalized_odds_ratio"
-    found = [(smallest_to_largest if ratios else spread)(own) for own in rates.rate]
+    found = [float((smallest_to_largest if ratios else spread)(own)) for own in rates.rate]
     known = [value for value in found if not math.isnan(value)]
     value = (min if ratios else max)(known, default=math.nan)
     if measure.key == "deo" and known:

@@ -184,7 +184,7 @@ def _with_errors(
         )
     )
     ids = None if table.ids is None else table.ids.codes
-    counted = groups.count(Labels.none(len(table)), table.weights, ids)
+    counted = groups.count(Labels.none(len(table)), ids=ids)
     columns = {
         "mean error": (0, [(own.mean, own.low, own.high) for own in errors.cells]),
         "median error": (0, [(own.quantiles[2], np.nan, np.nan) for own in errors.cells]),

@@ -161,7 +161,7 @@ def errors_of_groups(table: AuditTable, groups: Groups, confidence: float = 0.95
         )
     )
     return GroupErrors(
-        value=spread(mean),
+        value=float(spread(mean)),
         n=len(table),
         attributes=groups.names,
         cells=tuple(cells),

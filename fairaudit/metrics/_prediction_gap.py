@@ -146,7 +146,7 @@ def _prediction_gap(table: AuditTable) -> PredictionGap:
         CellGap(groups.levels[k], int(rows[k]), float(gap), float(error))
         for k, gap, error in zip(occurs, gaps[0], errors, strict=True)
     )
-    return PredictionGap(spread(gaps[0]), len(table), groups.names, tuple(cells))
+    return PredictionGap(float(spread(gaps[0])), len(table), groups.names, tuple(cells))
 
 
 def gaps_given_outcome(

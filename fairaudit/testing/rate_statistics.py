@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from fairaudit._types import Index
-from fairaudit.data.groups import Groups, GroupTable
+from fairaudit._types import Array, Index
+from fairaudit.data.groups import Groups, deo_of, rates_of, spread
 from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.testing.statistic import Bound
@@ -32,7 +31,7 @@ class DEOStatistic:
     name = "deo"
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
-        return _bound(table, self.threshold, GroupTable.deo)
+        return _bound(table, self.threshold, deo_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +46,18 @@ class OddsDifferenceStatistic:
         return _bound(table, self.threshold, _largest_difference)
 
 
-def _largest_difference(groups: GroupTable) -> float:
-    known = [gap for gap in groups.differences() if not math.isnan(gap)]
-    return max(known, default=math.nan)
+def _largest_difference(counts: Array) -> Array:
+    differences = spread(rates_of(counts))
+    return np.asarray(np.fmax(differences[..., 0], differences[..., 1]))
 
 
-def _bound(
-    table: AuditTable, threshold: float | None, value: Callable[[GroupTable], float]
-) -> Bound:
+def _bound(table: AuditTable, threshold: float | None, value: Callable[[Array], Array]) -> Bound:
     """A number of the groups, in which every copy puts the rows anew."""
     labels = binary_labels(table, threshold=threshold)
     groups = Groups.of(table.attributes)
 
-    def of_copy(copy: Index) -> float:
-        return value(replace(groups, of_row=groups.of_row[copy]).count(labels))
+    def of_copies(rows: Index) -> Array:
+        counts = [groups.counts(labels, groups.of_row[copy]) for copy in rows]
+        return value(np.array(counts, dtype=np.float64))
 
-    return lambda rows: np.array([of_copy(copy) for copy in rows])
+    return of_copies

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.data.groups import ratio, spread
+from fairaudit.data.groups import rates_of, ratio, spread
 
 __all__ = ["best_gap", "gap", "worst_gap"]
 
@@ -19,7 +19,7 @@ _RATES_TRIED = 201
 
 def gap(counts: Index) -> float | None:
     """Largest difference of rates between groups that have rows."""
-    value = spread(ratio(counts[:, 1], counts.sum(axis=1)))
+    value = float(spread(rates_of(counts.astype(np.float64))))
     return None if math.isnan(value) else value
 
 
