@@ -115,7 +115,7 @@ def _labels(tables: list[AuditTable], threshold: float | None) -> Labels:
         binary_labels(table, threshold=default_threshold(table) if threshold is None else threshold)
         for table in tables
     )
-    return replace(first, predicted=2 * first.predicted + second.predicted, kinds=4)
+    return replace(first, predicted=2 * first.predicted + second.predicted, choices=4)
 
 
 def _numbers(tables: list[AuditTable]) -> tuple[Array, Array]:

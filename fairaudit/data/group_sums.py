@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
+from fairaudit.data.rates import ratio
 
-__all__ = ["PeopleSums", "WeightSums", "ratio"]
+__all__ = ["PeopleSums", "WeightSums"]
 
 #: Rows added to a variance, as heavy as such rows are in the table (see `WeightSums.sizes`).
 ADDED_ROWS = 2.0
@@ -21,13 +22,6 @@ _NO_VARIANCE = 1e-12
 
 #: Puts sums, whose second axis are groups, into other places.
 _Move = Callable[[NDArray[Any]], NDArray[Any]]
-
-
-def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Array:
-    """Elementwise ratio; NaN, without a warning, where the denominator is zero."""
-    result = np.full(denominator.shape, np.nan)
-    np.divide(numerator, denominator, out=result, where=denominator > 0)
-    return result
 
 
 def _sums(key: Index, values: Array, shape: tuple[int, ...]) -> Array:
@@ -158,24 +152,24 @@ class PeopleSums:
     @classmethod
     def of(cls, key: Index, weights: Array, ids: Index, shape: tuple[int, ...]) -> PeopleSums:
         """`key` numbers the entries of the shape: outcomes × groups × labels."""
-        outcomes, groups, kinds = shape
+        outcomes, groups, choices = shape
         many = int(ids.max()) + 1
-        place, label = key // kinds, key % kinds
+        place, label = key // choices, key % choices
         pairs, of_pair = np.unique(place * many + ids, return_inverse=True)
-        own = _sums(of_pair * kinds + label, weights, (len(pairs), kinds))
+        own = _sums(of_pair * choices + label, weights, (len(pairs), choices))
         place, person = pairs // many, pairs % many
         outcome, group = place // groups, place % groups
         by_outcome = len(np.unique(outcome * many + person))
-        products = np.empty((outcomes * groups, kinds, kinds))
-        for one in range(kinds):
-            for two in range(kinds):
+        products = np.empty((outcomes * groups, choices, choices))
+        for one in range(choices):
+            for two in range(choices):
                 weight = own[:, one] * own[:, two]
                 products[:, one, two] = np.bincount(place, weight, outcomes * groups)
         in_group = np.unique(group * many + person) // many
         return cls(
             of_group=np.bincount(in_group, minlength=groups)[None],
             of_outcome=np.bincount(place, minlength=outcomes * groups).reshape(outcomes, groups),
-            products=products.reshape(*shape, kinds),
+            products=products.reshape(*shape, choices),
             groups_apart=len(pairs) == by_outcome,
             outcomes_apart=by_outcome == len(np.unique(person)),
         )

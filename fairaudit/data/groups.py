@@ -17,26 +17,14 @@ from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, level_text
-from fairaudit.data.group_sums import PeopleSums, WeightSums, ratio
+from fairaudit.data.group_sums import PeopleSums, WeightSums
+from fairaudit.data.rates import RateTable, deo_of, rates_of, ratio, smallest_to_largest, spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 
-__all__ = [
-    "RATES",
-    "GroupTable",
-    "Groups",
-    "Labels",
-    "RateTable",
-    "deo_of",
-    "hidden_groups",
-    "rates_of",
-    "ratio",
-    "smallest_to_largest",
-    "spread",
-]
+__all__ = ["GroupTable", "Groups", "Labels", "hidden_groups"]
 
 MOST_LISTED = 10_000  # combinations of levels; of more, only those that occur
-RATES = ("FPR", "TPR")  # in the order of the outcomes: negative, positive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,19 +34,19 @@ class Labels:
     Attributes
     ----------
     predicted : bool or int array
-        Whether the positive class is predicted; any code below `kinds`.
+        Whether the positive class is predicted; any code below `choices`.
     actual : bool or int array
         Whether the outcome is the positive class.
     names : tuple of str
         Of the two classes.
-    kinds : int
-        Different labels.
+    choices : int
+        How many different labels there are.
     """
 
     predicted: NDArray[Any]
     actual: NDArray[Any]
     names: tuple[str, ...]
-    kinds: int = 2
+    choices: int = 2
 
     @classmethod
     def none(cls, rows: int) -> Labels:
@@ -73,13 +61,13 @@ class Groups:
 
     Attributes
     ----------
-    names : attribute names
+    attributes : their names
     levels : the attribute values of each group, also of those without rows
     of_row : group number of each row
     unlisted : combinations without rows that are no groups, because there are too many
     """
 
-    names: tuple[str, ...]
+    attributes: tuple[str, ...]
     levels: tuple[tuple[Any, ...], ...]
     of_row: Index
     unlisted: int
@@ -118,11 +106,11 @@ class Groups:
 
     def keys(self, labels: Labels, of_row: Index) -> Index:
         """A number for the outcome, group and label of every row."""
-        return (labels.actual * len(self) + of_row) * labels.kinds + labels.predicted
+        return (labels.actual * len(self) + of_row) * labels.choices + labels.predicted
 
     def counts(self, labels: Labels, of_row: Index) -> Index:
         """Outcomes × groups × labels, where rows are in these groups."""
-        shape = (len(labels.names), len(self), labels.kinds)
+        shape = (len(labels.names), len(self), labels.choices)
         return np.bincount(self.keys(labels, of_row), minlength=math.prod(shape)).reshape(shape)
 
     def count(
@@ -132,7 +120,7 @@ class Groups:
         key, counts = self.keys(labels, self.of_row), self.counts(labels, self.of_row)
         once = np.ones(len(key)) if weights is None else weights
         return GroupTable(
-            attributes=self.names,
+            attributes=self.attributes,
             levels=self.levels,
             outcomes=labels.names,
             counts=counts,
@@ -140,31 +128,6 @@ class Groups:
             weights=None if weights is None else WeightSums.of(key, weights, counts.shape),
             people=None if ids is None else PeopleSums.of(key, once, ids, counts.shape),
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RateTable:
-    """Shares of positive predictions by outcome (as `RATES`) and group.
-
-    Attributes
-    ----------
-    levels : tuple of tuple of str
-    rate : array, NaN without rows
-    size : array
-        Rows that the rate is worth: fewer than there are with weights or with several rows of
-        one person.
-    weight : array
-        Sums of weights, the shares of the groups.
-    groups_apart, outcomes_apart : bool
-        Nobody is in two groups of one outcome; in two outcomes. Else their errors may be related.
-    """
-
-    levels: tuple[tuple[str, ...], ...]
-    rate: Array
-    size: Array
-    weight: Array
-    groups_apart: bool = True
-    outcomes_apart: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -197,10 +160,9 @@ class GroupTable:
     people: PeopleSums | None = None
 
     @classmethod
-    def of(cls, table: AuditTable, labels: Labels | None = None) -> GroupTable:
-        """Of a table with these labels; without labels, of its groups alone."""
+    def of(cls, table: AuditTable, labels: Labels) -> GroupTable:
+        """Of a table with these labels."""
         ids = None if table.ids is None else table.ids.codes
-        labels = Labels.none(len(table)) if labels is None else labels
         return Groups.of(table.attributes).count(labels, table.weights, ids)
 
     def __len__(self) -> int:
@@ -218,16 +180,21 @@ class GroupTable:
 
     def __add__(self, other: GroupTable) -> GroupTable:
         """Of the rows of both, which share no person; levels may differ."""
-        if (self.attributes, self.outcomes) != (other.attributes, other.outcomes):
-            raise ValueError("Tables of other attributes or outcomes do not add up.")
+        if self._kind() != other._kind():
+            raise ValueError("Tables of other attributes, outcomes or weights do not add up.")
         levels, unlisted = _joined_levels(self, other)
         one, two = self._placed(levels), other._placed(levels)
-        together = replace(one, counts=one.counts + two.counts, unlisted=unlisted)
-        if one.weights is not None and two.weights is not None:
-            together = replace(together, weights=one.weights + two.weights)
-        if one.people is not None and two.people is not None:
-            together = replace(together, people=one.people + two.people)
-        return together
+        return replace(
+            one,
+            counts=one.counts + two.counts,
+            unlisted=unlisted,
+            weights=one.weights and two.weights and one.weights + two.weights,
+            people=one.people and two.people and one.people + two.people,
+        )
+
+    def _kind(self) -> tuple[Any, ...]:
+        """What is equal in tables that can be added."""
+        return self.attributes, self.outcomes, self.weights is None, self.people is None
 
     def _placed(self, levels: tuple[tuple[Any, ...], ...]) -> GroupTable:
         """The same with these groups."""
@@ -339,33 +306,6 @@ def _joined_levels(*tables: GroupTable) -> tuple[tuple[tuple[Any, ...], ...], in
 def _values(table: GroupTable) -> list[set[Any]]:
     """The levels of each attribute."""
     return [set(values) for values in zip(*table.levels, strict=True)]
-
-
-def rates_of(weight: Array) -> Array:
-    """Share of the positive label, which is the last, on the last axis."""
-    return ratio(weight[..., -1], weight.sum(axis=-1))
-
-
-def deo_of(weight: Array) -> Array:
-    """DEO from … × outcomes × groups × labels."""
-    gaps = np.abs(rates_of(weight) - rates_of(weight.sum(axis=-2))[..., None])
-    return np.asarray(np.nansum(np.swapaxes(gaps, -1, -2).reshape(*gaps.shape[:-2], -1), axis=-1))
-
-
-def spread(rates: Array) -> Array:
-    """Largest minus smallest defined value of the last axis; NaN with fewer than two."""
-    defined = ~np.isnan(rates)
-    high = np.where(defined, rates, -np.inf).max(axis=-1, initial=-np.inf)
-    low = np.where(defined, rates, np.inf).min(axis=-1, initial=np.inf)
-    return np.where(defined.sum(axis=-1) > 1, high - low, np.nan)
-
-
-def smallest_to_largest(rates: Array) -> float:
-    """Their ratio; NaN when fewer than two are defined, or all are 0."""
-    defined = rates[~np.isnan(rates)]
-    if len(defined) < 2 or defined.max() == 0:
-        return math.nan
-    return float(defined.min() / defined.max())
 
 
 def hidden_groups(people: Index, fewest: int, before: int = 0) -> NDArray[np.bool_]:

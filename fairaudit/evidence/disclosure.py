@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.data.groups import (
-    RATES,
-    GroupTable,
-    Labels,
-    RateTable,
-    hidden_groups,
-    ratio,
-    smallest_to_largest,
-    spread,
-)
+from fairaudit.data.groups import GroupTable, Labels, hidden_groups
+from fairaudit.data.rates import RATES, RateTable, deo_of, smallest_to_largest, spread
 from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
 if TYPE_CHECKING:
@@ -169,7 +161,10 @@ def of_open_cells(
     known = [value for value in found if not math.isnan(value)]
     value = (min if ratios else max)(known, default=math.nan)
     if measure.key == "deo" and known:
-        value = math.nan if weighted else _deo(rates)
+        label = np.stack([1 - rates.rate, rates.rate], axis=-1)
+        value = (
+            math.nan if weighted else float(deo_of(np.nan_to_num(label * rates.size[..., None])))
+        )
     return replace(measure, value=_or_none(value), note=note)
 
 
@@ -182,12 +177,6 @@ def shown_rates(table: CellTable) -> RateTable:
     size = np.array(rows, dtype=np.float64)
     levels = tuple(cell.levels for cell in _shown(table))
     return RateTable(levels=levels, rate=_shown_values(table, RATES), size=size, weight=size)
-
-
-def _deo(rates: RateTable) -> float:
-    """The sum of distances to the rate of all groups that are shown."""
-    overall = ratio(np.nansum(rates.rate * rates.weight, axis=1), rates.weight.sum(axis=1))
-    return float(np.nansum(np.abs(rates.rate - overall[:, None])))
 
 
 def _shown(table: CellTable) -> list[Cell]:

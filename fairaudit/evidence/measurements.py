@@ -23,8 +23,8 @@ __all__ = [
     "Measurements",
     "caution_about",
     "measure",
-    "measures_of_labels",
-    "rates_of_cells",
+    "measure_labels",
+    "tabulate_rates",
 ]
 
 MOST_ROWS_FOR_R = 5_000
@@ -179,7 +179,7 @@ def _with_errors(
             key="mean_error_difference",
             name="largest difference of mean errors",
             value=errors.value,
-            attributes=groups.names,
+            attributes=groups.attributes,
             note="calibration, not 0 under equalized odds",
         )
     )
@@ -190,7 +190,7 @@ def _with_errors(
         "median error": (0, [(own.quantiles[2], np.nan, np.nan) for own in errors.cells]),
     }
     note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
-    return Measurements(tuple(values), _cell_table(counted, columns, note), notes)
+    return Measurements(tuple(values), _tabulate(counted, columns, note), notes)
 
 
 def _with_rates(
@@ -215,33 +215,27 @@ def _with_rates(
     levels = table.require_outcome().levels
     predicted = next((level for level in levels if level == table.positive), table.positive)
     note = f"labels: scores at or above {cut:g}" if cut is not None else ""
-    cells = rates_of_cells(groups, level_text(predicted), note)
+    cells = tabulate_rates(groups, level_text(predicted), note)
     undefined = (UNDEFINED,) if np.isnan(groups.rate()).any() else ()
     return Measurements(
-        (*values, *measures_of_labels(groups, note)),
+        (*values, *measure_labels(groups, note)),
         cells,
         (*notes, *_about_classes(table), *undefined),
         groups,
     )
 
 
-def measures_of_labels(groups: GroupTable, note: str) -> list[MeasuredValue]:
+def measure_labels(groups: GroupTable, note: str) -> list[MeasuredValue]:
     """DEO and equalized odds of groups that have been counted."""
-    from fairaudit.metrics._deo import deo_of_groups
     from fairaudit.metrics._odds import odds_difference_of_groups, odds_ratio_of_groups
 
+    difference, ratio = odds_difference_of_groups(groups), odds_ratio_of_groups(groups)
     return [
-        MeasuredValue(
-            key=key, name=name, value=value.value, attributes=groups.attributes, note=note
-        )
+        MeasuredValue(key=key, name=name, value=value, attributes=groups.attributes, note=note)
         for key, name, value in (
-            ("deo", "DEO", deo_of_groups(groups)),
-            (
-                "equalized_odds_difference",
-                "equalized-odds difference",
-                odds_difference_of_groups(groups),
-            ),
-            ("equalized_odds_ratio", "equalized-odds ratio", odds_ratio_of_groups(groups)),
+            ("deo", "DEO", groups.deo()),
+            ("equalized_odds_difference", "equalized-odds difference", difference.value),
+            ("equalized_odds_ratio", "equalized-odds ratio", ratio.value),
         )
     ]
 
@@ -257,7 +251,7 @@ def _about_classes(table: AuditTable) -> tuple[str, ...]:
     )
 
 
-def rates_of_cells(groups: GroupTable, predicted: str, note: str) -> CellTable:
+def tabulate_rates(groups: GroupTable, predicted: str, note: str) -> CellTable:
     """Selection rate, TPR and FPR of groups that have been counted."""
     from fairaudit.metrics._rates import rates_of_groups
 
@@ -268,10 +262,10 @@ def rates_of_cells(groups: GroupTable, predicted: str, note: str) -> CellTable:
         )
     }
     about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
-    return _cell_table(groups, columns, "; ".join(filter(None, [note, about])))
+    return _tabulate(groups, columns, "; ".join(filter(None, [note, about])))
 
 
-def _cell_table(groups: GroupTable, columns: Mapping[str, _Numbers], note: str) -> CellTable:
+def _tabulate(groups: GroupTable, columns: Mapping[str, _Numbers], note: str) -> CellTable:
     """Numbers of every group, with the rows and people behind them."""
     rows, people = groups.rows().T.tolist(), groups.persons().T.tolist()
     cells = (

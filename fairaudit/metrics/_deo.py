@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.data.argument_order import swaps_refused
-from fairaudit.data.groups import GroupTable
 from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import label_groups
 from fairaudit.metrics.measure import Measure
@@ -17,7 +16,7 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Deo", "DeoCell", "deo", "deo_of_groups"]
+__all__ = ["Deo", "DeoCell", "deo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,11 +130,7 @@ def deo(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
     )
-    return deo_of_groups(label_groups(table, threshold=threshold))
-
-
-def deo_of_groups(groups: GroupTable) -> Deo:
-    """`deo` of groups that have been counted."""
+    groups = label_groups(table, threshold=threshold)
     rates, overall = groups.rate(), groups.overall()
     rows = groups.counts.sum(axis=2)
     cells, empty = [], []

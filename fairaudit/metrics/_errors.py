@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.data.argument_order import swaps_refused
-from fairaudit.data.groups import Groups, ratio, spread
+from fairaudit.data.groups import Groups
+from fairaudit.data.rates import ratio, spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import check_confidence, row_weights, score_column
@@ -163,7 +164,7 @@ def errors_of_groups(table: AuditTable, groups: Groups, confidence: float = 0.95
     return GroupErrors(
         value=float(spread(mean)),
         n=len(table),
-        attributes=groups.names,
+        attributes=groups.attributes,
         cells=tuple(cells),
         unlisted=groups.unlisted,
     )

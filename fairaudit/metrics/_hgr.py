@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import Column
-from fairaudit.data.groups import ratio
+from fairaudit.data.rates import ratio
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.tied_blocks import cells_of

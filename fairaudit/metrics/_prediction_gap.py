@@ -10,7 +10,8 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.argument_order import swaps_refused
-from fairaudit.data.groups import Groups, spread
+from fairaudit.data.groups import Groups
+from fairaudit.data.rates import spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics._errors import numeric_pair
@@ -146,7 +147,7 @@ def _prediction_gap(table: AuditTable) -> PredictionGap:
         CellGap(groups.levels[k], int(rows[k]), float(gap), float(error))
         for k, gap, error in zip(occurs, gaps[0], errors, strict=True)
     )
-    return PredictionGap(float(spread(gaps[0])), len(table), groups.names, tuple(cells))
+    return PredictionGap(float(spread(gaps[0])), len(table), groups.attributes, tuple(cells))
 
 
 def gaps_given_outcome(

@@ -11,7 +11,8 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.argument_order import swaps_refused
-from fairaudit.data.groups import Groups, GroupTable, ratio
+from fairaudit.data.groups import Groups, GroupTable
+from fairaudit.data.rates import ratio
 from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import binary_labels, check_confidence
 from fairaudit.metrics.measure import Measure
@@ -197,7 +198,7 @@ def group_rates(
     return GroupRates(
         value=max(gaps, default=math.nan),
         n=len(table),
-        attributes=groups.names,
+        attributes=groups.attributes,
         classes=tuple(str(level) for level in outcome.levels),
         positive=counted.outcomes[1],
         cells=tuple(cells),

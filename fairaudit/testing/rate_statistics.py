@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.data.groups import Groups, deo_of, rates_of, spread
+from fairaudit.data.groups import Groups
+from fairaudit.data.rates import deo_of, rates_of, spread
 from fairaudit.data.table import AuditTable
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.testing.statistic import Bound

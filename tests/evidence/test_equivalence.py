@@ -13,7 +13,7 @@ from verdicts import verdict_of
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.data.groups import RateTable
+from fairaudit.data.rates import RateTable
 from fairaudit.evidence.intervals import bounds, gaps, kpc_bound
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate

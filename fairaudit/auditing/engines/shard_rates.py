@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from fairaudit.auditing.engines.schema import Schema
 from fairaudit.data.columns import level_text
-from fairaudit.data.groups import GroupTable, RateTable
+from fairaudit.data.groups import GroupTable
+from fairaudit.data.rates import RateTable
 from fairaudit.evidence.measured import CellTable, MeasuredValue
-from fairaudit.evidence.measurements import measures_of_labels, rates_of_cells
+from fairaudit.evidence.measurements import measure_labels, tabulate_rates
 
 __all__ = ["ShardRates", "rates_of"]
 
@@ -27,5 +28,5 @@ def rates_of(groups: GroupTable | None, schema: Schema, cut: float | None) -> Sh
     if groups is None:
         return None
     note = "" if cut is None or schema.form == "labels" else f"labels: scores at or above {cut:g}"
-    cells = rates_of_cells(groups, level_text(schema.positive), note)
-    return ShardRates(measures_of_labels(groups, note), cells, groups.rates())
+    cells = tabulate_rates(groups, level_text(schema.positive), note)
+    return ShardRates(measure_labels(groups, note), cells, groups.rates())

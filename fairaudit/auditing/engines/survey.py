@@ -55,13 +55,13 @@ def survey(frame: pd.DataFrame, schema: Schema, share: float, cut: float | None)
 def _rates(frame: pd.DataFrame, schema: Schema, cut: float | None) -> GroupTable | None:
     """Labels by outcome and group; None where there are none."""
     outcome = schema.outcome
-    some = [one for one in schema.attributes if one.kind.is_categorical]
+    some = [column for column in schema.attributes if column.kind.is_categorical]
     if not some or not outcome.kind.is_categorical or joint_shape((outcome, *some)) is None:
         return None
     label = labels_of(frame, schema, cut)
     if label is None or outcome.levels is None or len(frame) == 0:
         return None
-    groups = Groups.of([_column(one, frame[one.name].to_numpy()) for one in some])
+    groups = Groups.of([_column(column, frame[column.name].to_numpy()) for column in some])
     actual = (outcome.levels == schema.positive)[frame[outcome.name].to_numpy()]
     return groups.count(Labels(label, actual, ("", level_text(schema.positive))))
 

@@ -11,8 +11,9 @@ import numpy as np
 from fairaudit._types import Index
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import Column, Kind, columns_from, level_text
-from fairaudit.data.groups import RATES, GroupTable, Labels
+from fairaudit.data.groups import GroupTable, Labels
 from fairaudit.data.missing_values import MISSING_LEVEL
+from fairaudit.data.rates import RATES
 from fairaudit.data.roles import Roles, prepare
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import as_labels, default_threshold

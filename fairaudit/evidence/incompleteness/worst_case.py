@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.data.groups import rates_of, ratio, spread
+from fairaudit.data.rates import rates_of, ratio, spread
 
 __all__ = ["best_gap", "gap", "worst_gap"]
 

@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.data.groups import RateTable
+from fairaudit.data.rates import RateTable
 
 __all__ = ["deo_bound", "gap_bound"]
 

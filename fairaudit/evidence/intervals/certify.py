@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from fairaudit.data.argument_order import swaps_refused
-from fairaudit.data.groups import RATES, GroupTable, RateTable
+from fairaudit.data.groups import GroupTable
+from fairaudit.data.rates import RATES, RateTable
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.data.argument_order import swaps_refused
-from fairaudit.data.groups import RATES, RateTable
+from fairaudit.data.rates import RATES, RateTable
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.disclosure import shown_rates
 from fairaudit.evidence.intervals.certificates import Gap, GapTable
