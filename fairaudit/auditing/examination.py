@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.findings import Finding
     from fairaudit.auditing.questions import Answer
     from fairaudit.data.facts import TableFacts
-    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.evidence.intervals.certificates import Certificate
     from fairaudit.evidence.localization.claims import Localisation
     from fairaudit.evidence.measurements import Measurements
     from fairaudit.evidence.power.power_result import Calibration, Power
@@ -71,8 +71,8 @@ class Rows(Protocol):
         """To all questions, the gate first."""
         ...
 
-    def intervals(self, sizes: Measurements) -> tuple[GapTable | None, tuple[Certificate, ...]]:
-        """For the gaps of all groups, and what was to be certified."""
+    def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
+        """What was to be shown."""
         ...
 
     def power(self, gate: TestResult, hear: Progress) -> Power | Absent | None:

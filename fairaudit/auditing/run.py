@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fairaudit.data.facts import Source
     from fairaudit.data.preparation import Prepared
     from fairaudit.data.roles import Roles
+    from fairaudit.evidence.intervals.certificates import GapTable
+    from fairaudit.evidence.measurements import Measurements
 
 __all__ = ["audit_table", "run_audit"]
 
@@ -68,7 +70,7 @@ def run_audit(
     hear("measures", 0, 1)
     sizes = rows.measures()
     check_tolerance(plan.tolerance, sizes.values, [column.name for column in facts.attributes])
-    gaps, certificates = rows.intervals(sizes)
+    gaps, certificates = _gaps(sizes, plan), rows.certificates(sizes)
     hear("measures", 1, 1)
     answers = rows.answers(sizes, hear)
     gate = answers[0].result
@@ -113,3 +115,13 @@ def run_audit(
         calibration=calibration,
         localisation=localisation,
     )
+
+
+def _gaps(sizes: Measurements, plan: Plan) -> GapTable | None:
+    """Simultaneous intervals for the gaps of all groups, where there are rates."""
+    groups = sizes.groups
+    if groups is None:
+        return None
+    from fairaudit.evidence.intervals.gaps import gap_table
+
+    return gap_table(groups.rates(), groups.attributes, 1 - plan.alpha, plan.permutations.seed)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from fairaudit.data.preparation import Prepared
     from fairaudit.data.roles import Roles
     from fairaudit.data.table import AuditTable
-    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.evidence.intervals.certificates import Certificate
     from fairaudit.evidence.localization.claims import Localisation
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.permute.copies import FittedCopies
@@ -201,23 +201,16 @@ class TableRows:
             strata=strata,
         )
 
-    def intervals(self, sizes: Measurements) -> tuple[GapTable | None, tuple[Certificate, ...]]:
-        table, plan = self.table, self.plan
-        rates = sizes.cells is not None and "TPR" in sizes.cells.columns
-        if not rates and not plan.certify:
-            return None, ()
+    def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
+        plan = self.plan
+        if not plan.certify:
+            return ()
         from fairaudit.evidence.intervals.certify import certificates
-        from fairaudit.evidence.intervals.gaps import gap_table
-        from fairaudit.evidence.intervals.rate_intervals import rate_cells
 
-        cut = default_threshold(table) if plan.threshold is None else plan.threshold
-        shown = certificates(table, plan.certify, alpha=plan.alpha, threshold=cut)
-        if not rates:
-            return None, shown
-        groups = tuple(column for column in table.attributes if column.kind.is_categorical)
-        cells = rate_cells(replace(table, attributes=groups), cut)
-        names = tuple(column.name for column in groups)
-        return gap_table(cells, names, 1 - plan.alpha, plan.permutations.seed), shown
+        cut = default_threshold(self.table) if plan.threshold is None else plan.threshold
+        return certificates(
+            self.table, plan.certify, alpha=plan.alpha, threshold=cut, groups=sizes.groups
+        )
 
     def power(self, gate: TestResult, hear: Progress) -> Power | None:
         plan, drawn, fitted = self.plan, self.plan.permutations, self.gate_copies

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
-from fairaudit.data.columns import level_text
+from fairaudit.data.groups import Groups, GroupTable, Labels
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.metrics._errors import numeric_pair
-from fairaudit.metrics._labels import binary_labels, groups_of, row_weights
+from fairaudit.metrics._labels import binary_labels, row_weights
 from fairaudit.metrics._prediction_gap import gaps_given_outcome
 
 __all__ = ["FEWEST", "PairedCells", "error_cells", "paired_cells"]
@@ -83,7 +84,9 @@ def paired_cells(
     tables = _with_groups(baseline, candidate)
     if not baseline.require_outcome().kind.is_categorical:
         return _numeric_cells(tables, without, given_outcome=True)
-    kept = _kept(tables[0], *_labels(tables, threshold), without)
+    labels = _labels(tables, threshold)
+    of_both = np.column_stack(divmod(labels.predicted, 2)).astype(np.float64)
+    kept = _kept(tables[0], labels, of_both, without)
     return kept.cells(*_rate_moments(kept))
 
 
@@ -106,13 +109,13 @@ def _with_groups(*tables: AuditTable) -> list[AuditTable]:
     return [replace(table, attributes=some) for table in tables]
 
 
-def _labels(tables: list[AuditTable], threshold: float | None) -> tuple[Array, Index]:
-    found = []
-    for table in tables:
-        cut = default_threshold(table) if threshold is None else threshold
-        found.append(binary_labels(table, threshold=cut))
-    predicted = np.column_stack([labels.predicted for labels in found]).astype(np.float64)
-    return predicted, found[0].actual.astype(np.intp)
+def _labels(tables: list[AuditTable], threshold: float | None) -> Labels:
+    """Of both models: 0 neither, 1 the candidate, 2 the baseline, 3 both say positive."""
+    first, second = (
+        binary_labels(table, threshold=default_threshold(table) if threshold is None else threshold)
+        for table in tables
+    )
+    return replace(first, predicted=2 * first.predicted + second.predicted, choices=4)
 
 
 def _numbers(tables: list[AuditTable]) -> tuple[Array, Array]:
@@ -123,12 +126,10 @@ def _numbers(tables: list[AuditTable]) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class _Kept:
-    """The rows of cells that have enough people, and of which cell each is."""
+    """Rows of groups that have enough people of an outcome, and in which cell each is."""
 
-    names: tuple[str, ...]
-    labels: tuple[tuple[str, ...], ...]
-    class_of: Index
-    people: Index
+    groups: GroupTable
+    places: Index
     left_out: int
     used: Any
     cell: Index
@@ -136,19 +137,26 @@ class _Kept:
     weights: Array
     unit: Index
 
+    def weight(self) -> Array:
+        """Cells × labels."""
+        return _by_group(self.groups.weight)[self.places]
+
+    def rows(self) -> Index:
+        return _by_group(self.groups.rows()[1:])[self.places]
+
+    def people(self) -> Index:
+        return _by_group(self.groups.persons()[1:])[self.places]
+
     def cells(self, raw: Array, covariance: Array, shares: Array | None) -> PairedCells:
-        count = len(self.labels)
-        size = np.asarray(np.bincount(self.cell, self.weights, count), dtype=np.float64)
-        pairs, who = np.unique(np.stack([self.cell, self.unit]), axis=1, return_inverse=True)
-        of_person = np.bincount(who.ravel(), self.weights)
-        effective = size**2 / np.bincount(pairs[0], of_person**2, count)
+        size, names = self.weight().sum(axis=1), self.groups.names
+        classes = len(self.groups.outcomes)
         return PairedCells(
-            attributes=self.names,
-            labels=self.labels,
-            class_of=self.class_of,
+            attributes=self.groups.attributes,
+            labels=tuple(names[k // classes] for k in self.places),
+            class_of=self.places % classes,
             size=size,
-            people=self.people,
-            effective=effective,
+            people=self.people(),
+            effective=size**2 / _by_group(self.groups.squares_of_people())[self.places],
             raw=raw,
             covariance=covariance,
             shares=shares,
@@ -157,42 +165,38 @@ class _Kept:
         )
 
 
+def _by_group(sums: NDArray[Any]) -> NDArray[Any]:
+    """From outcomes × groups to one axis: the outcomes of the first group, of the second, …"""
+    return np.swapaxes(sums, 0, 1).reshape(-1, *sums.shape[2:])
+
+
 def _kept(
-    table: AuditTable, values: Array, actual: Index | None, without: Collection[tuple[str, ...]]
+    table: AuditTable, labels: Labels, values: Array, without: Collection[tuple[str, ...]]
 ) -> _Kept:
-    """Cells with enough people of a class, of groups that have another to be compared with."""
-    groups = groups_of(table)
-    classes = 1 if actual is None else 2
-    key = groups.of_row if actual is None else groups.of_row * classes + actual
-    count = classes * len(groups)
+    """Groups with enough people of an outcome that have another to be compared with."""
+    members = Groups.of(table.attributes)
     unit = np.arange(len(table)) if table.ids is None else table.ids.codes
-    pairs = np.unique(np.stack([key, unit]), axis=1)
-    people = np.bincount(pairs[0], minlength=count)
-    names = [tuple(level_text(level) for level in levels) for levels in groups.levels]
-    wanted = np.repeat([name not in without for name in names], classes)
-    enough = (people >= FEWEST) & wanted
-    occurs = np.bincount(key, minlength=count) > 0
-    for one in range(classes):
-        of_class = np.arange(count) % classes == one
-        if (enough & of_class).sum() < 2:
-            enough[of_class] = False
+    groups = members.count(labels, table.weights, None if table.ids is None else unit)
+    wanted = np.array([name not in without for name in groups.names])
+    enough = (groups.persons()[1:] >= FEWEST) & wanted
+    occurs = groups.rows()[1:] > 0
+    enough[enough.sum(axis=1) < 2] = False
     if not enough.any():
         raise InputError(
             f"Fewer than two groups have {FEWEST} rows of one outcome: there is nothing to "
             "compare. Pass more rows, or coarser groups."
         )
-    kept = np.flatnonzero(enough)
-    place = np.full(count, -1)
-    place[kept] = np.arange(len(kept))
-    rows = place[key] >= 0
+    places = np.flatnonzero(_by_group(enough))
+    cell = np.full(enough.size, -1)
+    cell[places] = np.arange(len(places))
+    of_row = cell[members.of_row * len(groups.outcomes) + labels.actual]
+    rows = of_row >= 0
     return _Kept(
-        names=groups.names,
-        labels=tuple(names[k // classes] for k in kept),
-        class_of=kept % classes,
-        people=people[kept],
+        groups=groups,
+        places=places,
         left_out=int((occurs & wanted & ~enough).sum()),
         used=rows,
-        cell=place[key[rows]],
+        cell=of_row[rows],
         values=values[rows],
         weights=row_weights(table)[rows],
         unit=unit[rows],
@@ -201,11 +205,10 @@ def _kept(
 
 def _rate_moments(kept: _Kept) -> tuple[Array, Array, Array]:
     """Rates of both models in every cell, their covariance, and the shares of both labels."""
-    cell, values, weights, cells = kept.cell, kept.values, kept.weights, len(kept.labels)
-    size = np.bincount(cell, weights, cells)
-    rows = np.bincount(cell, minlength=cells)
-    both = (2 * values[:, 0] + values[:, 1]).astype(np.intp)
-    shares = np.bincount(4 * cell + both, weights, 4 * cells).reshape(cells, 4).T / size
+    cell, values, weights, cells = kept.cell, kept.values, kept.weights, len(kept.places)
+    weight, rows = kept.weight(), kept.rows()
+    size = weight.sum(axis=1)
+    shares = weight.T / size
     raw = np.stack([shares[2] + shares[3], shares[1] + shares[3]])
     added = size / rows / 2  # half a row of (0, 0), (0, 1), (1, 0) and (1, 1), of mean weight
     total = size + 4 * added
@@ -225,18 +228,18 @@ def _numeric_cells(
     tables: list[AuditTable], without: Collection[tuple[str, ...]], *, given_outcome: bool
 ) -> PairedCells:
     predictions, outcome = _numbers(tables)
+    nothing = Labels.none(len(tables[0]))
     if given_outcome:
-        kept = _kept(tables[0], predictions, None, without)
+        kept = _kept(tables[0], nothing, predictions, without)
         raw, covariance, resting = gaps_given_outcome(
             kept.values, outcome[kept.used], kept.cell, kept.weights, kept.unit
         )
         return replace(kept.cells(raw, covariance, None), effective=resting)
-    kept = _kept(tables[0], predictions - outcome[:, None], None, without)
-    count = len(kept.labels)
-    size = np.bincount(kept.cell, kept.weights, count)
+    kept = _kept(tables[0], nothing, predictions - outcome[:, None], without)
+    count, size, people = len(kept.places), kept.weight()[:, 0], kept.people()
     raw = np.stack([np.bincount(kept.cell, kept.weights * x, count) / size for x in kept.values.T])
     pull = kept.weights[:, None] * (kept.values - raw[:, kept.cell].T) / size[kept.cell][:, None]
-    grow = np.tile(np.sqrt(kept.people / np.maximum(kept.people - 1, 1)), 2)
+    grow = np.tile(np.sqrt(people / np.maximum(people - 1, 1)), 2)
     return kept.cells(raw, _covariance(kept, pull) * np.outer(grow, grow), None)
 
 
@@ -244,10 +247,10 @@ def _covariance(kept: _Kept, pull: Array) -> Array:
     """Of the cells of both models, from what each row contributes; people are summed up."""
     from scipy.sparse import csr_matrix
 
-    where = np.concatenate([kept.cell, kept.cell + len(kept.labels)])
+    where = np.concatenate([kept.cell, kept.cell + len(kept.places)])
     _, who = np.unique(kept.unit, return_inverse=True)
     influence = csr_matrix(
         (pull.T.ravel(), (np.concatenate([who, who]), where)),
-        shape=(who.max() + 1, 2 * len(kept.labels)),
+        shape=(who.max() + 1, 2 * len(kept.places)),
     )
     return np.asarray((influence.T @ influence).toarray())

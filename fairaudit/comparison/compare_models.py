@@ -321,8 +321,8 @@ def _of_all_groups(
     tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None
 ) -> list[Difference]:
     """The same measures as everywhere else; no interval holds with groups of few people."""
-    from fairaudit.metrics._deo import _deo
-    from fairaudit.metrics._odds import _difference
+    from fairaudit.metrics._labels import label_groups
+    from fairaudit.metrics._odds import odds_difference_of_groups
     from fairaudit.metrics._prediction_gap import _prediction_gap
 
     found = []
@@ -333,13 +333,14 @@ def _of_all_groups(
             found.append({"prediction_gap": _prediction_gap(table).value})
             continue
         cut = default_threshold(table) if threshold is None else threshold
-        odds = _difference(table, threshold=cut)
+        counted = label_groups(table, threshold=cut)
+        odds = odds_difference_of_groups(counted)
         found.append(
             {
                 "equalized_odds_difference": odds.value,
                 "tpr_gap": odds.tpr,
                 "fpr_gap": odds.fpr,
-                "deo": _deo(table, threshold=cut).value,
+                "deo": counted.deo(),
             }
         )
     note = "no interval: has smaller groups"

@@ -7,6 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fairaudit._types import Array
+from fairaudit.data.groups import GroupTable, Labels, hidden_groups
+from fairaudit.data.rates import RATES, RateTable, deo_of, smallest_to_largest, spread
 from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ __all__ = [
     "coarse_loss",
     "masked_groups",
     "of_open_cells",
+    "shown_rates",
     "step_of",
     "suppress",
     "suppressed_measurements",
@@ -33,13 +39,8 @@ LEFT_OUT = "masked groups left out"
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
-#: Measures that the groups shown give by themselves, and the columns behind them.
-_OF_GROUPS = {
-    "deo": ("TPR", "FPR"),
-    "equalized_odds_difference": ("TPR", "FPR"),
-    "equalized_odds_ratio": ("TPR", "FPR"),
-    "mean_error_difference": ("mean error",),
-}
+#: Measures that the groups shown give by themselves.
+_OF_GROUPS = ("deo", "equalized_odds_difference", "equalized_odds_ratio", "mean_error_difference")
 
 
 def step_of(fewest: int, people: float) -> float:
@@ -81,39 +82,19 @@ def coarse_loss(loss: float | None, step: float) -> float | None:
 
 
 def suppress(table: CellTable, fewest: int) -> CellTable:
-    """Mask every cell with fewer than `fewest` people, or with so few of one outcome.
+    """Mask every group with fewer than `fewest` people, or with so few of one outcome.
 
-    Cells without people stay. The rows of the whole table and of every outcome class are public,
-    so a single masked cell could be computed from the rest: the smallest open cells are masked
-    too, until at least two are, with so many people together in each column that each of them
-    could have `fewest` different counts. Cells that were masked before have no counts and protect
-    nobody else: the two tables may be compared.
+    The rows of the whole table and of every outcome class are public, so others are masked with
+    them: see `fairaudit.data.groups.hidden_groups`. Groups that were masked before have no counts
+    and protect nobody else: the two tables may be compared.
     """
-    before = sum(cell.masked for cell in table.cells)
-    masked = {k for k, cell in enumerate(table.cells) if _small(cell, fewest)}
-    if masked or before == 1:
-        rest = [k for k, cell in enumerate(table.cells) if k not in masked and cell.rows]
-        for k in sorted(rest, key=lambda k: (table.cells[k].people, k)):
-            if len(masked) > 1 and _hidden(table, masked) >= 2 * fewest - 2:
-                break
-            masked.add(k)
-    cells = tuple(_mask(cell) if k in masked else cell for k, cell in enumerate(table.cells))
-    return replace(table, cells=cells)
-
-
-def _counts(cell: Cell) -> list[int]:
-    return [cell.people or 0, *(estimate.people or 0 for estimate in cell.estimates)]
-
-
-def _small(cell: Cell, fewest: int) -> bool:
-    return any(0 < count < fewest for count in _counts(cell))
-
-
-def _hidden(table: CellTable, masked: set[int]) -> int:
-    """People in the masked cells, in the column that has the fewest of those with any."""
-    everybody = map(sum, zip(*map(_counts, table.cells), strict=True))
-    columns = map(sum, zip(*(_counts(table.cells[k]) for k in masked), strict=True))
-    return min(total for total, people in zip(columns, everybody, strict=True) if people > 0)
+    counts = [
+        [cell.people or 0, *(estimate.people or 0 for estimate in cell.estimates)]
+        for cell in table.cells
+    ]
+    hidden = hidden_groups(np.array(counts).T, fewest, before=table.masked)
+    cells = zip(table.cells, hidden, strict=True)
+    return replace(table, cells=tuple(_mask(cell) if hide else cell for cell, hide in cells))
 
 
 def _mask(cell: Cell) -> Cell:
@@ -129,39 +110,16 @@ def _mask(cell: Cell) -> Cell:
 
 def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
     """The groups of all categorical attributes that `suppress` masks in a table."""
-    import numpy as np
-
-    from fairaudit.data.columns import level_text
-    from fairaudit.metrics._labels import groups_of
-
     some = tuple(column for column in table.attributes if column.kind.is_categorical)
     if not some or fewest < 2:
         return set()
-    groups, outcome = groups_of(replace(table, attributes=some)), table.require_outcome()
-    two = outcome.kind.is_categorical and len(outcome.levels) == 2
-    chosen = [slice(None), *((outcome.codes == 1, outcome.codes == 0) if two else ())]
-    unit = np.arange(len(table)) if table.ids is None else table.ids.codes
-    counts = []
-    for rows in chosen:
-        pairs = np.unique(np.stack([groups.of_row[rows], unit[rows]]), axis=1)
-        counts.append(np.bincount(pairs[0], minlength=len(groups)))
-    cells = tuple(
-        Cell(
-            levels=tuple(level_text(level) for level in levels),
-            rows=int(own[0]),
-            people=int(own[0]),
-            estimates=tuple(
-                Estimate(value=None, low=None, high=None, rows=int(count), people=int(count))
-                for count in own
-            ),
-        )
-        for levels, own in zip(groups.levels, np.column_stack(counts), strict=True)
-    )
-    names = tuple(column.name for column in some)
-    hidden = suppress(
-        CellTable(attributes=names, columns=("",) * len(chosen), cells=cells, unlisted=0), fewest
-    )
-    return {cell.levels for cell in hidden.cells if cell.masked}
+    outcome, labels = table.require_outcome(), Labels.none(len(table))
+    if outcome.kind.is_categorical and table.positive is not None:
+        actual = (outcome.levels == table.positive)[outcome.codes]
+        labels = replace(labels, actual=actual, names=("", ""))
+    groups = GroupTable.of(replace(table, attributes=some), labels)
+    masked = groups.masked(fewest)
+    return {name for name, hidden in zip(groups.names, masked, strict=True) if hidden}
 
 
 def suppressed_measurements(found: Measurements, table: AuditTable, fewest: int) -> Measurements:
@@ -189,46 +147,51 @@ def of_open_cells(
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = note if ROUNDED in note else "; ".join(filter(None, [note, ROUNDED]))
         return replace(measure, value=coarse(measure.value, step), note=note)
-    columns = _OF_GROUPS[measure.key]
     note = (
         measure.note
         if LEFT_OUT in measure.note
         else "; ".join(filter(None, [measure.note, LEFT_OUT]))
     )
-    if measure.key == "deo":
-        return replace(measure, value=None if weighted else _deo(table), note=note)
-    spreads = [_extremes(table, table.columns.index(name)) for name in columns]
-    found = [pair for pair in spreads if pair is not None]
-    value = None
-    if measure.key == "equalized_odds_ratio":
-        value = min((low / high for low, high in found if high > 0), default=None)
-    elif found:
-        value = max(high - low for low, high in found)
-    return replace(measure, value=value, note=note)
+    if measure.key == "mean_error_difference":
+        value = float(spread(_shown_values(table, ("mean error",))[0]))
+        return replace(measure, value=_or_none(value), note=note)
+    rates = shown_rates(table)
+    ratios = measure.key == "equalized_odds_ratio"
+    found = [float((smallest_to_largest if ratios else spread)(own)) for own in rates.rate]
+    known = [value for value in found if not math.isnan(value)]
+    value = (min if ratios else max)(known, default=math.nan)
+    if measure.key == "deo" and known:
+        label = np.stack([1 - rates.rate, rates.rate], axis=-1)
+        value = (
+            math.nan if weighted else float(deo_of(np.nan_to_num(label * rates.size[..., None])))
+        )
+    return replace(measure, value=_or_none(value), note=note)
 
 
-def _deo(table: CellTable) -> float | None:
-    """Of the cells that are shown: the sum of distances to the rate of all of them."""
-    total, several = 0.0, False
-    for column in ("TPR", "FPR"):
-        place = table.columns.index(column)
-        found = [
-            (cell.estimates[place].value or 0.0, cell.estimates[place].rows or 0)
-            for cell in table.cells
-            if not cell.masked and cell.estimates[place].rows
-        ]
-        if len(found) > 1:
-            overall = sum(rate * rows for rate, rows in found) / sum(rows for _, rows in found)
-            total += sum(abs(rate - overall) for rate, _ in found)
-            several = True
-    return total if several else None
+def shown_rates(table: CellTable) -> RateTable:
+    """The rates of the groups that are not masked; every row counts once."""
+    rows = [
+        [cell.estimates[table.columns.index(rate)].rows or 0 for cell in _shown(table)]
+        for rate in RATES
+    ]
+    size = np.array(rows, dtype=np.float64)
+    levels = tuple(cell.levels for cell in _shown(table))
+    return RateTable(levels=levels, rate=_shown_values(table, RATES), size=size, weight=size)
 
 
-def _extremes(table: CellTable, column: int) -> tuple[float, float] | None:
-    """Smallest and largest estimate of the cells that are shown, if there are two."""
-    values = [cell.estimates[column].value for cell in table.cells if not cell.masked]
-    known = [value for value in values if value is not None]
-    return (min(known), max(known)) if len(known) > 1 else None
+def _shown(table: CellTable) -> list[Cell]:
+    return [cell for cell in table.cells if not cell.masked]
+
+
+def _shown_values(table: CellTable, columns: Sequence[str]) -> Array:
+    """Columns × groups that are shown; NaN where a value is undefined."""
+    places = [table.columns.index(column) for column in columns]
+    found = [[cell.estimates[place].value for cell in _shown(table)] for place in places]
+    return np.array(found, dtype=np.float64)  # None becomes NaN
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 ROUNDED = "rounded, since groups are masked"
@@ -238,6 +201,6 @@ def _notes(notes: Sequence[str], cells: CellTable | None) -> tuple[str, ...]:
     """Without the one about groups that lack an outcome, unless a group that is shown does."""
     from fairaudit.evidence.measurements import UNDEFINED
 
-    shown = () if cells is None else (cell for cell in cells.cells if not cell.masked)
+    shown = () if cells is None else _shown(cells)
     seen = any(estimate.rows == 0 for cell in shown for estimate in cell.estimates)
     return tuple(note for note in notes if seen or note != UNDEFINED)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairaudit.data.columns import Column, level_text
+from fairaudit.data.groups import Groups, GroupTable, Labels
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
 if TYPE_CHECKING:
-    from fairaudit.metrics._errors import GroupErrors
-    from fairaudit.metrics._rates import GroupRates
     from fairaudit.metrics.measure import Measure
 
 __all__ = [
@@ -28,9 +26,13 @@ __all__ = [
     "about_groups",
     "caution_about",
     "measure",
+    "measure_labels",
+    "tabulate_rates",
 ]
 
 MOST_ROWS_FOR_R = 5_000
+#: Whose rows and people (0: all, 1 and 2: of an outcome), and (value, low, high) of every group.
+_Numbers = tuple[int, list[tuple[float, float, float]]]
 CAUTION = (
     "The measures are sizes, not a verdict: sampling alone moves each of them away from its "
     "value under equalized odds (0, and 1 for the ratio)."
@@ -50,11 +52,15 @@ UNDEFINED = (
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """The numbers, the cells behind the rates, and what a reader must know about them."""
+    """The numbers, the groups behind the rates, and what a reader must know about them.
+
+    `groups` are counted by outcome and label; None where there are no rates.
+    """
 
     values: tuple[MeasuredValue, ...]
     cells: CellTable | None
     notes: tuple[str, ...]
+    groups: GroupTable | None = field(default=None, repr=False, compare=False)
 
 
 def measure(
@@ -71,24 +77,22 @@ def measure(
     with_r : bool
         Also KPC by R's own package, where R, rpy2 and KPC are installed and rows are few enough.
     """
-    from fairaudit.metrics._codec import codec_of_table
-
     outcome = table.require_outcome()
     table.require_varying_prediction()
     asked = [table.attributes]
     if len(table.attributes) > 1:
         asked += [(column,) for column in table.attributes]
-    values = _kpc(table, asked)
-    values.append(_value("codec", "CODEC", codec_of_table, table))
+    values = [*_kpc(table, asked), _codec(table)]
     if with_r:
         values += _by_r(table, values[0])
-    groups = [column for column in table.attributes if column.kind.is_categorical]
+    groups = tuple(column for column in table.attributes if column.kind.is_categorical)
     notes = about_groups(table.attributes, groups)
     if not groups:
         return Measurements(tuple(values), None, notes)
+    grouped = replace(table, attributes=groups)
     if not outcome.kind.is_categorical and threshold is None:
-        return _with_errors(table, groups, values, notes)
-    return _with_rates(table, groups, threshold, values, notes)
+        return _with_errors(grouped, values, notes)
+    return _with_rates(grouped, threshold, values, notes)
 
 
 def caution_about(values: Sequence[MeasuredValue]) -> str:
@@ -112,32 +116,35 @@ def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[Measure
     return [_value("kpc", "KPC", kpc_of_table, replace(table, attributes=some)) for some in asked]
 
 
+def _codec(table: AuditTable) -> MeasuredValue:
+    from fairaudit.metrics._codec import codec_of_table
+
+    return _value("codec", "CODEC", codec_of_table, table)
+
+
 def _value(
     key: str, name: str, function: Callable[[AuditTable], Measure], table: AuditTable
 ) -> MeasuredValue:
-    """A measure of dependence, which does not weigh rows, or why it does not fit."""
+    """A measure without a weighted form, or why it does not fit."""
     names = tuple(column.name for column in table.attributes)
     try:
         value = float(function(replace(table, weights=None)))
-        return MeasuredValue(key=key, name=name, value=value, attributes=names)
     except InputError as reason:
         return MeasuredValue(key=key, name=name, value=None, attributes=names, note=str(reason))
+    return MeasuredValue(key=key, name=name, value=value, attributes=names)
 
 
 def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
     """KPC by R beside the native value; nothing where R cannot be used."""
     from importlib.util import find_spec
 
-    import fairaudit as fa
     from fairaudit.errors import MissingDependencyError
+    from fairaudit.metrics._kpc import kpc_of_table
 
     if len(table) > MOST_ROWS_FOR_R or native.value is None or find_spec("rpy2") is None:
         return []
-    columns, outcome = table.prediction.columns, table.require_outcome()
     try:
-        value = float(
-            fa.metrics.kpc(columns, sensitive=table.attributes, y_true=outcome, backend="r")
-        )
+        value = float(kpc_of_table(replace(table, weights=None), backend="r"))
     except (InputError, MissingDependencyError):
         return []
     note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
@@ -161,46 +168,44 @@ def about_groups(attributes: Sequence[Any], groups: Sequence[Any]) -> tuple[str,
 
 
 def _with_errors(
-    table: AuditTable, groups: list[Column], values: list[MeasuredValue], notes: tuple[str, ...]
+    table: AuditTable, values: list[MeasuredValue], notes: tuple[str, ...]
 ) -> Measurements:
     """Add what is measured on the errors of a regression."""
-    import fairaudit as fa
+    from fairaudit.metrics._errors import errors_of_groups
 
+    groups = Groups.of(table.attributes)
     try:
-        errors = fa.metrics.group_errors(
-            table.prediction.columns, sensitive=groups, y_true=table.outcome, weights=table.weights
-        )
+        errors = errors_of_groups(table, groups)
     except InputError as reason:
         return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
-    names = tuple(column.name for column in groups)
-    name = "largest difference of mean errors"
-    about = "calibration, not 0 under equalized odds"
     values.append(
         MeasuredValue(
-            key="mean_error_difference", name=name, value=errors.value, attributes=names, note=about
+            key="mean_error_difference",
+            name="largest difference of mean errors",
+            value=errors.value,
+            attributes=groups.attributes,
+            note="calibration, not 0 under equalized odds",
         )
     )
-    return Measurements(tuple(values), _error_cells(errors, table, groups), notes)
+    ids = None if table.ids is None else table.ids.codes
+    counted = groups.count(Labels.none(len(table)), ids=ids)
+    columns = {
+        "mean error": (0, [(own.mean, own.low, own.high) for own in errors.cells]),
+        "median error": (0, [(own.quantiles[2], np.nan, np.nan) for own in errors.cells]),
+    }
+    note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
+    return Measurements(tuple(values), _tabulate(counted, columns, note), notes)
 
 
 def _with_rates(
-    table: AuditTable,
-    groups: list[Column],
-    threshold: float | None,
-    values: list[MeasuredValue],
-    notes: tuple[str, ...],
+    table: AuditTable, threshold: float | None, values: list[MeasuredValue], notes: tuple[str, ...]
 ) -> Measurements:
-    """Add what is measured on labels: DEO, equalized odds, and the rates of the cells."""
-    from fairaudit.metrics._deo import _deo
-    from fairaudit.metrics._odds import _difference, _ratio
-    from fairaudit.metrics._rates import _group_rates
+    """Add what is measured on labels: DEO, equalized odds, and the rates of the groups."""
+    from fairaudit.metrics._labels import label_groups
 
-    some = replace(table, attributes=tuple(groups))
     cut = default_threshold(table) if threshold is None else threshold
-    names = tuple(column.name for column in groups)
-    label_note = f"labels: scores at or above {cut:g}" if cut is not None else ""
     try:
-        rates = _group_rates(some, threshold=cut)
+        groups = label_groups(table, threshold=cut)
     except InputError as reason:
         if threshold is not None:  # the caller asked for it
             raise
@@ -211,22 +216,34 @@ def _with_rates(
         )
         note = f"No DEO, equalized odds or rates by group: {why}"
         return Measurements(tuple(values), None, (*notes, note))
-    of_table: tuple[tuple[str, str, Callable[..., Measure]], ...] = (
-        ("deo", "DEO", _deo),
-        ("equalized_odds_difference", "equalized-odds difference", _difference),
-        ("equalized_odds_ratio", "equalized-odds ratio", _ratio),
-    )
-    for key, name, function in of_table:
-        value = float(function(some, threshold=cut))
-        values.append(
-            MeasuredValue(key=key, name=name, value=value, attributes=names, note=label_note)
-        )
-    cells = _rate_cells(rates, table, groups, label_note)
+    levels = table.require_outcome().levels
+    predicted = next((level for level in levels if level == table.positive), table.positive)
+    note = f"labels: scores at or above {cut:g}" if cut is not None else ""
+    cells = tabulate_rates(groups, level_text(predicted), note)
+    undefined = (UNDEFINED,) if np.isnan(groups.rate()).any() else ()
     outcome = table.require_outcome()
     classes = len(outcome.levels) if outcome.kind.is_categorical else 0
-    about = about_classes(outcome.name, classes, table.positive)
-    notes = (*notes, *about, *_about_rates(rates))
-    return Measurements(tuple(values), cells, notes)
+    return Measurements(
+        (*values, *measure_labels(groups, note)),
+        cells,
+        (*notes, *about_classes(outcome.name, classes, table.positive), *undefined),
+        groups,
+    )
+
+
+def measure_labels(groups: GroupTable, note: str) -> list[MeasuredValue]:
+    """DEO and equalized odds of groups that have been counted."""
+    from fairaudit.metrics._odds import odds_difference_of_groups, odds_ratio_of_groups
+
+    difference, ratio = odds_difference_of_groups(groups), odds_ratio_of_groups(groups)
+    return [
+        MeasuredValue(key=key, name=name, value=value, attributes=groups.attributes, note=note)
+        for key, name, value in (
+            ("deo", "DEO", groups.deo()),
+            ("equalized_odds_difference", "equalized-odds difference", difference.value),
+            ("equalized_odds_ratio", "equalized-odds ratio", ratio.value),
+        )
+    ]
 
 
 def about_classes(name: str, classes: int, positive: Any) -> tuple[str, ...]:
@@ -239,94 +256,48 @@ def about_classes(name: str, classes: int, positive: Any) -> tuple[str, ...]:
     )
 
 
-def _about_rates(rates: GroupRates) -> tuple[str, ...]:
-    if all(cell.tpr.defined and cell.fpr.defined for cell in rates.cells):
-        return ()
-    return (UNDEFINED,)
+def tabulate_rates(groups: GroupTable, predicted: str, note: str) -> CellTable:
+    """Selection rate, TPR and FPR of groups that have been counted."""
+    from fairaudit.metrics._rates import rates_of_groups
 
-
-def _rate_cells(rates: GroupRates, table: AuditTable, groups: list[Column], note: str) -> CellTable:
-    outcome = table.require_outcome()
-    named = [_is_named(level, str(rates.positive), outcome) for level in outcome.levels]
-    of_class = np.array(named)[outcome.codes]  # nobody, where all rows are of the other class
-    counts = [_people(table, groups, rows) for rows in (None, of_class, ~of_class)]
-    cells = []
-    for cell in rates.cells:
-        name = tuple(level_text(level) for level in cell.levels)
-        estimates = tuple(
-            Estimate(
-                value=_or_none(r.value),
-                low=_or_none(r.low),
-                high=_or_none(r.high),
-                rows=r.n,
-                people=r.n if people is None else people.get(name, 0),
-            )
-            for r, people in zip((cell.selection, cell.tpr, cell.fpr), counts, strict=True)
+    columns = {
+        name: (counts, [(rate.value, rate.low, rate.high) for rate in rates])
+        for name, counts, rates in zip(
+            ("selected", "TPR", "FPR"), (0, 2, 1), rates_of_groups(groups), strict=True
         )
-        cells.append(
-            Cell(levels=name, rows=cell.n, people=estimates[0].people, estimates=estimates)
-        )
-    predicted = next(
-        (level_text(level) for level, yes in zip(outcome.levels, named, strict=True) if yes),
-        str(rates.positive),
-    )
+    }
     about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
-    return CellTable(
-        attributes=rates.attributes,
-        columns=("selected", "TPR", "FPR"),
-        cells=tuple(cells),
-        unlisted=rates.unlisted,
-        note="; ".join(filter(None, [note, about])),
+    return _tabulate(groups, columns, "; ".join(filter(None, [note, about])))
+
+
+def _tabulate(groups: GroupTable, columns: Mapping[str, _Numbers], note: str) -> CellTable:
+    """Numbers of every group, with the rows and people behind them."""
+    rows, people = groups.rows().T.tolist(), groups.persons().T.tolist()
+    cells = (
+        Cell(
+            levels=name,
+            rows=rows[k][0],
+            people=people[k][0],
+            estimates=tuple(
+                Estimate(
+                    value=_or_none(numbers[k][0]),
+                    low=_or_none(numbers[k][1]),
+                    high=_or_none(numbers[k][2]),
+                    rows=rows[k][of],
+                    people=people[k][of],
+                )
+                for of, numbers in columns.values()
+            ),
+        )
+        for k, name in enumerate(groups.names)
     )
-
-
-def _is_named(level: Any, name: str, outcome: Column) -> bool:
-    """1, 1.0 and True are one class, however a reader of tables typed them."""
-    names = {str(level), level_text(level)}
-    return name in (names if outcome.numeric is None else names | {level_text(float(level))})
-
-
-def _error_cells(errors: GroupErrors, table: AuditTable, groups: list[Column]) -> CellTable:
-    counts = _people(table, groups, None)
-    cells = []
-    for cell in errors.cells:
-        name = tuple(level_text(level) for level in cell.levels)
-        people = cell.n if counts is None else counts.get(name, 0)
-        mean = Estimate(
-            value=_or_none(cell.mean),
-            low=_or_none(cell.low),
-            high=_or_none(cell.high),
-            rows=cell.n,
-            people=people,
-        )
-        middle = Estimate(
-            value=_or_none(cell.quantiles[2]), low=None, high=None, rows=cell.n, people=people
-        )
-        cells.append(Cell(levels=name, rows=cell.n, people=people, estimates=(mean, middle)))
-    note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
-    columns = ("mean error", "median error")
     return CellTable(
-        attributes=errors.attributes,
-        columns=columns,
+        attributes=groups.attributes,
+        columns=tuple(columns),
         cells=tuple(cells),
-        unlisted=errors.unlisted,
+        unlisted=groups.unlisted,
         note=note,
     )
-
-
-def _people(
-    table: AuditTable, groups: list[Column], rows: NDArray[np.bool_] | None
-) -> dict[tuple[str, ...], int] | None:
-    """Different ids in every cell, among some rows; None where each row is a person."""
-    if table.ids is None:
-        return None
-    codes = np.column_stack([table.ids.codes, *(column.codes for column in groups)])
-    codes = codes if rows is None else codes[rows]
-    cells, counts = np.unique(np.unique(codes, axis=0)[:, 1:], axis=0, return_counts=True)
-    return {
-        tuple(level_text(c.levels[code]) for c, code in zip(groups, cell, strict=True)): int(count)
-        for cell, count in zip(cells, counts, strict=True)
-    }
 
 
 def _or_none(value: float) -> float | None:

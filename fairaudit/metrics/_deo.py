@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.table import AuditTable
-from fairaudit.metrics._labels import binary_labels, groups_of, ratio, tally
+from fairaudit.metrics._labels import label_groups
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
@@ -130,29 +130,23 @@ def deo(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
     )
-    return _deo(table, threshold=threshold)
-
-
-def _deo(table: AuditTable, *, threshold: float | None = None) -> Deo:
-    labels = binary_labels(table, threshold=threshold)
-    groups = groups_of(table)
-    counts = tally(table, labels, groups)
-    rates = counts.rates()
-    overall = ratio(counts.hit_weight.sum(axis=0), counts.weight.sum(axis=0))
+    groups = label_groups(table, threshold=threshold)
+    rates, overall = groups.rate(), groups.overall()
+    rows = groups.counts.sum(axis=2)
     cells, empty = [], []
-    for y, name in enumerate(labels.names):
+    for y, name in enumerate(groups.outcomes):
         for z, levels in enumerate(groups.levels):
-            if np.isnan(rates[z, y]):
+            if np.isnan(rates[y, z]):
                 empty.append((levels, name))
                 continue
-            n, rate = int(counts.rows[z, y]), float(rates[z, y])
+            n, rate = int(rows[y, z]), float(rates[y, z])
             cells.append(
                 DeoCell(levels=levels, outcome=name, n=n, rate=rate, overall=float(overall[y]))
             )
     return Deo(
-        value=float(np.nansum(np.abs(rates - overall))),
-        n=len(table),
-        attributes=groups.names,
+        value=groups.deo(),
+        n=int(rows.sum()),
+        attributes=groups.attributes,
         cells=tuple(cells),
         empty=tuple(empty),
         unlisted=2 * groups.unlisted,

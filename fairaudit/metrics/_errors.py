@@ -10,23 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.groups import Groups
+from fairaudit.data.rates import ratio, spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.metrics._labels import (
-    Groups,
-    check_confidence,
-    groups_of,
-    ratio,
-    row_weights,
-    score_column,
-    spread,
-)
+from fairaudit.metrics._labels import check_confidence, row_weights, score_column
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellErrors", "GroupErrors", "group_errors", "numeric_pair"]
+__all__ = ["CellErrors", "GroupErrors", "errors_of_groups", "group_errors", "numeric_pair"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -142,13 +136,14 @@ def group_errors(
     [(('f',), 0.5), (('m',), 0.2)]
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
-    return _group_errors(table, confidence=confidence)
-
-
-def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors:
     check_confidence(confidence)
-    groups = groups_of(table)
-    errors = _errors(table)
+    return errors_of_groups(table, Groups.of(table.attributes), confidence)
+
+
+def errors_of_groups(table: AuditTable, groups: Groups, confidence: float = 0.95) -> GroupErrors:
+    """`group_errors` of a table that has been checked, in groups of its rows."""
+    prediction, outcome = numeric_pair(table)
+    errors = prediction - outcome
     weights = row_weights(table)
     rows, mean, se, margin = _means(errors, groups, weights, confidence)
     quantiles = _quantiles(errors, groups, weights)
@@ -167,17 +162,12 @@ def _group_errors(table: AuditTable, *, confidence: float = 0.95) -> GroupErrors
         )
     )
     return GroupErrors(
-        value=spread(mean),
+        value=float(spread(mean)),
         n=len(table),
-        attributes=groups.names,
+        attributes=groups.attributes,
         cells=tuple(cells),
         unlisted=groups.unlisted,
     )
-
-
-def _errors(table: AuditTable) -> NDArray[np.float64]:
-    prediction, outcome = numeric_pair(table)
-    return prediction - outcome
 
 
 def numeric_pair(table: AuditTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import Column
+from fairaudit.data.rates import ratio
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.tied_blocks import cells_of
-from fairaudit.metrics._labels import ratio, row_weights, score_column
+from fairaudit.metrics._labels import row_weights, score_column
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:

@@ -1,9 +1,8 @@
-"""What the label measures share: 0/1 labels, the cells of the attributes, and their counts."""
+"""What the label measures share: prediction and outcome as positive or not, counted by group."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,85 +10,11 @@ from numpy.typing import NDArray
 
 from fairaudit._words import some_names
 from fairaudit.data.columns import Column
+from fairaudit.data.groups import GroupTable, Labels
 from fairaudit.data.table import AuditTable, Prediction
 from fairaudit.errors import InputError
-from fairaudit.geometry.tied_blocks import cells_of
 
-__all__ = [
-    "Groups",
-    "Labels",
-    "Tally",
-    "binary_labels",
-    "check_confidence",
-    "groups_of",
-    "ratio",
-    "row_weights",
-    "score_column",
-    "spread",
-    "tally",
-]
-
-MAX_LISTED = 10_000
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Labels:
-    """Prediction and outcome, each as "is it the positive class?", and the two classes' names."""
-
-    predicted: NDArray[np.bool_]
-    actual: NDArray[np.bool_]
-    names: tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """The cells of the crossed attributes.
-
-    Attributes
-    ----------
-    names : attribute names
-    levels : the attribute values of each cell
-    of_row : cell number of each row
-    unlisted : empty combinations that are not among the cells, because there are too many
-    """
-
-    names: tuple[str, ...]
-    levels: tuple[tuple[Any, ...], ...]
-    of_row: NDArray[np.intp]
-    unlisted: int
-
-    def __len__(self) -> int:
-        return len(self.levels)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """Sums per cell (rows) and outcome (columns: negative, positive).
-
-    `hits` are rows predicted positive; `hit_weight` and `weight` the same in weights.
-    """
-
-    rows: NDArray[np.intp]
-    hits: NDArray[np.intp]
-    weight: NDArray[np.float64]
-    hit_weight: NDArray[np.float64]
-
-    def rates(self) -> NDArray[np.float64]:
-        """P(prediction positive | cell, outcome); NaN where the cell has no such rows."""
-        return ratio(self.hit_weight, self.weight)
-
-
-def ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Elementwise ratio; NaN, without a warning, where the denominator is zero."""
-    result = np.full(denominator.shape, np.nan)
-    np.divide(numerator, denominator, out=result, where=denominator > 0)
-    return result
-
-
-def spread(rates: NDArray[np.float64]) -> float:
-    """Largest minus smallest defined value; NaN when fewer than two are defined."""
-    defined = rates[~np.isnan(rates)]
-    return float(defined.max() - defined.min()) if len(defined) > 1 else math.nan
+__all__ = ["binary_labels", "check_confidence", "label_groups", "row_weights", "score_column"]
 
 
 def check_confidence(confidence: float) -> None:
@@ -103,48 +28,9 @@ def row_weights(table: AuditTable) -> NDArray[np.float64]:
     return np.ones(len(table)) if table.weights is None else table.weights
 
 
-def tally(table: AuditTable, labels: Labels, groups: Groups) -> Tally:
-    """Count every cell in one pass over the rows."""
-    weights = row_weights(table)
-    key = groups.of_row * 2 + labels.actual
-
-    def total(values: NDArray[Any]) -> NDArray[np.float64]:
-        sums = np.bincount(key, values, minlength=2 * len(groups))
-        return sums.astype(np.float64).reshape(-1, 2)
-
-    return Tally(
-        total(np.ones(len(table))).astype(np.intp),
-        total(labels.predicted).astype(np.intp),
-        total(weights),
-        total(weights * labels.predicted),
-    )
-
-
-def groups_of(table: AuditTable) -> Groups:
-    """All combinations of levels, also those without rows; only the occurring ones if too many."""
-    for column in table.attributes:
-        if not column.kind.is_categorical:
-            raise InputError(
-                f"Sensitive column {column.name!r} is {column.kind}; groups need categories. "
-                f"Bin it, declare it categorical with kinds={{{column.name!r}: 'categorical'}}, "
-                "or use kpc, which takes attributes of any kind."
-            )
-    columns = table.attributes
-    shape = tuple(len(column.levels) for column in columns)
-    combinations = math.prod(shape)
-    if combinations <= MAX_LISTED:
-        of_row = np.ravel_multi_index([column.codes for column in columns], shape)
-        codes = np.stack(np.unravel_index(np.arange(combinations), shape), axis=1)
-    else:
-        cells = cells_of(columns, len(table))
-        codes = np.stack([column.codes[cells.first] for column in columns], axis=1)
-        order = np.lexsort(codes.T[::-1])  # the same list whatever the order of the rows
-        of_row = np.argsort(order)[cells.of_row]
-        codes = codes[order]
-    values = [column.levels.tolist() for column in columns]
-    levels = tuple(tuple(values[j][code] for j, code in enumerate(cell)) for cell in codes)
-    names = tuple(column.name for column in columns)
-    return Groups(names, levels, of_row, combinations - len(levels))
+def label_groups(table: AuditTable, *, threshold: float | None = None) -> GroupTable:
+    """The groups of a table, counted by outcome and label."""
+    return GroupTable.of(table, binary_labels(table, threshold=threshold))
 
 
 def score_column(prediction: Prediction) -> Column:

@@ -8,18 +8,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.groups import GroupTable
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.metrics._labels import binary_labels, groups_of, spread, tally
+from fairaudit.metrics._labels import label_groups
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["EqualizedOdds", "equalized_odds_difference", "equalized_odds_ratio"]
+__all__ = [
+    "EqualizedOdds",
+    "equalized_odds_difference",
+    "equalized_odds_ratio",
+    "odds_difference_of_groups",
+    "odds_ratio_of_groups",
+]
 
 AGGREGATIONS = ("worst_case", "mean")
 
@@ -121,7 +127,7 @@ def equalized_odds_difference(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
     )
-    return _difference(table, agg=agg, threshold=threshold)
+    return odds_difference_of_groups(label_groups(table, threshold=threshold), agg=agg)
 
 
 @swaps_refused
@@ -173,53 +179,37 @@ def equalized_odds_ratio(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
     )
-    return _ratio(table, agg=agg, threshold=threshold)
+    return odds_ratio_of_groups(label_groups(table, threshold=threshold), agg=agg)
 
 
-def _difference(
-    table: AuditTable, *, agg: str = "worst_case", threshold: float | None = None
-) -> EqualizedOdds:
-    return _compare(table, spread, max, agg, threshold)
+def odds_difference_of_groups(groups: GroupTable, *, agg: str = "worst_case") -> EqualizedOdds:
+    """`equalized_odds_difference` of groups that have been counted."""
+    return _compared(groups, groups.differences(), max, agg)
 
 
-def _ratio(
-    table: AuditTable, *, agg: str = "worst_case", threshold: float | None = None
-) -> EqualizedOdds:
-    return _compare(table, _smallest_to_largest, min, agg, threshold)
+def odds_ratio_of_groups(groups: GroupTable, *, agg: str = "worst_case") -> EqualizedOdds:
+    """`equalized_odds_ratio` of groups that have been counted."""
+    return _compared(groups, groups.ratios(), min, agg)
 
 
-def _smallest_to_largest(rates: NDArray[np.float64]) -> float:
-    defined = rates[~np.isnan(rates)]
-    if len(defined) < 2 or defined.max() == 0:
-        return math.nan
-    return float(defined.min() / defined.max())
-
-
-def _compare(
-    table: AuditTable,
-    compare: Callable[[NDArray[np.float64]], float],
-    worst: Callable[[list[float]], float],
-    agg: str,
-    threshold: float | None,
+def _compared(
+    groups: GroupTable, values: list[float], worst: Callable[[list[float]], float], agg: str
 ) -> EqualizedOdds:
     if agg not in AGGREGATIONS:
         raise InputError(
             f"The 'agg' parameter must be 'worst_case' or 'mean'. Got {agg!r} instead."
         )
-    groups = groups_of(table)
-    labels = binary_labels(table, threshold=threshold)
-    rates = tally(table, labels, groups).rates()
-    fpr, tpr = compare(rates[:, 0]), compare(rates[:, 1])
+    fpr, tpr = values
     parts = [part for part in (tpr, fpr) if not math.isnan(part)]
     combine = worst if agg == "worst_case" else lambda values: sum(values) / len(values)
     return EqualizedOdds(
         value=combine(parts) if parts else math.nan,
-        n=len(table),
+        n=int(groups.counts.sum()),
         tpr=tpr,
         fpr=fpr,
-        attributes=groups.names,
+        attributes=groups.attributes,
         undefined=tuple(
-            (groups.levels[z], ("fpr", "tpr")[y]) for z, y in np.argwhere(np.isnan(rates))
+            (groups.levels[z], ("fpr", "tpr")[y]) for z, y in np.argwhere(np.isnan(groups.rate().T))
         ),
         unlisted=2 * groups.unlisted,
     )

@@ -10,10 +10,12 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.groups import Groups
+from fairaudit.data.rates import spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics._errors import numeric_pair
-from fairaudit.metrics._labels import groups_of, row_weights, spread
+from fairaudit.metrics._labels import row_weights
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def prediction_gap(
 
 def _prediction_gap(table: AuditTable) -> PredictionGap:
     """The same of a table that has been checked."""
-    groups = groups_of(table)
+    groups = Groups.of(table.attributes)
     prediction, outcome = numeric_pair(table)
     rows = np.bincount(groups.of_row, minlength=len(groups))
     occurs = np.flatnonzero(rows)
@@ -145,7 +147,7 @@ def _prediction_gap(table: AuditTable) -> PredictionGap:
         CellGap(groups.levels[k], int(rows[k]), float(gap), float(error))
         for k, gap, error in zip(occurs, gaps[0], errors, strict=True)
     )
-    return PredictionGap(spread(gaps[0]), len(table), groups.names, tuple(cells))
+    return PredictionGap(float(spread(gaps[0])), len(table), groups.attributes, tuple(cells))
 
 
 def gaps_given_outcome(

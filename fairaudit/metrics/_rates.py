@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fairaudit._types import Array, Index
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.groups import Groups, GroupTable
+from fairaudit.data.rates import ratio
 from fairaudit.data.table import AuditTable
-from fairaudit.metrics._labels import (
-    Tally,
-    binary_labels,
-    check_confidence,
-    groups_of,
-    spread,
-    tally,
-)
-from fairaudit.metrics._sizes import RateSums, rate_sums
+from fairaudit.metrics._labels import binary_labels, check_confidence
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellRates", "GroupRates", "Rate", "group_rates"]
+__all__ = ["CellRates", "GroupRates", "Rate", "group_rates", "rates_of_groups", "wilson"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,24 +175,12 @@ def group_rates(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, kinds=kinds, positive=positive
     )
-    return _group_rates(table, threshold=threshold, confidence=confidence)
-
-
-def _group_rates(
-    table: AuditTable, *, threshold: float | None = None, confidence: float = 0.95
-) -> GroupRates:
     check_confidence(confidence)
-    groups = groups_of(table)
-    labels = binary_labels(table, threshold=threshold)
-    counts = tally(table, labels, groups)
-    sums = rate_sums(table, labels, groups, counts)
-    selection = _rates(counts, sums, lambda each: each.sum(axis=1), confidence)
-    fpr = _rates(counts, sums, lambda each: each[:, 0], confidence)
-    tpr = _rates(counts, sums, lambda each: each[:, 1], confidence)
-    outcome = table.require_outcome()
+    groups, outcome = Groups.of(table.attributes), table.require_outcome()
+    counted = groups.count(binary_labels(table, threshold=threshold), table.weights)
     key = groups.of_row * len(outcome.levels) + outcome.codes
     classes = np.bincount(key, minlength=len(groups) * len(outcome.levels))
-    by_cell = classes.reshape(len(groups), -1).tolist()
+    by_group = classes.reshape(len(groups), -1).tolist()
     cells = (
         CellRates(
             levels=levels,
@@ -209,42 +191,53 @@ def _group_rates(
             fpr=false,
         )
         for levels, of_class, selected, true, false in zip(
-            groups.levels, by_cell, selection, tpr, fpr, strict=True
+            groups.levels, by_group, *rates_of_groups(counted, confidence), strict=True
         )
     )
-    gaps = [spread(rate) for rate in counts.rates().T]
+    gaps = [gap for gap in counted.differences() if not math.isnan(gap)]
     return GroupRates(
-        value=max((gap for gap in gaps if not math.isnan(gap)), default=math.nan),
+        value=max(gaps, default=math.nan),
         n=len(table),
-        attributes=groups.names,
+        attributes=groups.attributes,
         classes=tuple(str(level) for level in outcome.levels),
-        positive=labels.names[1],
+        positive=counted.outcomes[1],
         cells=tuple(cells),
         unlisted=groups.unlisted,
     )
 
 
-def _rates(
-    counts: Tally, sums: RateSums, pick: Callable[[NDArray[Any]], NDArray[Any]], confidence: float
-) -> list[Rate]:
-    """One rate per cell, from the outcome columns that `pick` takes of the counts."""
-    from statsmodels.stats.proportion import proportion_confint
+def rates_of_groups(
+    groups: GroupTable, confidence: float = 0.95
+) -> tuple[list[Rate], list[Rate], list[Rate]]:
+    """Selection rate, TPR and FPR of groups that have been counted."""
+    sizes = groups.sizes()
+    everybody = (groups.counts.sum(axis=0), groups.weight.sum(axis=0), groups.sizes(pooled=True))
+    parts = [(groups.counts[y], groups.weight[y], sizes[y]) for y in (1, 0)]
+    selection, tpr, fpr = (_rates(*part, confidence) for part in (everybody, *parts))
+    return selection, tpr, fpr
 
-    picked = sums.pooled(pick)
-    values, effective = picked.rate(), picked.size()
-    interval = np.full((2, len(values)), np.nan)
-    some = effective > 0
-    interval[:, some] = proportion_confint(
-        values[some] * effective[some], effective[some], alpha=1 - confidence, method="wilson"
-    )
-    low, high = interval.clip(0.0, 1.0)
+
+def _rates(counts: Index, weight: Array, size: Array, confidence: float) -> list[Rate]:
+    """One rate per group, from counts and weights of groups × labels."""
+    from scipy.special import ndtri
+
+    values = ratio(weight[:, 1], weight.sum(axis=1))
+    low, high = wilson(values, np.where(size > 0, size, np.nan), float(ndtri((1 + confidence) / 2)))
     columns = {
         "value": values,
         "low": low,
         "high": high,
-        "count": pick(counts.hits),
-        "n": pick(counts.rows),
-        "effective_n": effective,
+        "count": counts[:, 1],
+        "n": counts.sum(axis=1),
+        "effective_n": size,
     }
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     return [Rate(**dict(zip(columns, row, strict=True))) for row in rows]
+
+
+def wilson(rate: Array, size: Array, critical: float) -> tuple[Array, Array]:
+    """Wilson's limits; `size` need not be whole."""
+    shift = critical**2 / size
+    middle = (rate + shift / 2) / (1 + shift)
+    half = critical / (1 + shift) * np.sqrt(rate * (1 - rate) / size + shift / (4 * size))
+    return np.clip(middle - half, 0, 1), np.clip(middle + half, 0, 1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit.data.groups import Groups
+from fairaudit.data.rates import deo_of, rates_of, spread
 from fairaudit.data.table import AuditTable
-from fairaudit.metrics._labels import binary_labels, groups_of, ratio, spread
+from fairaudit.metrics._labels import binary_labels
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["DEOStatistic", "OddsDifferenceStatistic"]
@@ -16,7 +19,7 @@ __all__ = ["DEOStatistic", "OddsDifferenceStatistic"]
 
 @dataclass(frozen=True, slots=True)
 class DEOStatistic:
-    """Σ_y Σ_z |P(Ŷ=1 | z, y) − P(Ŷ=1 | y)| over the cells that occur.
+    """Σ_y Σ_z |P(Ŷ=1 | z, y) − P(Ŷ=1 | y)| over the groups that occur.
 
     Parameters
     ----------
@@ -29,12 +32,7 @@ class DEOStatistic:
     name = "deo"
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
-        rates = _CellRates(table, self.threshold)
-
-        def value(copy: Index) -> float:
-            return float(np.nansum(np.abs(rates.of(copy) - rates.overall)))
-
-        return lambda rows: np.array([value(copy) for copy in rows])
+        return _bound(table, self.threshold, deo_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,34 +44,21 @@ class OddsDifferenceStatistic:
     name = "equalized_odds_difference"
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
-        rates = _CellRates(table, self.threshold)
-
-        def value(copy: Index) -> float:
-            return max(spread(row) for row in rates.of(copy))
-
-        return lambda rows: np.array([value(copy) for copy in rows])
+        return _bound(table, self.threshold, _largest_difference)
 
 
-class _CellRates:
-    """Share of positive predictions per outcome class and attribute cell, for any copy."""
-
-    def __init__(self, table: AuditTable, threshold: float | None) -> None:
-        labels = binary_labels(table, threshold=threshold)
-        groups = groups_of(table)
-        self.predicted = labels.predicted.astype(np.float64)
-        self.actual = labels.actual.astype(np.intp)
-        self.group = groups.of_row
-        self.shape = (2, len(groups))
-        self.overall = ratio(
-            _sums(self.actual, self.predicted, 2), _sums(self.actual, np.ones(len(table)), 2)
-        )[:, None]
-
-    def of(self, copy: Index) -> Array:
-        key = self.actual * self.shape[1] + self.group[copy]
-        size = self.shape[0] * self.shape[1]
-        counts = _sums(key, np.ones(len(key)), size)
-        return ratio(_sums(key, self.predicted, size), counts).reshape(self.shape)
+def _largest_difference(counts: Array) -> Array:
+    differences = spread(rates_of(counts))
+    return np.asarray(np.fmax(differences[..., 0], differences[..., 1]))
 
 
-def _sums(key: Index, values: Array, size: int) -> Array:
-    return np.asarray(np.bincount(key, values, size), dtype=np.float64)
+def _bound(table: AuditTable, threshold: float | None, value: Callable[[Array], Array]) -> Bound:
+    """A number of the groups, in which every copy puts the rows anew."""
+    labels = binary_labels(table, threshold=threshold)
+    groups = Groups.of(table.attributes)
+
+    def of_copies(rows: Index) -> Array:
+        counts = [groups.counts(labels, groups.of_row[copy]) for copy in rows]
+        return value(np.array(counts, dtype=np.float64))
+
+    return of_copies

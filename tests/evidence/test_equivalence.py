@@ -13,23 +13,24 @@ from verdicts import verdict_of
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.data.rates import RateTable
 from fairaudit.evidence.intervals import bounds, gaps, kpc_bound
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate
-from fairaudit.evidence.intervals.rate_intervals import RateCells, rate_cells
+from fairaudit.metrics._labels import label_groups
 from fairaudit_cli.main import main
 from fairaudit_reports import badge
 
 
 def cells_of(rate, size, **changes):
-    rate, size = np.array(rate, float), np.array(size, float)
-    levels = tuple((str(k),) for k in range(len(rate)))
-    return replace(
-        RateCells(
-            levels=levels, rate=rate, size=size, weight=size, groups_apart=True, outcomes_apart=True
-        ),
-        **changes,
-    )
+    """Groups × outcomes."""
+    rate, size = np.array(rate, float).T, np.array(size, float).T
+    levels = tuple((str(k),) for k in range(rate.shape[1]))
+    return replace(RateTable(levels=levels, rate=rate, size=size, weight=size), **changes)
+
+
+def rates_of(*given, **options):
+    return label_groups(fa.AuditTable.of(*given, **options)).rates()
 
 
 def labels(n=2000, groups=3, seed=0, gap=0.0):
@@ -73,7 +74,7 @@ def test_the_bound_of_deo_is_the_largest_over_all_signs(monkeypatch):
     for signs in product((-1, 1), repeat=6):
         total = spread = 0.0
         for y in (0, 1):
-            s, rate, size = np.array(signs[3 * y :][:3]), cells.rate[:, y], cells.size[:, y]
+            s, rate, size = np.array(signs[3 * y :][:3]), cells.rate[y], cells.size[y]
             below, above = bounds._reach(rate, size, 0.05)
             share = size / size.sum()
             gaps = np.eye(3) - share  # row z: what the rates contribute to the gap of group z
@@ -172,10 +173,10 @@ def test_a_person_counts_once():
         frame.loc[frame.index.repeat(2)].reset_index(drop=True),
         np.repeat(y, 2),
     ]
-    once = rate_cells(fa.AuditTable.of(label, frame, y), None)
-    both = rate_cells(fa.AuditTable.of(*twice, ids=np.arange(1200) // 2), None)
+    once = rates_of(label, frame, y)
+    both = rates_of(*twice, ids=np.arange(1200) // 2)
     np.testing.assert_allclose(both.size, once.size, rtol=0.02)  # n − 1 instead of n
-    weighted = rate_cells(fa.AuditTable.of(label, frame, y, weights=np.full(600, 3.0)), None)
+    weighted = rates_of(label, frame, y, weights=np.full(600, 3.0))
     np.testing.assert_allclose(weighted.size, once.size)
     assert both.groups_apart and both.outcomes_apart
 
@@ -199,15 +200,12 @@ def test_weights_related_to_the_label_make_rates_worth_fewer_rows():
     y, z = np.ones(4000, dtype=int), pd.DataFrame({"z": rng.choice(list("ab"), 4000)})
     label = (rng.random(4000) < 0.022).astype(int)  # weighted: 0.10
     weights = np.where(label == 1, 5.0, 1.0)
-    cells = rate_cells(fa.AuditTable.of(label, z, y, weights=weights), None)
-    np.testing.assert_allclose(cells.size[:, 1], 0.24 * 2000, rtol=0.15)
-    people = rate_cells(
-        fa.AuditTable.of(
-            *(np.repeat(x, 2) for x in (label, z["z"].to_numpy(), y)),
-            weights=np.repeat(weights, 2),
-            ids=np.arange(8000) // 2,
-        ),
-        None,
+    cells = rates_of(label, z, y, weights=weights)
+    np.testing.assert_allclose(cells.size[1], 0.24 * 2000, rtol=0.15)
+    people = rates_of(
+        *(np.repeat(x, 2) for x in (label, z["z"].to_numpy(), y)),
+        weights=np.repeat(weights, 2),
+        ids=np.arange(8000) // 2,
     )
     np.testing.assert_allclose(people.size, cells.size, rtol=0.1)
 
@@ -233,10 +231,10 @@ def test_weights_and_people_in_a_group_where_all_labels_agree():
     label = np.array([0] * 100 + [1, 1, 0, 0] * 25)
     z, y = pd.DataFrame({"z": ["a"] * 100 + ["b"] * 100}), np.ones(200, dtype=int)
     weights = np.where(label == 1, 10.0, 1.0)
-    rows = rate_cells(fa.AuditTable.of(label, z, y, weights=weights), None)
-    both = rate_cells(fa.AuditTable.of(label, z, y, weights=weights, ids=np.arange(200) // 2), None)
-    assert rows.size[0, 1] == pytest.approx(100 / 10)
-    assert both.size[0, 1] == pytest.approx(50 / 10)
+    rows = rates_of(label, z, y, weights=weights)
+    both = rates_of(label, z, y, weights=weights, ids=np.arange(200) // 2)
+    assert rows.size[1, 0] == pytest.approx(100 / 10)
+    assert both.size[1, 0] == pytest.approx(50 / 10)
 
 
 SHOWN = Certificate(measure="deo", limit=0.05, value=0.02, upper=0.04, confidence=0.95)

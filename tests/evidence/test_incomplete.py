@@ -27,19 +27,20 @@ def table(n=500, seed=0, effect=0.0):
 def test_bounds_against_all_fillings(groups):
     rng = np.random.default_rng(groups)
     for _ in range(12):
-        count = rng.integers(1, 6, groups).astype(float)
-        positive = np.array([rng.integers(0, k + 1) for k in count], dtype=float)
+        count = rng.integers(1, 6, groups)
+        positive = np.array([rng.integers(0, k + 1) for k in count])
         ones, zeros = (int(k) for k in rng.integers(0, 4, 2))
+        known, missing = np.column_stack([count - positive, positive]), np.array([zeros, ones])
         every = []
         for filling in product(range(groups), repeat=ones + zeros):
             a = np.bincount(filling[:ones], minlength=groups)
             b = np.bincount(filling[ones:], minlength=groups)
-            every.append(gap(positive + a, count + a + b))
-        assert worst_gap(positive, count, ones, zeros)[0] == pytest.approx(max(every))
-        value, (a, b) = best_gap(positive, count, ones, zeros)
-        assert (a.sum(), b.sum()) == (ones, zeros) and min(a.min(), b.min()) >= 0
-        assert value == pytest.approx(gap(positive + a, count + a + b))  # it is attained
-        assert min(every) - 1e-12 <= value <= gap(positive, count) + 0.5
+            every.append(gap(known + np.column_stack([b, a])))
+        assert worst_gap(known, missing)[0] == pytest.approx(max(every))
+        value, filling = best_gap(known, missing)
+        assert (filling.sum(axis=0) == missing).all() and filling.min() >= 0
+        assert value == pytest.approx(gap(known + filling))  # it is attained
+        assert min(every) - 1e-12 <= value <= gap(known) + 0.5
 
 
 def test_missingness_that_follows_the_prediction_is_found():

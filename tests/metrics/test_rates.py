@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from statsmodels.stats.proportion import proportion_confint
 
 from fairaudit import metrics
+from fairaudit.data import groups
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.metrics import _labels
 from fairaudit.metrics._labels import binary_labels
 
 SEX = {"sex": ["f", "f", "m", "m"]}
@@ -294,7 +294,7 @@ def test_one_against_the_rest_counts_all_classes():
 def test_too_many_combinations_list_those_that_occur(monkeypatch):
     prediction, frame, y = random_table(3, n=40, levels=(6, 6, 6))
     full = metrics.group_rates(prediction, sensitive=frame, y_true=y)
-    monkeypatch.setattr(_labels, "MAX_LISTED", 100)
+    monkeypatch.setattr(groups, "MOST_LISTED", 100)
     short = metrics.group_rates(prediction, sensitive=frame, y_true=y)
     assert full.unlisted == 0 and len(full.cells) == 216
     assert short.unlisted == 216 - len(short.cells) > 0

@@ -17,7 +17,6 @@ from fairaudit.auditing.engines.by_rows import answer_by_rows
 from fairaudit.auditing.engines.class_names import with_classes
 from fairaudit.auditing.engines.schema import Schema, after_drop, coded, facts_of, schema_of
 from fairaudit.auditing.engines.shard_notes import ABSENT, few_people, no_rates
-from fairaudit.auditing.engines.shard_rates import ShardRates, rates_of
 from fairaudit.auditing.engines.sources import FramePartition, ModelFile, Partition, narrow
 from fairaudit.auditing.engines.survey import Survey, joined, joint_shape, survey
 from fairaudit.auditing.examination import Absent
@@ -31,11 +30,19 @@ from fairaudit.auditing.questions import (
     range_parts,
 )
 from fairaudit.data.cautions import warnings_about
+from fairaudit.data.columns import level_text
 from fairaudit.data.facts import TableFacts
+from fairaudit.data.groups import GroupTable
 from fairaudit.errors import InputError
-from fairaudit.evidence.intervals.gaps import gap_table
 from fairaudit.evidence.measured import MeasuredValue
-from fairaudit.evidence.measurements import UNDEFINED, Measurements, about_classes, about_groups
+from fairaudit.evidence.measurements import (
+    UNDEFINED,
+    Measurements,
+    about_classes,
+    about_groups,
+    measure_labels,
+    tabulate_rates,
+)
 from fairaudit.testing.core import judge_null
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import statistic_named
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.findings import Finding
     from fairaudit.data.roles import Roles
-    from fairaudit.evidence.intervals.certificates import Certificate, GapTable
+    from fairaudit.evidence.intervals.certificates import Certificate
     from fairaudit.models import Predictor
     from fairaudit.testing.permutation_result import TestResult
 
@@ -232,7 +239,7 @@ class ShardRows:
 
     @property
     def unmeasured(self) -> Sequence[Absent]:
-        if self._rates is not None:
+        if self._groups is not None:
             return [ABSENT["codec"]]
         return [ABSENT["codec"], no_rates(self.schema, self.roles)]
 
@@ -251,19 +258,24 @@ class ShardRows:
         columns = self.schema.attributes
         groups = [column for column in columns if column.kind.is_categorical]
         notes = about_groups(columns, groups)
-        if self._rates is None:
+        counted, positive, cut = self._groups, self.schema.positive, self.cut
+        if counted is None:
             return Measurements(tuple(values), None, notes)
-        cells, outcome = self._rates.cells, self.facts.outcome
-        notes = (*notes, *about_classes(outcome.name, len(outcome.levels), self.schema.positive))
-        undefined = any(e.value is None for cell in cells.cells for e in cell.estimates)
-        notes = (*notes, UNDEFINED) if undefined else notes
-        return Measurements((*values, *self._rates.measures), cells, notes)
+        of_labels = cut is None or self.schema.form == "labels"
+        note = "" if of_labels else f"labels: scores at or above {cut:g}"
+        outcome = self.facts.outcome
+        notes = (*notes, *about_classes(outcome.name, len(outcome.levels), positive))
+        undefined = (UNDEFINED,) if np.isnan(counted.rate()).any() else ()
+        return Measurements(
+            (*values, *measure_labels(counted, note)),
+            tabulate_rates(counted, level_text(positive), note),
+            (*notes, *undefined),
+            counted,
+        )
 
-    @cached_property
-    def _rates(self) -> ShardRates | None:
-        if self.roles.ids is not None:
-            return None
-        return rates_of(self.seen.rates, self.schema, self.cut)
+    @property
+    def _groups(self) -> GroupTable | None:
+        return None if self.roles.ids is not None else self.seen.rates
 
     def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
         return self._answers
@@ -312,12 +324,9 @@ class ShardRows:
             parts = range_parts(outcome.name, range_cuts(np.asarray(values)))
         return questions_of([c.name for c in self.schema.attributes], parts, self.plan)
 
-    def intervals(self, sizes: Measurements) -> tuple[GapTable | None, tuple[Certificate, ...]]:
-        rates, plan = self._rates, self.plan
-        if rates is None:
-            return None, ()
-        names = rates.cells.attributes
-        return gap_table(rates.by_group, names, 1 - plan.alpha, plan.permutations.seed), ()
+    def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
+        """Refused by `check_settings`."""
+        return ()
 
     def power(self, gate: TestResult, hear: Progress) -> Absent | None:
         return ABSENT["power"] if self.plan.power else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,8 @@ from fairaudit._types import Index
 from fairaudit.auditing.engines.row_hashes import in_sample
 from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sources import KEY, ROW
-from fairaudit.data.columns import Column
+from fairaudit.data.columns import Column, level_text
+from fairaudit.data.groups import Groups, GroupTable, Labels
 from fairaudit.geometry.block_sums import CellSpace
 
 if TYPE_CHECKING:
@@ -26,11 +29,11 @@ _MOST_COMBINATIONS = 2**40  # of levels; keys of cells stay whole numbers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Survey:
-    """Of some rows: how many, cells of (outcome, attributes), of (groups, label), and a sample."""
+    """Of some rows: how many, cells of (outcome, attributes), labels by group, and a sample."""
 
     rows: int
     cells: dict[int, int]
-    rates: dict[int, int]
+    rates: GroupTable | None
     sample: pd.DataFrame
 
 
@@ -46,14 +49,21 @@ def survey(frame: pd.DataFrame, schema: Schema, share: float, cut: float | None)
     """Look at the coded rows of a partition."""
     sample = frame[in_sample(frame[KEY].to_numpy(), share)]
     columns = (schema.outcome, *schema.attributes)
-    cells = _counted(frame, columns, None)
-    rates: dict[int, int] = {}
-    groups = [one for one in schema.attributes if one.kind.is_categorical]
-    if groups and schema.outcome.kind.is_categorical:
-        label = labels_of(frame, schema, cut)
-        if label is not None:
-            rates = _counted(frame, (schema.outcome, *groups), label)
-    return Survey(len(frame), cells, rates, sample)
+    return Survey(len(frame), _counted(frame, columns), _rates(frame, schema, cut), sample)
+
+
+def _rates(frame: pd.DataFrame, schema: Schema, cut: float | None) -> GroupTable | None:
+    """Labels by outcome and group; None where there are none."""
+    outcome = schema.outcome
+    some = [column for column in schema.attributes if column.kind.is_categorical]
+    if not some or not outcome.kind.is_categorical or joint_shape((outcome, *some)) is None:
+        return None
+    label = labels_of(frame, schema, cut)
+    if label is None or outcome.levels is None or len(frame) == 0:
+        return None
+    groups = Groups.of([_column(column, frame[column.name].to_numpy()) for column in some])
+    actual = (outcome.levels == schema.positive)[frame[outcome.name].to_numpy()]
+    return groups.count(Labels(label, actual, ("", level_text(schema.positive))))
 
 
 def labels_of(frame: pd.DataFrame, schema: Schema, cut: float | None) -> NDArray[Any] | None:
@@ -76,15 +86,11 @@ def labels_of(frame: pd.DataFrame, schema: Schema, cut: float | None) -> NDArray
     return (score >= cut).astype(np.int64)
 
 
-def _counted(
-    frame: pd.DataFrame, columns: Sequence[SchemaColumn], label: NDArray[Any] | None
-) -> dict[int, int]:
+def _counted(frame: pd.DataFrame, columns: Sequence[SchemaColumn]) -> dict[int, int]:
     shape = joint_shape(columns)
     if shape is None or len(frame) == 0:
         return {}
     key = np.ravel_multi_index([frame[one.name].to_numpy() for one in columns], shape)
-    if label is not None:
-        key = 2 * key + label
     found, counts = np.unique(key, return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
@@ -94,11 +100,11 @@ def joined(parts: Sequence[Survey]) -> Survey:
     import pandas as pd
 
     cells: dict[int, int] = {}
-    rates: dict[int, int] = {}
     for part in parts:
-        for total, counts in ((cells, part.cells), (rates, part.rates)):
-            for key, count in counts.items():
-                total[key] = total.get(key, 0) + count
+        for key, count in part.cells.items():
+            cells[key] = cells.get(key, 0) + count
+    counted = [part.rates for part in parts if part.rates is not None]
+    rates = reduce(add, counted) if counted else None
     sample = pd.concat([part.sample for part in parts], ignore_index=True)
     sample = sample.sort_values(ROW, kind="stable", ignore_index=True)
     return Survey(sum(part.rows for part in parts), cells, rates, sample)

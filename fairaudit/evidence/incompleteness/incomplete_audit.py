@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit._types import Array, Index
+from fairaudit._types import Index
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import Column, Kind, columns_from, level_text
+from fairaudit.data.groups import GroupTable, Labels
 from fairaudit.data.missing_values import MISSING_LEVEL, RoleColumn
 from fairaudit.data.preparation import prepare_resolved
+from fairaudit.data.rates import RATES
 from fairaudit.data.reading.frames import as_pandas
 from fairaudit.data.roles import ResolvedRoles, Roles
 from fairaudit.data.table import AuditTable
@@ -28,7 +30,7 @@ from fairaudit.evidence.incompleteness.incompleteness_result import (
     MissingnessTest,
 )
 from fairaudit.evidence.incompleteness.worst_case import best_gap, gap, worst_gap
-from fairaudit.metrics._labels import Labels, binary_labels
+from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
@@ -186,8 +188,8 @@ def incomplete_frame(
                 f"No gaps of {name}: they need labels and an outcome of two classes, or 'positive'."
             )
             continue
-        cells = _Cells(table, labels)
-        found, left_out = cells.bounds(name, masked)
+        groups = _KnownGroups(table, labels)
+        found, left_out = groups.bounds(masked)
         bounds += found
         if left_out:
             notes.append(
@@ -196,7 +198,7 @@ def incomplete_frame(
             )
         if found and masked.any:
             notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
-        fillings.append(_fillings(table, cells, name, drawn))
+        fillings.append(_fillings(table, groups, name, drawn))
     imputed = [
         _imputed(
             frame,
@@ -342,56 +344,43 @@ class _Masked:
         return replace(test, missing=None) if few or masked else test
 
 
-class _Cells:
-    """Counts per outcome class and known group, and the missing rows of each class."""
+class _KnownGroups:
+    """The groups of one attribute that are known, and the rows of which it is missing."""
 
     def __init__(self, table: AuditTable, labels: Labels) -> None:
-        self.column, self.labels = table.attributes[0], labels.predicted.astype(np.intp)
-        self.outcome = labels.actual.astype(np.intp)
-        self.missing = _is_missing(self.column)
-        self.names = [level_text(level) for level in self.column.levels]
-        self.known = [k for k, name in enumerate(self.names) if name != MISSING_LEVEL]
+        self.column, self.labels = table.attributes[0], labels
+        groups = GroupTable.of(table, labels)
+        self.names = np.array([name for (name,) in groups.names], dtype=object)
+        self.codes = np.flatnonzero(self.names != MISSING_LEVEL)
+        self.counts = groups.counts[:, self.codes]  # outcomes × known groups × labels
+        self.missing = groups.counts.sum(axis=1) - self.counts.sum(axis=1)
 
-    def counts(self, y: int) -> tuple[Array, Array, int, int]:
-        """Positive and all rows of the known groups; missing rows with 1 and with 0."""
-        rows = self.outcome == y
-        all_rows = np.bincount(self.column.codes[rows], minlength=len(self.names))
-        positive = np.bincount(
-            self.column.codes[rows], self.labels[rows].astype(float), len(self.names)
-        )
-        ones = int(self.labels[rows & self.missing].sum())
-        zeros = int((rows & self.missing).sum()) - ones
-        known = np.array(self.known, dtype=np.intp)
-        return np.asarray(positive[known], float), all_rows[known].astype(float), ones, zeros
-
-    def bounds(self, name: str, masked: _Masked) -> tuple[list[Bounds], int]:
+    def bounds(self, masked: _Masked) -> tuple[list[Bounds], int]:
         """Bounds between groups that are not masked, and how many are."""
-        found = []
-        names = np.array([self.names[k] for k in self.known], dtype=object)
-        shown = np.array([one not in masked.levels.get(name, ()) for one in names])
-        for rate, y in (("TPR", 1), ("FPR", 0)):
-            positive, count, ones, zeros = self.counts(y)
-            if shown.sum() < 2:
-                continue
-            cell = positive[shown], count[shown]
-            worst, pair = worst_gap(*cell, ones, zeros)
-            favoured, other = (str(names[shown][k]) for k in pair)
-            best, known = best_gap(*cell, ones, zeros)[0], gap(*cell)
+        found: list[Bounds] = []
+        attribute, names = self.column.name, self.names[self.codes]
+        shown = np.array([name not in masked.levels.get(attribute, ()) for name in names])
+        for y in (1, 0) if shown.sum() > 1 else ():
+            counts = self.counts[y, shown]
+            worst, pair = worst_gap(counts, self.missing[y])
+            best, known = best_gap(counts, self.missing[y])[0], gap(counts)
             if masked.any:
-                step = step_of(masked.fewest, 2 * min(count[shown & (count > 0)], default=1))
+                rows = counts.sum(axis=1)
+                step = step_of(masked.fewest, 2 * min(rows[rows > 0], default=1))
                 best, worst = (
                     min(1.0, coarse(size, step, up=True) or 0.0) for size in (best, worst)
                 )
-                if masked.inside(name, names[shown]):
+                if masked.inside(attribute, names[shown]):
                     known = coarse(known, step)
+            favored, other = (str(names[shown][k]) for k in pair)
             found.append(
                 Bounds(
-                    attribute=name,
-                    rate=rate,
+                    attribute=attribute,
+                    rate=RATES[y],
                     known=known,
                     best=best,
                     worst=worst,
-                    worst_pair=(favoured, other),
+                    worst_pair=(favored, other),
                 )
             )
         return found, int((~shown).sum())
@@ -399,35 +388,33 @@ class _Cells:
     def filled(self, how: str, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
         codes = self.column.codes.copy()
-        for y in (0, 1):
-            positive, count, ones, zeros = self.counts(y)
+        missing = _is_missing(self.column)
+        for y, (counts, left) in enumerate(zip(self.counts, self.missing, strict=True)):
+            of_outcome = missing & (self.labels.actual == y)
             if how == "at random":
-                rows = np.flatnonzero((self.outcome == y) & self.missing)
-                codes[rows] = rng.choice(self.known, len(rows), p=count / count.sum())
+                rows, share = np.flatnonzero(of_outcome), counts.sum(axis=1) / counts.sum()
+                codes[rows] = rng.choice(self.codes, len(rows), p=share)
                 continue
             if how == "worst case":
-                _, (g, h) = worst_gap(positive, count, ones, zeros)
-                shares = tuple(
-                    total * (np.arange(len(count)) == group)
-                    for group, total in ((g, ones), (h, zeros))
-                )
+                _, pair = worst_gap(counts, left)
+                filling = np.zeros_like(counts)
+                filling[pair, (1, 0)] = left[::-1]
             else:
-                _, shares = best_gap(positive, count, ones, zeros)
-            for label, share in zip((1, 0), shares, strict=True):
-                rows = np.flatnonzero((self.outcome == y) & self.missing & (self.labels == label))
-                codes[rng.permutation(rows)] = np.repeat(self.known, share)
+                _, filling = best_gap(counts, left)
+            for label in (1, 0):
+                rows = np.flatnonzero(of_outcome & (self.labels.predicted == label))
+                codes[rng.permutation(rows)] = np.repeat(self.codes, filling[:, label])
         return codes
 
 
-def _fillings(table: AuditTable, cells: _Cells, name: str, drawn: Permutations) -> Fillings:
-    names = np.array(cells.names, dtype=object)
+def _fillings(table: AuditTable, groups: _KnownGroups, name: str, drawn: Permutations) -> Fillings:
     ways = ["worst case", "best case", *(f"at random {k}" for k in range(1, RANDOM_FILLINGS + 1))]
     tried = {}
     for number, way in enumerate(ways):
         how = "at random" if way.startswith("at random") else way
-        codes = cells.filled(how, stream(drawn.seed, 13, number))
+        codes = groups.filled(how, stream(drawn.seed, 13, number))
         (column,) = columns_from(
-            {name: names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
+            {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
         )
         result = run_test(
             replace(table, attributes=(column,)), statistic="kpc", copies=ICP(), permutations=drawn

@@ -17,7 +17,7 @@ from itertools import product
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.evidence.intervals.rate_intervals import RateCells
+from fairaudit.data.rates import RateTable
 
 __all__ = ["deo_bound", "gap_bound"]
 
@@ -26,14 +26,14 @@ CAUTION = 0.9
 MOST_SIGNS = 12  # groups whose choices of signs are all looked at
 
 
-def gap_bound(cells: RateCells, y: int, alpha: float) -> tuple[float, float]:
+def gap_bound(groups: RateTable, y: int, alpha: float) -> tuple[float, float]:
     """The largest difference between two groups' rates given outcome y: estimate and bound."""
-    some = cells.size[:, y] > 0
-    rate = cells.rate[some, y]
+    some = groups.size[y] > 0
+    rate = groups.rate[y, some]
     if len(rate) < 2:
         return 0.0, 0.0
-    below, above = _reach(rate, cells.size[some, y], alpha)
-    together = np.hypot if cells.groups_apart else np.add
+    below, above = _reach(rate, groups.size[y, some], alpha)
+    together = np.hypot if groups.groups_apart else np.add
     upper = max(
         float(np.delete(rate[i] - rate + together(above[i], below), i).max())
         for i in range(len(rate))
@@ -41,19 +41,19 @@ def gap_bound(cells: RateCells, y: int, alpha: float) -> tuple[float, float]:
     return float(rate.max() - rate.min()), min(upper, 1.0)
 
 
-def deo_bound(cells: RateCells, alpha: float) -> tuple[float, float]:
+def deo_bound(groups: RateTable, alpha: float) -> tuple[float, float]:
     """DEO: estimate and bound."""
     sums, reaches = [], []
     for y in (0, 1):
-        some = cells.size[:, y] > 0
-        rate, size, weight = (x[some, y] for x in (cells.rate, cells.size, cells.weight))
+        some = groups.size[y] > 0
+        rate, size, weight = (x[y, some] for x in (groups.rate, groups.size, groups.weight))
         share = weight / weight.sum() if len(weight) else weight
-        one, other = _signed(rate, share, *_reach(rate, size, alpha), cells.groups_apart)
+        one, other = _signed(rate, share, *_reach(rate, size, alpha), groups.groups_apart)
         sums.append(one)
         reaches.append(other)
     value = sum(float(one.max(initial=0.0)) for one in sums)
     total = sums[0][:, None] + sums[1][None]
-    together = np.hypot if cells.groups_apart and cells.outcomes_apart else np.add
+    together = np.hypot if groups.groups_apart and groups.outcomes_apart else np.add
     return value, float((total + together(reaches[0][:, None], reaches[1][None])).max())
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.groups import GroupTable
+from fairaudit.data.rates import RATES, RateTable
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate
-from fairaudit.evidence.intervals.rate_intervals import RATES, RateCells, rate_cells
+from fairaudit.metrics._labels import label_groups
 
 __all__ = ["MEASURES", "certificates", "certify", "check_limits"]
 
@@ -95,19 +98,26 @@ def check_limits(limits: Mapping[str, float]) -> None:
 
 
 def certificates(
-    table: AuditTable, limits: Mapping[str, float], *, alpha: float, threshold: float | None
+    table: AuditTable,
+    limits: Mapping[str, float],
+    *,
+    alpha: float,
+    threshold: float | None,
+    groups: GroupTable | None = None,
 ) -> tuple[Certificate, ...]:
-    """`certify` on a table that has been checked."""
+    """`certify` on a table that has been checked; `groups` are its own, if they are counted."""
     check_limits(limits)
     if not limits:
         return ()
     _require_groups(table)
-    rates = [name for name in limits if name != "kpc"]
-    cells = rate_cells(table, threshold) if rates else None
+    rates: RateTable | None = None
+    if set(limits) != {"kpc"}:
+        groups = label_groups(table, threshold=threshold) if groups is None else groups
+        rates = groups.rates()
     found = []
     for name, limit in limits.items():
-        if cells is not None and name != "kpc":
-            value, upper, note = _of_rates(name, cells, alpha)
+        if rates is not None and name != "kpc":
+            value, upper, note = _of_rates(name, rates, alpha)
             if threshold is not None:
                 note += f"; labels: scores at or above {threshold:g}"
         else:
@@ -145,22 +155,19 @@ def _require_groups(table: AuditTable) -> None:
         )
 
 
-def _of_rates(name: str, cells: RateCells, alpha: float) -> tuple[float | None, float | None, str]:
+def _of_rates(name: str, groups: RateTable, alpha: float) -> tuple[float | None, float | None, str]:
     asked = MEASURES[name]
     for y in asked:
-        empty = [one for one, size in zip(cells.levels, cells.size[:, y], strict=True) if not size]
+        empty = [own for own, size in zip(groups.levels, groups.size[y], strict=True) if not size]
         if empty:
-            return (
-                None,
-                None,
-                (f"no bound: {_named(empty)} no row that {RATES[y]} could be taken from"),
-            )
+            why = f"no bound: {_named(empty)} no row that {RATES[y]} could be taken from"
+            return None, None, why
     if name == "deo":
-        value, upper = deo_bound(cells, alpha)
+        value, upper = deo_bound(groups, alpha)
         return value, upper, "largest bound over all signs of the gaps"
-    pairs = [gap_bound(cells, y, alpha) for y in asked]
+    pairs = [gap_bound(groups, y, alpha) for y in asked]
     value, upper = (max(one) for one in zip(*pairs, strict=True))
-    return value, upper, f"largest bound over all pairs of {len(cells.levels)} groups"
+    return value, upper, f"largest bound over all pairs of {len(groups.levels)} groups"
 
 
 def _named(groups: list[tuple[str, ...]]) -> str:
@@ -171,7 +178,7 @@ def _named(groups: list[tuple[str, ...]]) -> str:
 
 def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:
     from fairaudit.evidence.intervals.kpc_bound import kpc_bound
-    from fairaudit.metrics import kpc
+    from fairaudit.metrics._kpc import kpc_of_table
 
     if table.ids is not None and len(np.unique(table.ids.codes)) < len(table):
         raise InputError(
@@ -180,5 +187,5 @@ def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None
             argument="ids",
         )
     upper = kpc_bound(table, alpha)
-    value = float(kpc(table.prediction.columns, sensitive=table.attributes, y_true=table.outcome))
+    value = float(kpc_of_table(replace(table, weights=None)))
     return value, upper, "for a population with the shares of this table"

@@ -10,15 +10,18 @@ import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.rates import RATES, RateTable
 from fairaudit.data.table import AuditTable
+from fairaudit.evidence.disclosure import shown_rates
 from fairaudit.evidence.intervals.certificates import Gap, GapTable
-from fairaudit.evidence.intervals.rate_intervals import RATES, RateCells, newcombe, rate_cells
+from fairaudit.metrics._labels import label_groups
+from fairaudit.metrics._rates import wilson
 from fairaudit.permute.copies import stream
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import CellTable
 
-__all__ = ["gap_intervals", "gap_table", "gaps_of_shown"]
+__all__ = ["gap_intervals", "gap_table", "gaps_of_shown", "newcombe"]
 
 DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
@@ -75,22 +78,22 @@ def gap_intervals(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
     )
-    names = tuple(column.name for column in table.attributes)
-    return gap_table(rate_cells(table, threshold), names, confidence, seed)
+    groups = label_groups(table, threshold=threshold)
+    return gap_table(groups.rates(), groups.attributes, confidence, seed)
 
 
 def gap_table(
-    cells: RateCells, attributes: tuple[str, ...], confidence: float, seed: int
+    groups: RateTable, attributes: tuple[str, ...], confidence: float, seed: int
 ) -> GapTable:
-    """The intervals of these cells."""
-    parts = [_against_rest(cells, y) for y in (1, 0)]
+    """The intervals of these groups."""
+    parts = [_against_rest(groups, y) for y in (1, 0)]
     compared = [part for part in parts if len(part[0]) > 1]
     if not compared:
         return GapTable(
             attributes=attributes, confidence=confidence, critical=float("nan"), gaps=()
         )
     count = sum(len(part[0]) for part in compared)
-    apart = cells.groups_apart and cells.outcomes_apart
+    apart = groups.groups_apart and groups.outcomes_apart
     if apart:
         critical = _critical(compared, confidence, seed)
     else:
@@ -104,13 +107,13 @@ def gap_table(
         low, high = newcombe((rate, size), (rest, rest_size), critical)
         gaps += [
             Gap(
-                levels=cells.levels[k],
+                levels=groups.levels[k],
                 rate=RATES[y],
                 value=float(value),
                 low=float(a),
                 high=float(b),
-                size=float(cells.size[k, y]),
-                weight=float(cells.weight[k, y]),
+                size=float(groups.size[y, k]),
+                weight=float(groups.weight[y, k]),
             )
             for k, value, a, b in zip(some, rate - rest, low, high, strict=True)
         ]
@@ -128,25 +131,19 @@ def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
 
     A gap to all others would tell how many of the masked groups were predicted positive.
     """
-    open_ = {cell.levels: cell for cell in cells.cells if not cell.masked}
-    known = {(one.levels, one.rate): one for one in table.gaps if one.levels in open_}
-    rate, size, weight = (np.zeros((len(open_), 2)) for _ in range(3))
-    for k, (levels, cell) in enumerate(open_.items()):
-        for y, name in enumerate(RATES):
-            gap, estimate = known.get((levels, name)), cell.estimates[cells.columns.index(name)]
+    shown = shown_rates(cells)
+    known = {(gap.levels, gap.rate): gap for gap in table.gaps}
+    size, weight = np.zeros_like(shown.size), np.zeros_like(shown.weight)
+    for y, rate in enumerate(RATES):
+        for k, levels in enumerate(shown.levels):
+            gap = known.get((levels, rate))
             if gap is not None and gap.size is not None and gap.weight is not None:
-                rate[k, y] = estimate.value or 0.0
-                size[k, y], weight[k, y] = gap.size, gap.weight
-    shown = RateCells(
-        levels=tuple(open_),
-        rate=rate,
-        size=size,
-        weight=weight,
-        groups_apart=table.apart,
-        outcomes_apart=table.apart,
+                size[y, k], weight[y, k] = gap.size, gap.weight
+    shown = replace(
+        shown, size=size, weight=weight, groups_apart=table.apart, outcomes_apart=table.apart
     )
     again = gap_table(shown, table.attributes, table.confidence, seed)
-    found = {(one.levels, one.rate): one for one in again.gaps}
+    found = {(gap.levels, gap.rate): gap for gap in again.gaps}
     # masked groups are listed with both rates: that one is absent would tell a count of 0
     gaps = tuple(
         Gap(levels=cell.levels, rate=rate, value=None, low=None, high=None)
@@ -159,10 +156,10 @@ def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
     return replace(again, gaps=gaps, apart=table.apart)
 
 
-def _against_rest(cells: RateCells, y: int) -> tuple[Any, Array, Array, Array, Array, Array]:
+def _against_rest(groups: RateTable, y: int) -> tuple[Any, Array, Array, Array, Array, Array]:
     """Groups with rows of outcome y: their numbers, rates and sizes; those of the rest; shares."""
-    some = np.flatnonzero(cells.size[:, y] > 0)
-    rate, size, weight = (x[some, y] for x in (cells.rate, cells.size, cells.weight))
+    some = np.flatnonzero(groups.size[y] > 0)
+    rate, size, weight = (x[y, some] for x in (groups.rate, groups.size, groups.weight))
     share = weight / weight.sum()
     if len(some) < 2:
         return some, rate, size, rate, size, share
@@ -202,3 +199,28 @@ def _critical(parts: list[Any], confidence: float, seed: int) -> float:
             part = largest[start : start + step]
             np.maximum(part, np.abs(gap / np.sqrt(variance)).max(axis=1), out=part)
     return float(np.quantile(largest, confidence))
+
+
+def newcombe(
+    one: tuple[Array, Array], other: tuple[Array, Array], critical: float
+) -> tuple[Array, Array]:
+    """Newcombe's interval (his method 10) for the difference of two (rate, size).
+
+    References
+    ----------
+    Newcombe (1998). Interval estimation for the difference between independent proportions:
+    comparison of eleven methods. Statistics in Medicine 17.
+
+    Examples
+    --------
+    >>> a, b = (np.array(56 / 70), np.array(70)), (np.array(48 / 80), np.array(80))
+    >>> low, high = newcombe(a, b, 1.959964)  # his example (a)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.0524 0.3339
+    """
+    gap = one[0] - other[0]
+    low, high = wilson(*one, critical)
+    other_low, other_high = wilson(*other, critical)
+    below: Array = np.hypot(one[0] - low, other_high - other[0])
+    above: Array = np.hypot(high - one[0], other[0] - other_low)
+    return gap - below, gap + above

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
+from fairaudit.evidence.intervals.gaps import newcombe
 
 __all__ = ["mean_difference", "people_of", "unexplained"]
 
@@ -43,12 +44,11 @@ def mean_difference(
     single = len(np.unique(people)) == len(people)
     if single and np.isin(values, (0.0, 1.0)).all():
         z = float(norm.ppf(0.5 + confidence / 2))
-        (p, low_p, high_p), (q, low_q, high_q) = (_wilson(side, z) for side in sides)
-        return (
-            difference,
-            difference - float(np.hypot(p - low_p, high_q - q)),
-            difference + float(np.hypot(high_p - p, q - low_q)),
+        one, other = (
+            (np.asarray(side.mean()), np.asarray(len(side), dtype=np.float64)) for side in sides
         )
+        low, high = newcombe(one, other, z)
+        return difference, float(low), float(high)
     influence = np.where(
         inside,
         (values - sides[0].mean()) / inside.sum(),
@@ -59,10 +59,3 @@ def mean_difference(
     error = float(np.sqrt((by_person**2).sum() * fewest / max(fewest - 1, 1)))
     reach = float(t.ppf(0.5 + confidence / 2, max(fewest - 1, 1))) * error
     return difference, difference - reach, difference + reach
-
-
-def _wilson(values: Array, z: float) -> tuple[float, float, float]:
-    n, p = len(values), float(values.mean())
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    reach = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return p, float(centre - reach), float(centre + reach)
