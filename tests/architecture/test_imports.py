@@ -55,11 +55,7 @@ PARENTS = sorted(
 
 
 #: Packages that still have a circle inside. May only become fewer.
-LEFT = {
-    "fairaudit.models.safe_pickle",
-    "fairaudit.testing",
-    "fairaudit_reports",
-}
+LEFT = {"fairaudit.models.safe_pickle", "fairaudit.testing", "fairaudit_reports"}
 
 
 @pytest.mark.parametrize("package", PARENTS)
