@@ -106,9 +106,9 @@ def audit(
     progress : callable, optional
         Called with (what, done, total).
     engine : {"local", "dask"} or Engine, optional
-        Test in shards, in this process, by Dask or by an engine of your own. `X` is then a frame or a table of Dask (which
-        may also stand in the place of the model), and outcome, sensitive, predictions and ids are
-        names of its columns.
+        Test in shards, in this process, by Dask or by an engine of your own. `X` is then a frame
+        or a table of Dask (which may also stand in the place of the model), and outcome,
+        sensitive, predictions and ids are names of its columns.
     scheduler : str, optional
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
