@@ -58,7 +58,7 @@ def audit(
     power: bool = True,
     calibrate: bool = False,
     progress: Progress | None = None,
-    engine: str | None = None,
+    engine: Any = None,
     scheduler: str | None = None,
     shards: int | None = None,
 ) -> AuditResult:
@@ -105,10 +105,10 @@ def audit(
         Pairs of attributes to test too.
     progress : callable, optional
         Called with (what, done, total).
-    engine : {"local", "dask"}, optional
-        Test in shards, in this process or by Dask. `X` is then a frame or a table of Dask (which
-        may also stand in the place of the model), and outcome, sensitive, predictions and ids are
-        names of its columns.
+    engine : {"local", "dask"} or Engine, optional
+        Test in shards, in this process, by Dask or by an engine of your own. `X` is then a frame
+        or a table of Dask (which may also stand in the place of the model), and outcome,
+        sensitive, predictions and ids are names of its columns.
     scheduler : str, optional
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
