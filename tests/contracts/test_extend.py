@@ -70,7 +70,7 @@ def test_our_densities(kind, name):
 
 @pytest.mark.parametrize("name", METHODS.names())
 def test_our_remedies(name):
-    check_remedy(METHODS.get(name), steps=QUICK.get(name, 20))
+    check_remedy(METHODS.get(name), steps=QUICK.get(name, 10))
 
 
 def test_our_engines():
