@@ -93,7 +93,9 @@ class Registry:
 
     def package_of(self, given: Any) -> str | None:
         """The package that added this name; None for everything else."""
-        added = isinstance(given, str) and given in {point.name for point in self._added()}
+        if not isinstance(given, str) or given in self.built_in:
+            return None
+        added = given in {point.name for point in self._added()}
         return _package(self._point(given)).partition(" ")[0] if added else None
 
     def _added(self) -> list[EntryPoint]:
