@@ -92,9 +92,11 @@ class Registry:
         raise self._unknown(given)
 
     def package_of(self, given: Any) -> str | None:
-        """Name and version of the package that added this name; None for everything else."""
-        added = isinstance(given, str) and given in {point.name for point in self._added()}
-        return _package(self._point(given)) if added else None
+        """The package that added this name; None for everything else."""
+        if not isinstance(given, str) or given in self.built_in:
+            return None
+        added = given in {point.name for point in self._added()}
+        return _package(self._point(given)).partition(" ")[0] if added else None
 
     def _added(self) -> list[EntryPoint]:
         """Entry points of this group, in any order; built-in names cannot be taken."""

@@ -188,10 +188,10 @@ def _added_name(what: str, told: dict[str, Any]) -> str:
     name, package = str(told["name"]), told["package"]
     if registry.package_of(name) is None:
         raise InputError(f"The record's {what} {name!r} is of {package}. Install that first.")
-    if {**recorded(registry, name), "package": package} != told:
+    if recorded(registry, name) != told:
         raise InputError(
-            f"The record's {what} {name!r} is of {package}, with other parameters than the "
-            f"installed one of {registry.package_of(name)}. Install that version."
+            f"The record's {what} {name!r} is of {package}, and not what is installed under that "
+            "name now: its class or its parameters differ. Install the version of the record."
         )
     return name
 

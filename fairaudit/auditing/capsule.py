@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.descriptions import recorded
+from fairaudit.auditing.descriptions import packages_in, recorded
 from fairaudit.auditing.findings import Capsule
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
@@ -53,8 +53,10 @@ def capsule_from(
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
+    statistic, density = recorded(STATISTICS, plan.statistic), recorded(CONTINUOUS, plan.density)
     packages = {}
-    for name in ("numpy", "scipy", "scikit-learn", "pandas"):
+    added = [*packages_in(statistic), *packages_in(density)]
+    for name in ("numpy", "scipy", "scikit-learn", "pandas", *added):
         try:
             packages[name] = version(name)
         except PackageNotFoundError:
@@ -66,8 +68,8 @@ def capsule_from(
     options |= {
         "locate": plan.locate,
         "alpha": plan.alpha,
-        "statistic": recorded(STATISTICS, plan.statistic),
-        "density": recorded(CONTINUOUS, plan.density),
+        "statistic": statistic,
+        "density": density,
         "folds": plan.folds,
         "adjust": plan.adjust,
         "pairs": [list(pair) for pair in plan.pairs],

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairaudit._registry import Registry
 
-__all__ = ["UNKNOWN", "described", "fully_described", "recorded"]
+__all__ = ["UNKNOWN", "described", "fully_described", "packages_in", "recorded"]
 
 #: Stands where a value cannot be told from others of its kind.
 UNKNOWN = "(not described)"
@@ -59,6 +59,14 @@ def recorded(registry: Registry, given: Any) -> Any:
     found = described(registry.get(given))
     known = found if isinstance(found, dict) else {"parameters": UNKNOWN}
     return {**known, "name": given, "package": package}
+
+
+def packages_in(description: Any) -> list[str]:
+    """Packages that added a name, of what `recorded` says."""
+    if isinstance(description, list):
+        return [package for item in description for package in packages_in(item)]
+    added = isinstance(description, dict) and "package" in description
+    return [description["package"]] if added else []
 
 
 def fully_described(description: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fairaudit._registry import Named, Registry
@@ -9,7 +10,6 @@ from fairaudit.errors import InputError
 
 __all__ = ["CATEGORICAL", "CONTINUOUS", "density_named", "density_names"]
 
-_TAKES = "an object with 'fit', or a function log q(y, a)"
 _EXACT = Named("fairaudit.density:no_density")
 
 CONTINUOUS = Registry(
@@ -17,7 +17,7 @@ CONTINUOUS = Registry(
     method="fit",
     group="fairaudit.densities",
     suited=" for a continuous outcome",
-    takes=_TAKES,
+    takes="an object with 'fit', or a function log q(y, a)",
     built_in={
         "auto": Named("fairaudit.density.auto:Auto"),
         "exact": _EXACT,
@@ -31,12 +31,9 @@ CONTINUOUS = Registry(
         "spline": Named("fairaudit.density.flows:Spline"),
     },
 )
-CATEGORICAL = Registry(
-    kind="density",
-    method="fit",
-    group="fairaudit.densities",
+CATEGORICAL = replace(
+    CONTINUOUS,
     suited=" for a categorical outcome",
-    takes=_TAKES,
     built_in={
         "auto": _EXACT,
         "exact": _EXACT,

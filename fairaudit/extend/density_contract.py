@@ -14,7 +14,7 @@ from fairaudit.extend.promises import check_object, promise, unchanged
 __all__ = ["check_density"]
 
 _ROWS = 200  # to fit on
-_BOUND = 20  # rows that are bound
+_BOUND = 12  # rows that are bound
 _CLASSES = 3
 _GRID = 4001
 _WIDE = 25.0  # standard deviations of the outcome that hold all of its mass

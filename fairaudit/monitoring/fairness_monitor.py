@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.auditing.audit_result import Verdict
+from fairaudit.auditing.descriptions import recorded
 from fairaudit.data.columns import split_kinds
 from fairaudit.data.preparation import prepare
 from fairaudit.data.roles import Roles, column_names
 from fairaudit.data.table import AuditTable
+from fairaudit.density import CONTINUOUS
 from fairaudit.errors import InputError
 from fairaudit.monitoring.batch import evidence_of
 from fairaudit.monitoring.batch_rows import reject_seen, reject_seen_people, row_facts
@@ -23,6 +25,7 @@ from fairaudit.monitoring.monitoring_result import MonitoredBatch, MonitorResult
 from fairaudit.monitoring.state import StateFile
 from fairaudit.permute.copies import stream
 from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.statistic import STATISTICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -246,8 +249,8 @@ class Monitor:
                 for name, value in roles.items()
             },
             "alpha": self.alpha,
-            "statistic": self.statistic,
-            "density": self.density,
+            "statistic": recorded(STATISTICS, self.statistic),
+            "density": recorded(CONTINUOUS, self.density),
             "copies": self.permutations.n,
             "steps": self.permutations.steps,
             "seed": self.permutations.seed,

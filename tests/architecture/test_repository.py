@@ -71,6 +71,19 @@ def test_a_function_may_be_typed(project, capsys):
     assert (project / "ran").exists()
 
 
+def test_a_checkout_registers_no_names(project, capsys):
+    """Nor where one of its modules was typed: that one runs, and no other."""
+    (project / "evil-1.0.dist-info").mkdir()
+    (project / "evil-1.0.dist-info" / "METADATA").write_text("Name: evil\nVersion: 1.0\n")
+    points = "[fairaudit.statistics]\nevil = evilstatistic:Evil\n"
+    (project / "evil-1.0.dist-info" / "entry_points.txt").write_text(points)
+    (project / "typedmod.py").write_text("def f(table): return table.x\n")
+    (project / "evilstatistic.py").write_text("open('ran', 'w').close()\nclass Evil: pass\n")
+    settings(project, "model = 'm.pkl'\nstatistic = 'evil'")
+    refused(capsys, "must be one of kpc.*Got 'evil'", ("test", "--model", "typedmod:f"))
+    assert "typedmod" in sys.modules and not (project / "ran").exists()
+
+
 @pytest.mark.parametrize("bound", [0, 1, 9, -3])
 def test_settings_do_not_loosen_the_mask(project, capsys, bound):
     settings(project, f"suppress = {bound}")

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from importlib.machinery import PathFinder
+from typing import Any, Protocol, cast
 
 from fairaudit.errors import MissingDependencyError
 
@@ -75,11 +76,27 @@ def require(condition: object) -> None:
         raise Refused
 
 
+class _WorkingDirectory:
+    """Finds the modules of a folder, and not what the folder says is installed there.
+
+    Who trusts one module of a checkout does not want the statistics and reports that the checkout
+    registers: on `sys.path` it would.
+    """
+
+    folder = ""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        return PathFinder.find_spec(name, [self.folder]) if path is None else None
+
+
+_HERE = _WorkingDirectory()
+
+
 def add_working_directory() -> None:
     """Let modules of the current directory be found, after those that are installed."""
-    here = os.getcwd()
-    if here not in sys.path and "" not in sys.path:
-        sys.path.append(here)
+    _HERE.folder = os.getcwd()
+    if _HERE not in sys.meta_path:
+        sys.meta_path.append(cast(Any, _HERE))
 
 
 def module_of(name: str) -> Any:
