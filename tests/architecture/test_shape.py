@@ -64,8 +64,8 @@ def names_that_stand_twice(module: Module) -> Iterator[str]:
 
 #: Exceptions that are left, by rule. A number may be lowered, never raised.
 LEFT = {
-    long_modules: 10,
-    long_functions: 14,
+    long_modules: 8,
+    long_functions: 13,
     unformatted: 7,
     many_positional: 25,
     flags_in_the_library: 65,
