@@ -17,7 +17,6 @@ from fairaudit.data.row_filter import rows_where
 from fairaudit.data.table import AuditTable, check_lengths
 from fairaudit.data.threshold import as_labels
 from fairaudit.errors import InputError
-from fairaudit.models.answers import Meaning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,10 +78,10 @@ def prepare_resolved(
         positive=asked.positive,
         classes=asked.classes,
         model_classes=None if answer is None else answer.classes,
-        class_scores=answer is not None and answer.meaning is Meaning.CLASS_SCORES,
+        class_scores=answer is not None and answer.of_classes,
     )
     table.require_named_scores()
-    numbers = answer is not None and answer.meaning is Meaning.NUMBERS
+    numbers = answer is not None and answer.of_numbers
     regressor = predictor.kind if predictor is not None and numbers else None
     notes = cautions(table, roles.features, regressor)
     return Prepared(

@@ -42,6 +42,14 @@ class Answer:
     classes: list[Any] | None
     meaning: Meaning
 
+    @property
+    def of_classes(self) -> bool:
+        return self.meaning is Meaning.CLASS_SCORES
+
+    @property
+    def of_numbers(self) -> bool:
+        return self.meaning is Meaning.NUMBERS
+
 
 def several_outcomes(n: int) -> InputError:
     return InputError(

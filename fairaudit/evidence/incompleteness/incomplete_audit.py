@@ -12,20 +12,18 @@ from fairaudit._types import Index
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import Column, Kind, columns_from, level_text
 from fairaudit.data.groups import GroupTable, Labels
-from fairaudit.data.missing_values import MISSING_LEVEL, RoleColumn
-from fairaudit.data.preparation import prepare_resolved
+from fairaudit.data.missing_values import MISSING_LEVEL
 from fairaudit.data.rates import RATES
-from fairaudit.data.reading.frames import as_pandas
-from fairaudit.data.roles import ResolvedRoles, Roles
+from fairaudit.data.roles import Roles
 from fairaudit.data.table import AuditTable
-from fairaudit.data.threshold import as_labels, default_threshold
+from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.disclosure import coarse, masked_groups, step_of
+from fairaudit.evidence.incompleteness.attribute_tables import attribute_tables
 from fairaudit.evidence.incompleteness.imputation import imputed_test
 from fairaudit.evidence.incompleteness.incompleteness_result import (
     Bounds,
     Fillings,
-    ImputedTest,
     IncompleteResult,
     MissingnessTest,
 )
@@ -163,16 +161,8 @@ def incomplete_frame(
     tests: list[MissingnessTest] = []
     bounds: list[Bounds] = []
     fillings: list[Fillings] = []
-    notes: list[str] = []
-    prepared = {}
-    frame = as_pandas(frame)
-    resolved, likely = _resolved(list(frame.columns), roles, probabilities, predictor)
-    for name in resolved.sensitive:
-        number = _is_number(frame, name, resolved.kinds.get(name))
-        if number and not frame[name].isna().any():
-            notes.append(f"{name} is known in every row.")  # numbers make no groups to be masked
-            continue
-        prepared[name] = _with_missing_level(frame, resolved, name, number, predictor), number
+    prepared, likely, known = attribute_tables(frame, roles, probabilities, predictor)
+    notes = [f"{name} is known in every row." for name in known]
     masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
     for name, (table, number) in prepared.items():
         if not _is_missing(table.attributes[0]).any():
@@ -200,17 +190,8 @@ def incomplete_frame(
             notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
         fillings.append(_fillings(table, groups, name, drawn))
     imputed = [
-        _imputed(
-            frame,
-            resolved.with_sensitive(columns, Kind.CONTINUOUS),
-            name,
-            labels=roles.on == "labels",
-            predictor=predictor,
-            alpha=alpha,
-            imputations=imputations,
-            drawn=drawn,
-        )
-        for name, columns in likely.items()
+        imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)
+        for name, table in likely.items()
     ]
     if not tests and not imputed and not notes:
         raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
@@ -222,41 +203,6 @@ def incomplete_frame(
         imputed=tuple(imputed),
         notes=tuple(notes),
     )
-
-
-def _resolved(
-    columns: Sequence[str],
-    roles: Roles,
-    probabilities: Mapping[str, Sequence[str]],
-    predictor: Predictor | None,
-) -> tuple[ResolvedRoles, dict[str, list[str]]]:
-    """The roles in the columns of the table, and the columns of probabilities by attribute."""
-    specs = [*roles.sensitive, *(spec for some in probabilities.values() for spec in some)]
-    every = tuple(dict.fromkeys(specs))
-    found = replace(roles, sensitive=every, on="scores").resolve(columns, predictor)
-    column = dict(zip(every, found.sensitive, strict=True))
-    likely = {name: [column[spec] for spec in some] for name, some in probabilities.items()}
-    return found.with_sensitive([column[spec] for spec in roles.sensitive]), likely
-
-
-def _with_missing_level(
-    frame: pd.DataFrame, roles: ResolvedRoles, name: str, number: bool, predictor: Predictor | None
-) -> AuditTable:
-    """The table with missing values as a level; of a number only whether it is missing."""
-    roles = replace(roles, asked=replace(roles.asked, missing="category"))
-    if not number:
-        return prepare_resolved(frame, roles.with_sensitive([name]), predictor).table
-    known = frame[name].notna().map({True: "known", False: MISSING_LEVEL})
-    return prepare_resolved(
-        frame, roles.with_sensitive([]), predictor, [RoleColumn("sensitive", name, known)]
-    ).table
-
-
-def _is_number(frame: pd.DataFrame, name: str, kind: str | None) -> bool:
-    import pandas as pd
-
-    number = pd.api.types.is_numeric_dtype(frame[name])
-    return number and (kind is None or not Kind(kind).is_categorical) and frame[name].nunique() > 2
 
 
 def _missingness(table: AuditTable, name: str, drawn: Permutations) -> MissingnessTest:
@@ -422,20 +368,3 @@ def _fillings(table: AuditTable, groups: _KnownGroups, name: str, drawn: Permuta
         if np.isfinite(result.p_value):
             tried[way] = result.p_value
     return Fillings(name, tried, min(tried.values(), default=1.0), max(tried.values(), default=1.0))
-
-
-def _imputed(
-    frame: pd.DataFrame,
-    roles: ResolvedRoles,
-    name: str,
-    *,
-    labels: bool,
-    predictor: Predictor | None,
-    alpha: float,
-    imputations: int,
-    drawn: Permutations,
-) -> ImputedTest:
-    table = prepare_resolved(frame, roles, predictor).table
-    if labels:
-        table = as_labels(table, roles.asked.threshold)
-    return imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)
