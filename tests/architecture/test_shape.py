@@ -68,7 +68,7 @@ def names_that_stand_twice(module: Module) -> Iterator[str]:
 #: Exceptions that are left, by rule. A number may be lowered, never raised.
 LEFT = {
     long_modules: 11,
-    long_functions: 15,
+    long_functions: 12,
     unformatted: 7,
     many_positional: 25,
     flags_in_the_library: 0,
