@@ -28,6 +28,7 @@ __all__ = [
     "WHOLE",
     "Kind",
     "Option",
+    "count",
     "finite",
     "names_in",
     "option",

@@ -1,7 +1,8 @@
-"""The options of all commands, each once: the command line, the settings of a project, their
+"""The options of an audit, each once: the command line, the settings of a project, their
 documentation and the calls of the library are read from this table.
 
-A new setting of an audit is one entry here and one field of `Plan` (or `Roles`).
+A new setting is one entry here and one field of `Plan` (or `Roles`). Other commands take options
+from here by name, and have their own beside them.
 """
 
 from __future__ import annotations

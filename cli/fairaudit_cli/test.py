@@ -13,7 +13,7 @@ from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import plan_from, predictor_from, roles_from
-from fairaudit_cli.options import MODEL, ROLES, add_options
+from fairaudit_cli.options import TABLE, add_options
 from fairaudit_cli.shell_text import command_line, print_json
 
 if TYPE_CHECKING:
@@ -24,34 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "add_arguments", "deliver", "run", "tell_github"]
 
-OPTIONS = (
-    *MODEL,
-    "isolate",
-    *ROLES,
-    "alpha",
-    "permutations",
-    "memory",
-    "seed",
-    "statistic",
-    "density",
-    "adjust",
-    "locate",
-    "pairs",
-    "tolerance",
-    "certify",
-    "power",
-    "calibrate",
-    "report",
-    "suppress",
-    "strict",
-    "json",
-    "jobs",
-    "resume",
-    "engine",
-    "scheduler",
-    "shards",
-    "config",
-)
+#: An audit takes all of the table; other commands name what they take.
+OPTIONS = tuple(TABLE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -97,6 +97,25 @@ def test_the_call_in_python_has_the_same_names():
     assert options - parameters == set(ONLY_IN_THE_SHELL)
 
 
+def test_one_entry_takes_a_field_of_the_plan_to_the_command_line_and_the_file(
+    tmp_path, monkeypatch
+):
+    from fairaudit_cli.library_calls import plan_from, roles_from
+    from fairaudit_cli.option_values import COUNT, option
+
+    new = option("folds", COUNT, "N", "parts of the data", goes_to="plan", file=("test",))
+    monkeypatch.setitem(TABLE, "folds", new)
+    monkeypatch.setattr("fairaudit_cli.config.KEYS", tuple(TABLE))
+    monkeypatch.setattr("fairaudit_cli.test.OPTIONS", tuple(TABLE))
+    monkeypatch.chdir(tmp_path)
+    line = ("--data", "t.csv", "--sensitive", "sex", "--predictions", "p")
+    typed = settle(parsed("test", *line, "--folds", "3"))
+    assert plan_from(typed, roles_from(typed)).folds == 3
+    Path("fairaudit.toml").write_text("folds = 4\n")
+    told = settle(parsed("test", *line))
+    assert plan_from(told, roles_from(told)).folds == 4
+
+
 def test_options_of_the_remedy_are_parameters_of_repair():
     from fairaudit_cli.remedy import _OWN
 
