@@ -8,34 +8,54 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError, retold
-from fairaudit_cli.config import with_config
+from fairaudit_cli.config import settle
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import add_suppress, command_line, finite, print_json, roles_from
-from fairaudit_cli.remedy import add_level, add_some, filled
+from fairaudit_cli.library_calls import plan_from, roles_from
+from fairaudit_cli.option_values import FILES, TEXT, Kind, Option, finite, option
+from fairaudit_cli.options import ROLES, add_options
+from fairaudit_cli.shell_text import command_line, print_json
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit_reports.compare_table import Compared
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["OPTIONS", "add_arguments", "run"]
 
-_TABLE = (
-    "data",
-    "sensitive",
-    "outcome",
-    "weights",
-    "id",
-    "where",
-    "missing",
-    "on",
-    "threshold",
-    "positive",
-    "classes",
+
+def _margin(text: str) -> float | dict[str, float]:
+    name, equals, size = text.rpartition("=")
+    return {name.strip(): finite(size)} if equals else finite(text)
+
+
+OPTIONS: tuple[str | Option, ...] = (
+    option("baseline", TEXT, "FILE", "the model in production, to compare --candidate with"),
+    option("candidate", TEXT, "FILE", "the new model: is it not less fair than --baseline?"),
+    option(
+        "margin",
+        Kind(read=_margin, take=_margin, shown="text"),
+        "[MEASURE=]SIZE",
+        "by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
+        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, prediction_gap",
+    ),
+    option(
+        "models",
+        FILES,
+        "FILE",
+        "fitted models: .pkl, .joblib, .skops, .onnx, or package.module:function",
+    ),
+    "trust",
+    *(name for name in ROLES if name != "predictions"),
+    "alpha",
+    "permutations",
+    "seed",
+    "jobs",
+    "config",
+    "report",
+    "suppress",
+    "json",
 )
-_SETTINGS = (*_TABLE, "alpha", "permutations", "seed", "suppress")
 _FORMATS = ("html", "json", "md", "txt")
 
 
@@ -46,53 +66,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--candidate: 0 not less fair, 1 less fair, 2 bad input, 3 inconclusive. Data, columns and "
         "the level may stand in [tool.fairaudit]."
     )
-    parser.add_argument(
-        "--baseline", metavar="FILE", help="the model in production, to compare --candidate with"
-    )
-    parser.add_argument(
-        "--candidate", metavar="FILE", help="the new model: is it not less fair than --baseline?"
-    )
-    parser.add_argument(
-        "--margin",
-        type=_margin,
-        metavar="[MEASURE=]SIZE",
-        help="by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
-        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, prediction_gap",
-    )
-    parser.add_argument(
-        "--models",
-        nargs="+",
-        metavar="FILE",
-        help="fitted models: .pkl, .joblib, .skops, .onnx, or package.module:function",
-    )
-    parser.add_argument(
-        "--trust",
-        action="append",
-        metavar="NAME",
-        help="allow this class or function in a pickle (module.name), repeatable",
-    )
-    add_some(parser, _TABLE)
-    add_level(parser)
-    parser.add_argument(
-        "--report",
-        action="append",
-        metavar="FILE",
-        help="write a report: .html, .md (a comment on a change), .json or .txt; repeatable",
-    )
-    add_suppress(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_options(parser, "compare", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable, write_text
     from fairaudit.models import load_model
-    from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
     from fairaudit_reports.compare_table import rendered
 
-    filled(with_config(args, _SETTINGS), suppress=SUPPRESS)
+    settle(args)
     for path in args.report or ():
         if Path(path).suffix.lower().lstrip(".") not in _FORMATS:
             raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
@@ -105,17 +89,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(
             "No model. Pass --models FILE [FILE …], or --baseline FILE --candidate FILE."
         )
-    given = {"seed": args.seed, "n_jobs": args.jobs}
-    early = args.permutations == "auto"
-    drawn = (
-        Permutations.auto(args.alpha, **given)
-        if early
-        else Permutations(n=args.permutations, **given)
-    )
-    plan = Plan(
-        alpha=args.alpha, threshold=args.threshold, power=False, with_r=False, permutations=drawn
-    )
-    roles = roles_from(argparse.Namespace(**{**vars(args), "model": "any", "predictions": None}))
+    roles = roles_from(args)
+    plan = plan_from(args, roles, power=False, with_r=False)
     models = [load_model(name, trust=tuple(args.trust or ())) for name in args.models]
     frame, sources = read_tables(args.data)
     found: list[Compared] = []
@@ -137,11 +112,6 @@ def run(args: argparse.Namespace) -> int:
     return _status([one.audit for one in found])
 
 
-def _margin(text: str) -> float | dict[str, float]:
-    name, equals, size = text.rpartition("=")
-    return {name.strip(): finite(size)} if equals else finite(text)
-
-
 def _beside_production(args: argparse.Namespace) -> int:
     from fairaudit.comparison.compare_models import compare_frame
     from fairaudit.data.reading.files import read_tables
@@ -152,9 +122,7 @@ def _beside_production(args: argparse.Namespace) -> int:
         raise InputError("Pass --baseline and --candidate, one model each, and no --models.")
     if args.on == "scores":
         raise InputError("Gaps are those of labels. Leave out --on; --threshold sets the cut.")
-    roles = roles_from(
-        argparse.Namespace(**{**vars(args), "model": "any", "predictions": None, "on": None})
-    )
+    roles = replace(roles_from(args), on="scores")
     models = [
         load_model(name, trust=tuple(args.trust or ())) for name in (args.baseline, args.candidate)
     ]

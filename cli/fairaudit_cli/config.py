@@ -3,75 +3,60 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
-from fairaudit_cli.options import size
+from fairaudit_cli.option_values import Option
+from fairaudit_cli.options import TABLE
 
-__all__ = ["KEYS", "with_config"]
+__all__ = ["KEYS", "settle"]
 
-#: What the file may say: the options of `fairaudit test` by their long names.
-KEYS = (
-    "model",
-    "data",
-    "sensitive",
-    "outcome",
-    "predictions",
-    "weights",
-    "id",
-    "where",
-    "missing",
-    "on",
-    "threshold",
-    "positive",
-    "classes",
-    "alpha",
-    "statistic",
-    "density",
-    "permutations",
-    "seed",
-    "adjust",
-    "pairs",
-    "tolerance",
-    "certify",
-    "power",
-    "calibrate",
-    "locate",
-    "report",
-    "suppress",
-    "strict",
-    "memory",
-    "engine",
-    "shards",
-)
+#: What the file may say.
+KEYS = tuple(name for name, entry in TABLE.items() if entry.file)
 _PATHS = ("model", "data", "report")
 #: A model that is imported: whatever is not a path with a drive (C:\\models) and has a colon.
 _FUNCTION = re.compile(r"(?![A-Za-z]:[\\/]).*:.*", re.DOTALL)
-_LISTS = ("data", "sensitive", "pairs", "report")
 _FILE = "fairaudit.toml"
 
 
-def with_config(args: argparse.Namespace, keys: Sequence[str] = KEYS) -> argparse.Namespace:
-    """The command line, completed by these keys of the project's file; what was typed wins."""
+def settle(args: argparse.Namespace, *, needs_all: bool = False) -> argparse.Namespace:
+    """The command line, completed by the project's file and by defaults; what was typed wins.
+
+    `needs_all` is for commands that draw all copies and cannot stop early.
+    """
+    if hasattr(args, "config"):
+        _read_settings(args)
+    if needs_all and args.permutations == "auto":
+        raise InputError(
+            f"permutations = auto stops drawing copies early, and fairaudit {args.argv[0]} needs "
+            "all of them. Pass --permutations N, which wins over the settings."
+        )
+    for entry in args.options:
+        if getattr(args, entry.dest) is None:
+            setattr(args, entry.dest, entry.default)
+    return args
+
+
+def _read_settings(args: argparse.Namespace) -> None:
     path = _config_path(args.config)
     if path is None:
-        return args
-    settings = _settings(path)
+        return
+    settings = _settings(path, args.options)
     if args.config is None and path.parent != Path():
         print(f"fairaudit: settings from {path}", file=sys.stderr)
     for typed, other in (("model", "predictions"), ("predictions", "model")):
         if getattr(args, typed, None) is not None:
             settings.pop(other, None)  # what was typed wins
-    for key, value in settings.items():
-        if key in keys and getattr(args, key) is None:
-            setattr(args, key, _converted(key, value, path))
-    return args
+    for entry in args.options:
+        read = args.argv[0] in entry.file and entry.name in settings
+        if read and getattr(args, entry.dest) is None:
+            setattr(args, entry.dest, _converted(entry, settings[entry.name], path))
 
 
 def _config_path(given: str | None) -> Path | None:
@@ -102,7 +87,7 @@ def _candidates() -> Iterator[Path]:
                 yield path
 
 
-def _settings(path: Path) -> dict[str, Any]:
+def _settings(path: Path, options: Iterable[Option]) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -116,69 +101,40 @@ def _settings(path: Path) -> dict[str, Any]:
         content = tools.get("fairaudit", {}) if isinstance(tools, dict) else tools
         if not isinstance(content, dict):
             raise InputError(f"{path}: [tool.fairaudit] must be a table of settings.")
+    others = {**TABLE, **{entry.name: entry for entry in options}}
     for key in content:
-        if key == "trust":
+        if key in KEYS:
+            continue
+        if key in others:
             raise InputError(
-                f"{path}: 'trust' cannot be set in a file. Pass --trust on the command line."
+                f"{path}: {key!r} cannot be set in a file. Pass {others[key].flag} on the command "
+                "line."
             )
-        if key not in KEYS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(key, KEYS, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(KEYS)}."
-            raise InputError(f"{path}: there is no setting {key!r}. {hint}")
+        near = get_close_matches(key, KEYS, n=1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(KEYS)}."
+        raise InputError(f"{path}: there is no setting {key!r}. {hint}")
     return content
 
 
-def _converted(key: str, value: Any, path: Path) -> Any:
+def _converted(entry: Option, value: Any, path: Path) -> Any:
     """A value of the file in the form that the command line gives."""
-    if key in ("tolerance", "certify"):
-        if not isinstance(value, dict) or not all(
-            isinstance(limit, (int, float)) and math.isfinite(limit) for limit in value.values()
-        ):
-            raise InputError(f"{path}: {key!r} must be a table of numbers, as in {{ kpc = 0.01 }}.")
-        return {name: float(limit) for name, limit in value.items()}
-    if key == "positive" and isinstance(value, (str, int, float)):
-        return str(value)
-    if key == "classes":
-        return _classes(value, path)
-    if key in ("alpha", "threshold") and isinstance(value, (int, float)):
-        return float(value)
-    if key == "permutations" and value == "auto":
-        return value
-    if key == "memory" and isinstance(value, str):
-        return _memory(value, path)
-    if key == "engine" and value not in ("local", "dask"):
-        raise InputError(f'{path}: \'engine\' must be "local" or "dask". Got {value!r} instead.')
-    if key == "shards" and isinstance(value, int) and value < 1:
-        raise InputError(f"{path}: 'shards' must be at least 1. Got {value!r} instead.")
-    if key in _LISTS:
-        value = value if isinstance(value, list) else [value]
-        if not all(isinstance(item, str) for item in value):
-            raise InputError(f"{path}: {key!r} must be text or a list of texts.")
-    expected = {
-        "permutations": int,
-        "seed": int,
-        "suppress": int,
-        "shards": int,
-        "strict": bool,
-        "power": bool,
-        "locate": bool,
-        "calibrate": bool,
-        "alpha": float,
-        "threshold": float,
-    }.get(key, list if key in _LISTS else str)
-    if key in ("predictions", "statistic") and isinstance(value, list):
-        value = ",".join(map(str, value))
-    if not isinstance(value, expected) or (expected is int and isinstance(value, bool)):
-        raise InputError(f"{path}: {key!r} must be {expected.__name__}. Got {value!r} instead.")
+    key = entry.name
+    try:
+        value = entry.kind.take(value)
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"{path}: {key!r} {error}.") from None
+    known = entry.names() if entry.closed and entry.names is not None else None
+    if known is not None and value not in known:
+        raise InputError(
+            f"{path}: {key!r} must be one of {', '.join(known)}. Got {value!r} instead."
+        )
     _refuse_danger(key, value, path)
     if key not in _PATHS:
         return value
     place = _within if key == "report" else _beside
     if isinstance(value, list):
-        return [place(path, str(item)) for item in value]
-    return place(path, str(value))
+        return [place(path, name) for name in value]
+    return place(path, value)
 
 
 def _refuse_danger(key: str, value: Any, path: Path) -> None:
@@ -193,22 +149,6 @@ def _refuse_danger(key: str, value: Any, path: Path) -> None:
             f"{path}: 'model' must be a file here; {value!r} would run code of the project. Pass "
             "--model on the command line."
         )
-
-
-def _classes(value: Any, path: Path) -> dict[str, str]:
-    known = isinstance(value, dict) and all(
-        isinstance(level, (str, int, float)) for level in value.values()
-    )
-    if not known:
-        raise InputError(f"{path}: 'classes' must be a table of levels, as in {{ 0 = \"clear\" }}.")
-    return {str(name): str(level) for name, level in value.items()}
-
-
-def _memory(text: str, path: Path) -> int:
-    try:
-        return size(text)
-    except argparse.ArgumentTypeError as error:
-        raise InputError(f"{path}: 'memory': {error}") from None
 
 
 def _within(config: Path, name: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import command_line
+from fairaudit_cli.shell_text import command_line
 
 if TYPE_CHECKING:
     import pandas as pd

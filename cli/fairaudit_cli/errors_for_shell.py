@@ -9,9 +9,6 @@ from fairaudit.errors import InputError
 
 __all__ = ["in_words_of_shell"]
 
-#: Parameters of the library that are called otherwise on the command line.
-_OTHERWISE = {"ids": "id"}
-
 
 def in_words_of_shell(error: InputError, parser: argparse.ArgumentParser) -> str:
     """The message, with ``'permutations'`` as ``--permutations`` if the error is about it.
@@ -23,16 +20,20 @@ def in_words_of_shell(error: InputError, parser: argparse.ArgumentParser) -> str
     parser : argparse.ArgumentParser
         Of the command: a parameter that it does not have stays as it is.
     """
+    from fairaudit_cli.options import TABLE
+
     flags = {
         action.dest: flag
         for action in parser._actions
         for flag in action.option_strings
         if flag.startswith("--")
     }
+    roles = (entry for entry in TABLE.values() if entry.goes_to == "roles" and entry.dest in flags)
+    flags |= {entry.parameter: entry.flag for entry in roles}
     text = str(error)
     named = error.argument or ()
     for name in (named,) if isinstance(named, str) else named:
-        flag = flags.get(_OTHERWISE.get(name, name))
+        flag = flags.get(name)
         if flag is not None:
             text = re.sub(rf"(?<!olumn )'{re.escape(name)}'", flag, text)
     return text

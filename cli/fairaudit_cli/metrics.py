@@ -7,30 +7,23 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import (
-    add_model_arguments,
-    add_suppress,
-    add_table_arguments,
-    predictor_from,
-    print_json,
-    roles_from,
-)
+from fairaudit_cli.library_calls import predictor_from, roles_from
+from fairaudit_cli.options import MODEL, ROLES, add_options
+from fairaudit_cli.shell_text import print_json
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
     from fairaudit.evidence.measurements import Measurements
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["OPTIONS", "add_arguments", "run"]
+
+OPTIONS = (*MODEL, *ROLES, "suppress", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_model_arguments(parser)
-    add_table_arguments(parser)
-    add_suppress(parser)
-    parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    add_options(parser, "metrics", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
     result = replace(result, notes=(*prepared.notes, *result.notes))
     if all(one.value is None for one in result.values):
         raise InputError(result.values[0].note)
-    fewest = SUPPRESS if args.suppress is None else args.suppress
-    result = suppressed_measurements(result, table, fewest)
+    result = suppressed_measurements(result, table, args.suppress)
     if args.json:
         print_json(_as_json(table, result))
     else:

@@ -5,54 +5,41 @@ from __future__ import annotations
 import argparse
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
+from fairaudit_cli.config import settle
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import (
-    add_model_arguments,
-    add_table_arguments,
-    count,
-    finite,
-    names_in,
-    predictor_from,
-    print_json,
-    roles_from,
-)
+from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
+from fairaudit_cli.option_values import COUNT, TEXTS, Option, names_in, option
+from fairaudit_cli.options import MODEL, ROLES, add_options
+from fairaudit_cli.shell_text import print_json
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["OPTIONS", "add_arguments", "run"]
+
+OPTIONS: tuple[str | Option, ...] = (
+    *MODEL,
+    *ROLES,
+    option(
+        "probabilities",
+        TEXTS,
+        "NAME=COLUMN,COLUMN[,…]",
+        "an attribute known as probabilities, one column per level, as in race=p_black,p_white; "
+        "repeatable",
+    ),
+    option("imputations", COUNT, "N", "default: 20", default=20),
+    "alpha",
+    "permutations",
+    "seed",
+    "report",
+    "suppress",
+    "json",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Exit status: 0 done, 1 an imputed attribute violates equalized odds, 2 bad input."
     )
-    add_model_arguments(parser)
-    add_table_arguments(parser)
-    parser.add_argument(
-        "--probabilities",
-        action="append",
-        metavar="NAME=COLUMN,COLUMN[,…]",
-        help="an attribute known as probabilities, one column per level, as in "
-        "race=p_black,p_white; repeatable",
-    )
-    parser.add_argument("--imputations", type=count, default=20, metavar="N", help="default: 20")
-    parser.add_argument("--alpha", type=finite, default=0.05, metavar="LEVEL", help="default: 0.05")
-    parser.add_argument("--permutations", type=count, default=999, metavar="N", help="copies (999)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same numbers")
-    parser.add_argument(
-        "--report",
-        action="append",
-        metavar="FILE",
-        help="write .html, .md, .json or .txt; repeatable",
-    )
-    parser.add_argument(
-        "--suppress",
-        type=int,
-        default=SUPPRESS,
-        metavar="K",
-        help=f"leave groups of fewer than K people out of the gaps (default: {SUPPRESS}; 0: none)",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_options(parser, "missing", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,9 +49,9 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.write import check_writable, write_text
     from fairaudit.evidence.incompleteness.incomplete_audit import incomplete_frame
     from fairaudit.results import format_of
-    from fairaudit.testing.permutations import Permutations
     from fairaudit_reports.incomplete import FORMATS
 
+    settle(args, needs_all=True)
     for path in args.report or ():
         check_writable(path)
         if format_of(path) not in FORMATS:
@@ -82,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         predictor=predictor_from(args),
         alpha=args.alpha,
         imputations=args.imputations,
-        permutations=Permutations(n=args.permutations, seed=args.seed),
+        permutations=permutations_from(args),
         suppress=args.suppress,
     )
     for path in args.report or ():

@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
-from fairaudit_cli.config import with_config
+from fairaudit_cli.config import settle
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import add_model_arguments, predictor_from, print_json, roles_from
-from fairaudit_cli.remedy import add_level, add_some, filled
+from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
+from fairaudit_cli.option_values import TEXT, Option, option
+from fairaudit_cli.options import MODEL, ROLES, add_options
+from fairaudit_cli.shell_text import print_json
 
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["OPTIONS", "add_arguments", "run"]
 
-_TABLE = (
-    "data",
-    "sensitive",
-    "outcome",
-    "predictions",
-    "id",
-    "where",
-    "missing",
-    "on",
-    "threshold",
-    "positive",
-    "classes",
+OPTIONS: tuple[str | Option, ...] = (
+    option("state", TEXT, "FILE", "the evidence so far; begun with the first batch", required=True),
+    *MODEL,
+    *(name for name in ROLES if name != "weights"),
+    option("label", TEXT, "TEXT", "name of the batch (default: of its file)"),
+    "statistic",
+    "density",
+    "alpha",
+    "permutations",
+    "seed",
+    "config",
+    "report",
+    "json",
 )
-_SETTINGS = ("model", *_TABLE[1:], "alpha", "statistic", "density", "permutations", "seed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,31 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "seen, 3 this batch could not be used. Without --data the state is shown. Columns and the "
         "level may stand in [tool.fairaudit]; the data may not."
     )
-    parser.add_argument(
-        "--state",
-        metavar="FILE",
-        required=True,
-        help="the evidence so far; begun with the first batch",
-    )
-    add_model_arguments(parser)
-    add_some(parser, _TABLE)
-    parser.add_argument("--label", metavar="TEXT", help="name of the batch (default: of its file)")
-    parser.add_argument(
-        "--statistic", metavar="NAME", help="kpc (default), codec, features, correlation, deo"
-    )
-    parser.add_argument(
-        "--density",
-        metavar="NAME",
-        help="law of the outcome given the attributes (default auto: exact for classes)",
-    )
-    add_level(parser, jobs=False)
-    parser.add_argument(
-        "--report",
-        action="append",
-        metavar="FILE",
-        help="write a report: .html, .md, .json or .txt; repeatable",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_options(parser, "monitor", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -101,13 +79,10 @@ def _added(args: argparse.Namespace) -> MonitorResult:
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable
     from fairaudit.monitoring.fairness_monitor import Monitor
-    from fairaudit.testing.permutations import Permutations
 
-    filled(
-        with_config(args, _SETTINGS), needs_all="fairaudit monitor", statistic="kpc", density="auto"
-    )
+    settle(args, needs_all=True)
     check_writable(args.state)
-    roles = roles_from(argparse.Namespace(**{**vars(args), "weights": None}))
+    roles = roles_from(args)
     monitor = Monitor.with_roles(
         args.state,
         roles,
@@ -115,7 +90,7 @@ def _added(args: argparse.Namespace) -> MonitorResult:
         alpha=args.alpha,
         statistic=args.statistic,
         density=args.density,
-        permutations=Permutations(n=args.permutations, seed=args.seed),
+        permutations=permutations_from(args),
     )
     frame, _ = read_tables(args.data)
     label = args.label or ", ".join(Path(name).name for name in args.data)

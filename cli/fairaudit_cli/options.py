@@ -1,319 +1,318 @@
-"""Options that commands share: the model, the table, and which column is what."""
+"""The options of an audit, each once: the command line, the settings of a project, their
+documentation and the calls of the library are read from this table.
+
+A new setting is one entry here and one field of `Plan` (or `Roles`). Other commands take options
+from here by name, and have their own beside them.
+"""
 
 from __future__ import annotations
 
 import argparse
-import math
-import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from fairaudit._words import quiet
 from fairaudit.auditing.audit_result import SUPPRESS
-from fairaudit.errors import InputError
+from fairaudit_cli import known_names
+from fairaudit_cli.option_values import (
+    COLUMNS,
+    COPIES,
+    COUNT,
+    FILES,
+    LEVEL,
+    LEVELS,
+    LIMITS,
+    NUMBER,
+    OFF,
+    ON,
+    SIZE,
+    SIZES,
+    STATISTICS,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    Option,
+    option,
+)
 
-if TYPE_CHECKING:
-    from fairaudit.data.roles import Roles
-    from fairaudit.models import Predictor
+__all__ = ["MODEL", "READERS", "ROLES", "TABLE", "add_options", "given_to"]
 
-__all__ = [
-    "add_isolation",
-    "add_model_arguments",
-    "add_suppress",
-    "add_table_arguments",
-    "command_line",
-    "copies",
-    "count",
-    "finite",
-    "levels_in",
-    "names_in",
-    "predictor_from",
-    "print_json",
-    "roles_from",
-    "size",
-    "sizes_in",
-]
-
-
-#: A name in double quotes (doubled within), or up to the next comma.
-_NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?=,|$)|([^,]+)')
-
-
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--model",
-        metavar="FILE",
-        help="a fitted model: .pkl, .joblib, .skops, .onnx, or package.module:function",
-    )
-    parser.add_argument(
-        "--trust",
-        action="append",
-        metavar="NAME",
-        help="allow this class or function in a pickle (module.name), repeatable",
-    )
+#: Commands that read the settings of a project.
+READERS = ("test", "plan", "remedy", "compare", "monitor")
 
 
-def add_isolation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--isolate",
-        nargs="?",
-        const="",
-        metavar="LIMITS",
-        help="load and ask the model in a process without network, with limits (8GB,300s)",
-    )
+def _role(name: str, kind: Kind, metavar: str | None, told: str, **more: Any) -> Option:
+    """Which column is what."""
+    return option(name, kind, metavar, told, goes_to="roles", **{"file": READERS, **more})
 
 
-def add_table_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data",
-        action="extend",
-        nargs="+",
-        metavar="FILE",
-        help="CSV, Parquet or Arrow; several files or a pattern; - for standard input",
-    )
-    parser.add_argument(
-        "--sensitive",
-        action="append",
-        metavar="COLUMN[,COLUMN…]",
-        help="sensitive attributes, repeatable; a kind may follow the name, as in age:continuous",
-    )
-    parser.add_argument(
-        "--outcome",
-        metavar="COLUMN",
-        help="the true outcome (default: the one column left over, or one called y, label, "
-        "target or outcome)",
-    )
-    parser.add_argument(
-        "--predictions",
-        metavar="COLUMN[,COLUMN…]",
-        help="instead of a model: labels, scores, or one probability column per class",
-    )
-    parser.add_argument("--weights", metavar="COLUMN", help="weights of the rows, for the rates")
-    parser.add_argument("--id", metavar="COLUMN", help="ids of people who have several rows")
-    parser.add_argument(
-        "--where", metavar="CONDITION", help='audit these rows only, as in "age > 18"'
-    )
-    parser.add_argument(
-        "--missing",
-        choices=("auto", "error", "category", "drop"),
-        help="missing sensitive values: a category of their own (auto: an error in a continuous "
+def _setting(name: str, kind: Kind, metavar: str | None, told: str, **more: Any) -> Option:
+    """A setting of the audit: a field of `Plan`."""
+    return option(name, kind, metavar, told, goes_to="plan", **{"file": ("test",), **more})
+
+
+_MODEL = ".pkl, .joblib, .skops, .onnx, or package.module:function"
+
+_OPTIONS = (
+    option("model", TEXT, "FILE", f"a fitted model: {_MODEL}", file=("test", "plan", "monitor")),
+    option(
+        "trust", TEXTS, "NAME", "allow this class or function in a pickle (module.name), repeatable"
+    ),
+    option(
+        "isolate",
+        LIMITS,
+        "LIMITS",
+        "load and ask the model in a process without network, with limits (8GB,300s)",
+    ),
+    option(
+        "data",
+        FILES,
+        "FILE",
+        "CSV, Parquet or Arrow; several files or a pattern; - for standard input",
+        also={"verify": "the table"},
+        file=("test", "plan", "compare"),
+    ),
+    _role(
+        "sensitive",
+        TEXTS,
+        "COLUMN[,COLUMN…]",
+        "sensitive attributes, repeatable; a kind may follow the name, as in age:continuous",
+    ),
+    _role(
+        "outcome",
+        TEXT,
+        "COLUMN",
+        "the true outcome (default: the one column left over, or one called y, label, target or "
+        "outcome)",
+    ),
+    _role(
+        "predictions",
+        COLUMNS,
+        "COLUMN[,COLUMN…]",
+        "instead of a model: labels, scores, or one probability column per class",
+    ),
+    _role("weights", TEXT, "COLUMN", "weights of the rows, for the rates"),
+    _role("id", TEXT, "COLUMN", "ids of people who have several rows", argument="ids"),
+    _role("where", TEXT, "CONDITION", 'audit these rows only, as in "age > 18"'),
+    _role(
+        "missing",
+        TEXT,
+        None,
+        "missing sensitive values: a category of their own (auto: an error in a continuous "
         "column), an error, or rows to drop",
-    )
-    parser.add_argument(
-        "--on", choices=("scores", "labels"), help="what is audited (default: scores)"
-    )
-    parser.add_argument(
-        "--threshold",
-        type=finite,
-        metavar="NUMBER",
-        help="scores at or above it count as positive (default: 0.5 for scores in [0, 1])",
-    )
-    parser.add_argument(
-        "--positive",
-        metavar="LEVEL",
-        help="the outcome level that counts as positive (default: the larger of two), and that "
-        "the model's positive class or high scores mean where names do not tell; of more levels, "
+        names=known_names.missing_values,
+        closed=True,
+    ),
+    _role(
+        "on", TEXT, None, "what is audited (default: scores)", names=known_names.forms, closed=True
+    ),
+    _role(
+        "threshold",
+        NUMBER,
+        "NUMBER",
+        "scores at or above it count as positive (default: 0.5 for scores in [0, 1])",
+    ),
+    _role(
+        "positive",
+        LEVEL,
+        "LEVEL",
+        "the outcome level that counts as positive (default: the larger of two), and that the "
+        "model's positive class or high scores mean where names do not tell; of more levels, "
         "rates compare it with the rest",
-    )
-    parser.add_argument(
-        "--classes",
-        type=levels_in,
-        metavar="CLASS=LEVEL[,…]",
-        help="what the classes of the model are called in the outcome, as in 0=clear,1=arrested",
-    )
+    ),
+    _role(
+        "classes",
+        LEVELS,
+        "CLASS=LEVEL[,…]",
+        "what the classes of the model are called in the outcome, as in 0=clear,1=arrested",
+    ),
+    _setting(
+        "alpha", NUMBER, "LEVEL", "level of the test (default: 0.05)", default=0.05, file=READERS
+    ),
+    option(
+        "permutations",
+        COPIES,
+        "N",
+        "conditional copies (default: 999); auto: each question stops when its p-value cannot "
+        "become small",
+        also=dict.fromkeys(("missing", "monitor", "remedy"), "conditional copies (default: 999)"),
+        default=999,
+        goes_to="copies",
+        argument="n",
+        file=("test", "remedy", "compare", "monitor"),
+    ),
+    option(
+        "memory",
+        SIZE,
+        "SIZE",
+        "what copies and features may take, as in 2GB; sets batch sizes and no result",
+        goes_to="copies",
+        file=("test",),
+    ),
+    option(
+        "seed", WHOLE, "N", "same seed, same numbers (0)", default=0, goes_to="copies", file=READERS
+    ),
+    _setting(
+        "statistic",
+        STATISTICS,
+        "NAME",
+        "{names}",
+        also={
+            "monitor": "kpc (default), codec, features, correlation, deo",
+            "plan": "of the test (default: kpc)",
+        },
+        default="kpc",
+        names=known_names.statistics,
+        file=("test", "plan", "monitor"),
+    ),
+    _setting(
+        "density",
+        TEXT,
+        "NAME",
+        "law of the outcome given the attributes (default auto: exact for classes)",
+        default="auto",
+        names=known_names.densities,
+        file=("test", "monitor"),
+    ),
+    _setting(
+        "adjust",
+        TEXT,
+        None,
+        "among the questions behind the gate (holm)",
+        names=known_names.adjustments,
+        closed=True,
+    ),
+    _setting(
+        "locate",
+        ON,
+        None,
+        "after a rejection say where: which attribute, subgroup and range (slower)",
+    ),
+    _setting(
+        "pairs",
+        TEXTS,
+        "A+B|all",
+        "test pairs of attributes too, as in --pairs race+sex; repeatable",
+    ),
+    _setting(
+        "tolerance",
+        SIZES,
+        "MEASURE=SIZE[,…]",
+        "a significant effect within these sizes is a note, as in kpc=0.01,deo=0.1",
+    ),
+    _setting(
+        "certify",
+        SIZES,
+        "MEASURE=SIZE[,…]",
+        "show that deo, tpr_gap, fpr_gap, equalized_odds_difference or kpc is at most so large; "
+        "otherwise inconclusive",
+        also={
+            "plan": "instead: certify a model that satisfies equalized odds, as fairaudit test "
+            "--certify"
+        },
+    ),
+    _setting(
+        "power", OFF, None, "do not compute the smallest violation that the audit could have found"
+    ),
+    _setting(
+        "calibrate",
+        ON,
+        None,
+        "run the test on placebos and planted violations of this table too; if it fails there, "
+        "the audit is inconclusive",
+    ),
+    option(
+        "report",
+        TEXTS,
+        "FILE",
+        "write a report: .html, .md, .json, .xml (JUnit), .sarif, .svg (badge), .txt; repeatable",
+        also={
+            "plan": "write the plan: .html, .md, .json, .txt, or its curve: .svg, .png; repeatable",
+            "missing": "write .html, .md, .json or .txt; repeatable",
+            "remedy": "write a report: .html, .json or .txt; repeatable",
+            "compare": "write a report: .html, .md (a comment on a change), .json or .txt; "
+            "repeatable",
+            "monitor": "write a report: .html, .md, .json or .txt; repeatable",
+        },
+        file=("test",),
+    ),
+    option(
+        "suppress",
+        WHOLE,
+        "K",
+        f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
+        also={
+            "missing": "leave groups of fewer than K people out of the gaps (default: "
+            f"{SUPPRESS}; 0: none)"
+        },
+        default=SUPPRESS,
+        file=("test", "plan", "remedy", "compare"),
+    ),
+    option(
+        "strict",
+        ON,
+        None,
+        "inconclusive counts as a violation: exit status 1, a failure in JUnit",
+        file=("test",),
+    ),
+    option(
+        "json",
+        ON,
+        None,
+        "print the result as JSON",
+        also={"metrics": "print the numbers as JSON"},
+        default=False,
+    ),
+    option("jobs", COUNT, "N", "processes (1)", default=1, goes_to="copies", argument="n_jobs"),
+    option(
+        "resume",
+        TEXT,
+        "FILE",
+        "keep finished copies in FILE; after an interruption the same command goes on there",
+        also={
+            "remedy": "keep trained models and finished copies in FILE; after an interruption "
+            "the same command goes on there"
+        },
+    ),
+    option(
+        "engine",
+        TEXT,
+        None,
+        "read Parquet in partitions and test in shards: here, or by Dask",
+        names=known_names.engines,
+        closed=True,
+        file=("test",),
+    ),
+    option(
+        "scheduler",
+        TEXT,
+        "ADDRESS",
+        "of a running Dask, as in tcp://host:8786 (default: --jobs workers on this machine)",
+    ),
+    option("shards", COUNT, "N", "test in N shards (default: by size)", file=("test",)),
+    option("config", TEXT, "FILE", "settings, instead of the project's"),
+)
+
+TABLE = {entry.name: entry for entry in _OPTIONS}
+MODEL = ("model", "trust")
+ROLES = ("data", *(entry.name for entry in _OPTIONS if entry.goes_to == "roles"))
 
 
-def add_suppress(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--suppress",
-        type=int,
-        metavar="K",
-        help=f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
-    )
+def add_options(
+    parser: argparse.ArgumentParser, command: str, wanted: Sequence[str | Option]
+) -> None:
+    """Give a command these options: names of the table, and its own."""
+    taken = tuple(TABLE[entry] if isinstance(entry, str) else entry for entry in wanted)
+    for entry in taken:
+        entry.add_to(parser, command)
+    parser.set_defaults(options=taken)
 
 
-def command_line(words: Iterable[str]) -> str:
-    r"""`fairaudit` with these words, as a shell reads them; on one line, whatever they hold.
-
-    Examples
-    --------
-    >>> print(command_line(["test", "--model", "my model.pkl", "--outcome", "a\nb"]))
-    fairaudit test --model 'my model.pkl' --outcome $'a\x0ab'
-    """
-    return " ".join(["fairaudit", *map(_quoted, words)])
-
-
-def _quoted(word: str) -> str:
-    import shlex
-
-    if quiet(word) == word:
-        return shlex.quote(word)
-    orders = {"::": r"\x3a:", "##": r"\x23#"}  # to the log of a CI runner
-    parts = (
-        char.replace("\\", r"\\").replace("'", r"\'")
-        if char.isprintable()
-        else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
-        for char in word
-    )
-    text = re.sub("::|##", lambda found: orders[found[0]], "".join(parts))
-    return f"$'{text}'"
-
-
-def count(text: str) -> int:
-    """A whole number of at least 1."""
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
-    return value
-
-
-def copies(text: str) -> int | str:
-    """A whole number of at least 1, or ``auto``."""
-    return text if text == "auto" else count(text)
-
-
-def size(text: str) -> int:
-    """Bytes, as in 2GB or 512MB.
-
-    Examples
-    --------
-    >>> size("2GB"), size("1.5 kB")
-    (2000000000, 1500)
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|M|G|T)i?B?\s*", text, re.IGNORECASE)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"must be a size such as 2GB, got {text!r}")
-    return int(float(found[1]) * 1000 ** (1 + "kmgt".index(found[2].lower())))
-
-
-def finite(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"must be a finite number, got {text!r}")
-    return value
-
-
-def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
-    """Names given one by one, with commas, or both; double quotes keep commas in a name.
-
-    Examples
-    --------
-    >>> names_in(['race, sex', '"income, net",age'])
-    ('race', 'sex', 'income, net', 'age')
-    """
-    parts = [texts] if isinstance(texts, str) else list(texts or ())
-    found = [name for part in parts for name in re.findall(_NAME, part)]
-    return tuple(
-        quoted.replace('""', '"') or plain.strip()
-        for quoted, plain in found
-        if quoted or plain.strip()
-    )
-
-
-def sizes_in(text: str) -> dict[str, float]:
-    """``kpc=0.01,deo=0.1`` as a mapping."""
-    limits = {}
-    for part in names_in(text):
-        name, equals, number = part.partition("=")
-        if not equals:
-            raise argparse.ArgumentTypeError(f"must be measure=size, got {part!r}")
-        limits[name.strip()] = finite(number)
-    return limits
-
-
-def levels_in(text: str) -> dict[str, str]:
-    """``0=clear,1=arrested`` as a mapping.
-
-    Examples
-    --------
-    >>> levels_in('0=clear, 1=arrested')
-    {'0': 'clear', '1': 'arrested'}
-    """
-    found: dict[str, str] = {}
-    for part in names_in(text):
-        name, equals, level = (one.strip() for one in part.partition("="))
-        if not equals or not name or not level or name in found:
-            raise argparse.ArgumentTypeError(f"must be class=level[,class=level…], got {text!r}")
-        found[name] = level
-    if not found:
-        raise argparse.ArgumentTypeError(f"must be class=level[,class=level…], got {text!r}")
-    return found
-
-
-def print_json(text: str) -> None:
-    """JSON to standard output, with escapes where the terminal or a log would stumble."""
-    import json
-    import sys
-
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = json.dumps(json.loads(text), indent=2)
-    # the same to a reader of JSON; runners look for commands in the middle of a line too
-    text = text.replace("##", "#\\u0023")
-    strange = {char for char in set(text) if not char.isprintable()} - {"\n"}
-    for char in strange:
-        text = text.replace(char, json.dumps(char)[1:-1])
-    print(text.rstrip("\n"))
-
-
-def roles_from(args: argparse.Namespace) -> Roles:
-    """The roles of the columns, checked as far as they can be without the data."""
-    from fairaudit.data.columns import split_kinds
-    from fairaudit.data.roles import Roles
-
-    if not args.data:
-        raise InputError("No data. Pass --data FILE, or put it into [tool.fairaudit].")
-    roles = {
-        "--sensitive": names_in(args.sensitive),
-        "--predictions": names_in(args.predictions),
-        "--outcome": names_in(args.outcome),
+def given_to(part: str, args: argparse.Namespace) -> dict[str, Any]:
+    """What the command line and the settings say to this part of the library."""
+    values = {
+        entry.parameter: getattr(args, entry.dest)
+        for entry in args.options
+        if entry.goes_to == part
     }
-    if not roles["--sensitive"]:
-        raise InputError("No sensitive attribute. Pass --sensitive COLUMN[,COLUMN…].")
-    model = getattr(args, "model", None)
-    if (model is None) == (not roles["--predictions"]):
-        raise InputError("Pass --model FILE, or --predictions COLUMN without a model.")
-    taken: dict[str, str] = {}
-    for option, names in roles.items():
-        for name in (split_kinds(spec)[0] for spec in names):
-            if taken.setdefault(name, option) != option:
-                raise InputError(
-                    f"Column {name!r} is given as {taken[name]} and as {option}. "
-                    "Give it one of the two roles."
-                )
-    given: dict[str, Any] = {
-        "weights": args.weights,
-        "ids": args.id,
-        "where": args.where,
-        "missing": args.missing,
-        "on": args.on,
-        "threshold": args.threshold,
-        "positive": args.positive,
-        "classes": args.classes,
-    }
-    return Roles(
-        sensitive=roles["--sensitive"],
-        outcome=roles["--outcome"][0] if len(roles["--outcome"]) == 1 else args.outcome,
-        predictions=roles["--predictions"],
-        **{name: value for name, value in given.items() if value is not None},
-    )
-
-
-def predictor_from(args: argparse.Namespace) -> Predictor | None:
-    if args.model is None:
-        return None
-    trust = tuple(args.trust or ())
-    if getattr(args, "isolate", None) is not None:
-        from fairaudit.models.isolation import Limits, isolated_model
-
-        return isolated_model(args.model, trust=trust, limits=Limits.parse(args.isolate))
-    from fairaudit.models import load_model
-
-    return load_model(args.model, trust=trust)
+    return {name: value for name, value in values.items() if value is not None}

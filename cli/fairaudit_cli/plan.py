@@ -7,48 +7,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
-from fairaudit_cli.config import with_config
+from fairaudit_cli.config import settle
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import (
-    add_model_arguments,
-    add_suppress,
-    add_table_arguments,
-    count,
-    finite,
-    names_in,
-    predictor_from,
-    print_json,
-    roles_from,
-    sizes_in,
-)
+from fairaudit_cli.library_calls import predictor_from, roles_from
+from fairaudit_cli.option_values import COUNT, NUMBER, SIZES, TEXTS, Option, option
+from fairaudit_cli.options import MODEL, ROLES, add_options
+from fairaudit_cli.shell_text import print_json
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
     from fairaudit.evidence.power.power_result import SamplePlan
     from fairaudit_cli.progress import ProgressBar
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["OPTIONS", "add_arguments", "run"]
 
-_SETTINGS = (
-    "model",
-    "data",
-    "sensitive",
-    "outcome",
-    "predictions",
-    "weights",
-    "id",
-    "where",
-    "missing",
-    "on",
-    "threshold",
-    "positive",
-    "classes",
+OPTIONS: tuple[str | Option, ...] = (
+    *MODEL,
+    *ROLES,
+    option(
+        "effect",
+        SIZES,
+        "EFFECT=SIZE",
+        "find a tpr_gap, fpr_gap, score_shift (in standard deviations) or kpc of this size",
+    ),
+    "certify",
+    option("power", NUMBER, "SHARE", "default: 0.8", default=0.8),
     "alpha",
+    option(
+        "group",
+        TEXTS,
+        "NAME=LEVEL",
+        "only this group against all others, as in sex=f; repeatable (default: each group)",
+    ),
     "statistic",
+    option("max-rows", COUNT, "N", "where the search ends (100,000)", default=100_000),
     "seed",
+    "report",
     "suppress",
+    "json",
+    "config",
 )
 _FORMATS = ("html", "json", "md", "png", "svg", "txt")
 FEWEST_ROWS = 100
@@ -59,46 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Exit status: 0 done, 2 bad input. Data, columns and the level may stand in "
         "[tool.fairaudit]."
     )
-    add_model_arguments(parser)
-    add_table_arguments(parser)
-    parser.add_argument(
-        "--effect",
-        type=sizes_in,
-        metavar="EFFECT=SIZE",
-        help="find a tpr_gap, fpr_gap, score_shift (in standard deviations) or kpc of this size",
-    )
-    parser.add_argument(
-        "--certify",
-        type=sizes_in,
-        metavar="MEASURE=SIZE[,…]",
-        help="instead: certify a model that satisfies equalized odds, as fairaudit test --certify",
-    )
-    parser.add_argument("--power", type=finite, default=0.8, metavar="SHARE", help="default: 0.8")
-    parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
-    parser.add_argument(
-        "--group",
-        action="append",
-        metavar="NAME=LEVEL",
-        help="only this group against all others, as in sex=f; repeatable (default: each group)",
-    )
-    parser.add_argument("--statistic", metavar="NAME", help="of the test (default: kpc)")
-    parser.add_argument(
-        "--max-rows",
-        type=count,
-        default=100_000,
-        metavar="N",
-        help="where the search ends (100,000)",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
-    parser.add_argument(
-        "--report",
-        action="append",
-        metavar="FILE",
-        help="write the plan: .html, .md, .json, .txt, or its curve: .svg, .png; repeatable",
-    )
-    add_suppress(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
+    add_options(parser, "plan", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -108,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit_cli.progress import ProgressBar
     from fairaudit_reports.plan_report import rendered
 
-    with_config(args, _SETTINGS)
+    settle(args)
     for path in args.report or ():
         if _form(path) not in _FORMATS:
             raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
@@ -126,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
         )
     with ProgressBar() as bar:
         plan = _planned(table, args, bar)
-    plan = plan.suppressed(SUPPRESS if args.suppress is None else args.suppress)
+    plan = plan.suppressed(args.suppress)
     for path in args.report or ():
         _write(plan, path)
     if args.json:
@@ -141,32 +100,29 @@ def run(args: argparse.Namespace) -> int:
 def _planned(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> SamplePlan:
     from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 
-    alpha = 0.05 if args.alpha is None else args.alpha
-    seed = 0 if args.seed is None else args.seed
     if args.certify is not None:
         return plan_certificate(
             table,
             args.certify,
             power=args.power,
-            alpha=alpha,
+            alpha=args.alpha,
             threshold=args.threshold,
             most_rows=args.max_rows,
-            seed=seed,
+            seed=args.seed,
             progress=bar,
         )
     ((effect, size),) = args.effect.items()
-    statistic = "kpc" if args.statistic is None else list(names_in(args.statistic))
     return plan_rows(
         table,
         effect,
         size,
         power=args.power,
-        alpha=alpha,
-        statistic=statistic,
+        alpha=args.alpha,
+        statistic=args.statistic,
         threshold=args.threshold,
         groups=args.group or (),
         most_rows=args.max_rows,
-        seed=seed,
+        seed=args.seed,
         progress=bar,
     )
 

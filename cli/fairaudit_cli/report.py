@@ -8,7 +8,7 @@ from pathlib import Path
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import names_in
+from fairaudit_cli.option_values import names_in
 
 __all__ = ["add_arguments", "read_record", "run"]
 

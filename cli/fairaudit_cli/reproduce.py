@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import command_line, count
+from fairaudit_cli.option_values import count
+from fairaudit_cli.shell_text import command_line
 
 __all__ = ["add_arguments", "run"]
 

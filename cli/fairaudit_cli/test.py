@@ -6,38 +6,26 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
-from fairaudit_cli.config import with_config
+from fairaudit_cli.config import settle
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import (
-    add_isolation,
-    add_model_arguments,
-    add_suppress,
-    add_table_arguments,
-    command_line,
-    copies,
-    count,
-    finite,
-    names_in,
-    predictor_from,
-    print_json,
-    roles_from,
-    size,
-    sizes_in,
-)
+from fairaudit_cli.library_calls import plan_from, predictor_from, roles_from
+from fairaudit_cli.options import TABLE, add_options
+from fairaudit_cli.shell_text import command_line, print_json
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.comparison.comparison_result import Comparison
     from fairaudit.data.roles import Roles
     from fairaudit.models import Predictor
 
-__all__ = ["add_arguments", "deliver", "plan_from", "run", "tell_github"]
+__all__ = ["OPTIONS", "add_arguments", "deliver", "run", "tell_github"]
+
+#: An audit takes all of the table; other commands name what they take.
+OPTIONS = tuple(TABLE)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,111 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "3 inconclusive. "
         "Settings may stand in [tool.fairaudit] of pyproject.toml or in fairaudit.toml."
     )
-    add_model_arguments(parser)
-    add_isolation(parser)
-    add_table_arguments(parser)
-    parser.add_argument("--alpha", type=finite, metavar="LEVEL", help="default: 0.05")
-    parser.add_argument(
-        "--permutations",
-        type=copies,
-        metavar="N",
-        help="conditional copies (default: 999); auto: each question stops when its p-value "
-        "cannot become small",
-    )
-    parser.add_argument(
-        "--memory",
-        type=size,
-        metavar="SIZE",
-        help="what copies and features may take, as in 2GB; sets batch sizes and no result",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="same seed, same numbers (0)")
-    parser.add_argument(
-        "--statistic",
-        metavar="NAME",
-        help="kpc (default), codec, deo, equalized_odds_difference, correlation, features, max",
-    )
-    parser.add_argument(
-        "--density",
-        metavar="NAME",
-        help="law of the outcome given the attributes (default auto: exact for classes)",
-    )
-    parser.add_argument(
-        "--adjust", choices=("holm", "fdr_bh"), help="among the questions behind the gate (holm)"
-    )
-    parser.add_argument(
-        "--locate",
-        action="store_true",
-        default=None,
-        help="after a rejection say where: which attribute, subgroup and range (slower)",
-    )
-    parser.add_argument(
-        "--pairs",
-        action="append",
-        metavar="A+B|all",
-        help="test pairs of attributes too, as in --pairs race+sex; repeatable",
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=sizes_in,
-        metavar="MEASURE=SIZE[,…]",
-        help="a significant effect within these sizes is a note, as in kpc=0.01,deo=0.1",
-    )
-    parser.add_argument(
-        "--certify",
-        type=sizes_in,
-        metavar="MEASURE=SIZE[,…]",
-        help="show that deo, tpr_gap, fpr_gap, equalized_odds_difference or kpc is at most so "
-        "large; otherwise inconclusive",
-    )
-    parser.add_argument(
-        "--no-power",
-        dest="power",
-        action="store_false",
-        default=None,
-        help="do not compute the smallest violation that the audit could have found",
-    )
-    parser.add_argument(
-        "--calibrate",
-        action="store_true",
-        default=None,
-        help="run the test on placebos and planted violations of this table too; if it fails "
-        "there, the audit is inconclusive",
-    )
-    parser.add_argument(
-        "--report",
-        action="append",
-        metavar="FILE",
-        help="write a report: .html, .md, .json, .xml (JUnit), .sarif, .svg (badge), .txt; "
-        "repeatable",
-    )
-    add_suppress(parser)
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        default=None,
-        help="inconclusive counts as a violation: exit status 1, a failure in JUnit",
-    )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (1)")
-    parser.add_argument(
-        "--resume",
-        metavar="FILE",
-        help="keep finished copies in FILE; after an interruption the same command goes on there",
-    )
-    parser.add_argument(
-        "--engine",
-        choices=("local", "dask"),
-        help="read Parquet in partitions and test in shards: here, or by Dask",
-    )
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="of a running Dask, as in tcp://host:8786 (default: --jobs workers on this machine)",
-    )
-    parser.add_argument(
-        "--shards", type=count, metavar="N", help="test in N shards (default: by size)"
-    )
-    parser.add_argument("--config", metavar="FILE", help="settings, instead of the project's")
+    add_options(parser, "test", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -161,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.results import format_of, known_format
     from fairaudit_cli.progress import ProgressBar
 
-    with_config(args)
+    settle(args)
     for path in args.report or ():
         known_format(format_of(path))
         check_writable(path)
@@ -171,13 +55,12 @@ def run(args: argparse.Namespace) -> int:
     predictor = predictor_from(args)
     if args.engine is not None or args.shards is not None or args.scheduler is not None:
         result = _in_shards(args, roles, predictor)
-        result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
+        result = result.suppressed(args.suppress)
         return deliver(result, args)
     frame, sources = read_tables(
         args.data, lambda columns: needed_columns(columns, roles, predictor)
     )
-    names = list(map(str, frame.columns))
-    plan = plan_from(args, list(roles.sensitive), names)
+    plan = plan_from(args, roles, list(map(str, frame.columns)))
     with ProgressBar() as bar:
         result = audit_frame(
             frame,
@@ -189,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
             command=command_line(args.argv),
             resume=args.resume,
         )
-    result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
+    result = result.suppressed(args.suppress)
     return deliver(result, args)
 
 
@@ -200,7 +83,7 @@ def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | No
     for option in ("isolate", "resume"):
         if getattr(args, option) is not None:
             raise InputError(f"--{option} does not go with shards. Leave it out.")
-    plan = plan_from(args, list(roles.sensitive), [])
+    plan = plan_from(args, roles)
     engine = args.engine or ("local" if args.scheduler is None else "dask")
     with ProgressBar() as bar:
         return audit_files(
@@ -275,51 +158,3 @@ def tell_github(result: AuditResult | Comparison) -> None:
                 file.write(result.render("md"))
         except OSError as error:  # the verdict stands without it
             print(f"fairaudit: no summary: {summary}: {error.strerror}", file=sys.stderr)
-
-
-def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]) -> Plan:
-    from fairaudit.auditing.audit_plan import Plan
-    from fairaudit.data.columns import split_kinds
-    from fairaudit.testing.permutations import Permutations
-
-    drawn: dict[str, Any] = {"seed": args.seed, "n_jobs": args.jobs, "memory": args.memory}
-    drawn = {name: value for name, value in drawn.items() if value is not None}
-    if args.permutations == "auto":
-        permutations = Permutations.auto(0.05 if args.alpha is None else args.alpha, **drawn)
-    else:
-        permutations = Permutations(n=args.permutations or 999, **drawn)
-    given: dict[str, Any] = {
-        "alpha": args.alpha,
-        "density": args.density,
-        "adjust": args.adjust,
-        "tolerance": args.tolerance,
-        "certify": args.certify,
-        "threshold": args.threshold,
-    }
-    if args.statistic is not None:
-        chosen = names_in(args.statistic)
-        given["statistic"] = chosen[0] if len(chosen) == 1 else list(chosen)
-    names = [name if name in columns else split_kinds(name)[0] for name in sensitive]
-    return Plan(
-        locate=bool(args.locate),
-        permutations=permutations,
-        pairs=_pairs(args.pairs or (), names),
-        power=args.power is not False,
-        calibrate=bool(args.calibrate),
-        **{name: value for name, value in given.items() if value is not None},
-    )
-
-
-def _pairs(texts: Any, names: list[str]) -> tuple[tuple[str, str], ...]:
-    from itertools import combinations
-
-    pairs: list[tuple[str, str]] = []
-    for text in names_in(texts):
-        if text == "all":
-            pairs += combinations(names, 2)
-            continue
-        a, plus, b = text.partition("+")
-        if not plus:
-            raise InputError(f"--pairs {text!r} is no pair. Write two names, as in race+sex.")
-        pairs.append((a.strip(), b.strip()))
-    return tuple(dict.fromkeys(pairs))

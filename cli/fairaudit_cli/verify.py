@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.options import add_isolation, add_model_arguments, predictor_from
+from fairaudit_cli.library_calls import predictor_from
+from fairaudit_cli.options import MODEL, add_options
 from fairaudit_cli.report import read_record
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from fairaudit.data.facts import Source
     from fairaudit.data.roles import Roles
 
-__all__ = ["add_arguments", "differences", "run"]
+__all__ = ["OPTIONS", "add_arguments", "differences", "run"]
+
+OPTIONS = (*MODEL, "isolate", "data", "jobs")
 
 #: Fields that say when, where and how long, and differ from run to run.
 _CIRCUMSTANCES = (
@@ -43,10 +46,7 @@ _SAME = 1e-9  # relative
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit status: 0 every number is the same, 1 something differs, 2 bad input."
     parser.add_argument("record", metavar="AUDIT.JSON", help="written by fairaudit test --report")
-    add_model_arguments(parser)
-    add_isolation(parser)
-    parser.add_argument("--data", action="extend", nargs="+", metavar="FILE", help="the table")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
+    add_options(parser, "verify", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -268,7 +268,7 @@ def test_reports_hold_no_log_commands_but_their_own(hostile, tmp_path, monkeypat
 
 
 def test_the_recorded_command_is_no_order_and_runs_as_printed():
-    from fairaudit_cli.options import command_line
+    from fairaudit_cli.shell_text import command_line
 
     words = ["test", "--data", "::add-mask::x y", "##[group]", "##vso[task]", "it's", "a\nb"]
     command = command_line(words)

@@ -68,7 +68,7 @@ def names_that_stand_twice(module: Module) -> Iterator[str]:
 #: Exceptions that are left, by rule. A number may be lowered, never raised.
 LEFT = {
     long_modules: 6,
-    long_functions: 10,
+    long_functions: 7,
     unformatted: 7,
     many_positional: 22,
     flags_in_the_library: 0,

@@ -376,12 +376,12 @@ def test_settings_of_a_project(here, capsys, tmp_path, monkeypatch):
     (tmp_path / "fairaudit.toml").write_text("trust = ['os.system']\n")
     one_line(capsys, ["test"], "'trust' cannot be set in a file")
     (tmp_path / "fairaudit.toml").write_text("permutations = 'many'\n")
-    one_line(capsys, ["test"], "'permutations' must be int")
+    one_line(capsys, ["test"], "'permutations' must be a whole number")
     for line, told in (
-        ("memory = 'much'", "'memory': "),
+        ("memory = 'much'", "'memory' must be a size"),
         ("memory = 2", "'memory' must be str"),
         ("engine = 'spark'", "'engine' must be"),
-        ("shards = 0", "'shards' must be at least 1"),
+        ("shards = 0", "'shards' must be a whole number of at least 1"),
     ):
         (tmp_path / "fairaudit.toml").write_text(f"{line}\n")
         one_line(capsys, ["test"], told)

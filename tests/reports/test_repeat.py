@@ -18,7 +18,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.datasets import DEMO_FEATURES, demo_model, load_demo
 from fairaudit_cli import main as cli
-from fairaudit_cli.options import command_line
+from fairaudit_cli.shell_text import command_line
 from fairaudit_cli.verify import differences
 from fairaudit_reports import html as html_report
 from fairaudit_reports.repeat import command_lines
