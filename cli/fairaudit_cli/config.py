@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
+from fairaudit.results import SUPPRESS
 from fairaudit_cli.options import size
 
 __all__ = ["KEYS", "with_config"]

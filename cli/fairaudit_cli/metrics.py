@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
+from fairaudit.results import SUPPRESS
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -72,7 +72,7 @@ def _as_text(table: AuditTable, result: Measurements) -> str:
 
 def _as_json(table: AuditTable, result: Measurements) -> str:
     from fairaudit.evidence.measurements import caution_about
-    from fairaudit_reports.text import json_text
+    from fairaudit.results import json_text
 
     outcome = table.require_outcome()
     facts = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
+from fairaudit.results import SUPPRESS
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -15,7 +15,6 @@ from fairaudit_cli.options import (
     finite,
     names_in,
     predictor_from,
-    print_json,
     roles_from,
 )
 
@@ -59,16 +58,11 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable, write_text
     from fairaudit.evidence.incompleteness.incomplete_audit import incomplete_frame
-    from fairaudit.results import format_of
+    from fairaudit.evidence.incompleteness.incompleteness_result import IncompleteResult
     from fairaudit.testing.permutations import Permutations
-    from fairaudit_reports.incomplete import FORMATS
 
-    for path in args.report or ():
-        check_writable(path)
-        if format_of(path) not in FORMATS:
-            raise InputError(f"--report {path!r} must end in .{', .'.join(FORMATS)}.")
+    check_outputs(args, IncompleteResult)
     probabilities = dict(_named(text) for text in args.probabilities or ())
     given = bool(args.sensitive)
     if not given and probabilities:
@@ -85,14 +79,7 @@ def run(args: argparse.Namespace) -> int:
         permutations=Permutations(n=args.permutations, seed=args.seed),
         suppress=args.suppress,
     )
-    for path in args.report or ():
-        write_text(path, FORMATS[format_of(path)](result))
-    if args.json:
-        print_json(FORMATS["json"](result))
-    else:
-        print(FORMATS["txt"](result), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    deliver(result, args)
     violated = any(one.significant for one in result.imputed)
     return ExitCode.VIOLATION if violated else ExitCode.OK
 

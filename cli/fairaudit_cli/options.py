@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
+from fairaudit.results import SUPPRESS
 
 if TYPE_CHECKING:
     from fairaudit.data.roles import Roles

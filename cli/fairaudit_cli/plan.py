@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -19,7 +17,6 @@ from fairaudit_cli.options import (
     finite,
     names_in,
     predictor_from,
-    print_json,
     roles_from,
     sizes_in,
 )
@@ -50,7 +47,6 @@ _SETTINGS = (
     "seed",
     "suppress",
 )
-_FORMATS = ("html", "json", "md", "png", "svg", "txt")
 FEWEST_ROWS = 100
 
 
@@ -103,16 +99,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable
     from fairaudit.data.roles import prepare
+    from fairaudit.evidence.power.power_result import SamplePlan
     from fairaudit_cli.progress import ProgressBar
-    from fairaudit_reports.plan_report import rendered
 
     with_config(args, _SETTINGS)
-    for path in args.report or ():
-        if _form(path) not in _FORMATS:
-            raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
-        check_writable(path)
+    check_outputs(args, SamplePlan)
     if (args.effect is None) == (args.certify is None):
         raise InputError("Pass --effect tpr_gap=0.05 (or another effect), or --certify deo=0.05.")
     if args.effect is not None and len(args.effect) != 1:
@@ -126,15 +118,7 @@ def run(args: argparse.Namespace) -> int:
         )
     with ProgressBar() as bar:
         plan = _planned(table, args, bar)
-    plan = plan.suppressed(SUPPRESS if args.suppress is None else args.suppress)
-    for path in args.report or ():
-        _write(plan, path)
-    if args.json:
-        print_json(rendered(plan, "json"))
-    else:
-        print(rendered(plan, "txt"), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    deliver(plan, args)
     return ExitCode.OK
 
 
@@ -169,17 +153,3 @@ def _planned(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> S
         seed=seed,
         progress=bar,
     )
-
-
-def _form(path: str) -> str:
-    return Path(path).suffix.lower().lstrip(".")
-
-
-def _write(plan: SamplePlan, path: str) -> None:
-    from fairaudit.data.reading.write import write_bytes, write_text
-    from fairaudit_reports.plan_report import picture, rendered
-
-    if _form(path) == "png":
-        write_bytes(Path(path), picture(plan))
-    else:
-        write_text(path, rendered(plan, _form(path)))

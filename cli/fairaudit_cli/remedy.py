@@ -7,10 +7,10 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
+from fairaudit.results import SUPPRESS
 from fairaudit_cli.config import with_config
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_model_arguments,
@@ -22,7 +22,6 @@ from fairaudit_cli.options import (
     finite,
     names_in,
     predictor_from,
-    print_json,
     roles_from,
 )
 
@@ -126,19 +125,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable
-    from fairaudit.remedy.remedy_result import rendered, report_format
+    from fairaudit.remedy.remedy_result import RemedyResult
     from fairaudit.remedy.workflow import RepairInterrupted, repair
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
 
     filled(with_config(args, _SETTINGS), needs_all="fairaudit remedy", suppress=SUPPRESS)
-    for path in args.report or ():
-        report_format(path)
-        check_writable(path)
-    for path in (args.out, args.resume):
-        if path is not None:
-            check_writable(path)
+    check_outputs(args, RemedyResult, args.out, args.resume)
     roles = roles_from(
         argparse.Namespace(
             **{
@@ -189,24 +182,12 @@ def run(args: argparse.Namespace) -> int:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)
         return ExitCode.INTERRUPTED
-    shown = result.suppressed(args.suppress)
-    from fairaudit.data.reading.write import write_text
-
-    for path in args.report or ():
-        write_text(path, rendered(shown, report_format(path)))
-    if args.json:
-        print_json(rendered(shown, "json"))
-    else:
-        from fairaudit_reports.remedy_text import show
-
-        show(shown)
-        print()
-        if result.refused:
-            print(quiet(f"model: not written ({result.outcome}); --force writes it to {args.out}"))
-        elif args.out is not None:
-            print(quiet(f"model: {args.out}"))
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    said = [""]
+    if result.refused:
+        said.append(f"model: not written ({result.outcome}); --force writes it to {args.out}")
+    elif args.out is not None:
+        said.append(f"model: {args.out}")
+    deliver(result, args, said=said)
     return ExitCode.of(result.verdict)
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import SUPPRESS
 from fairaudit.errors import InputError
 from fairaudit_cli.config import with_config
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.options import (
     add_isolation,
@@ -24,7 +20,6 @@ from fairaudit_cli.options import (
     finite,
     names_in,
     predictor_from,
-    print_json,
     roles_from,
     size,
     sizes_in,
@@ -33,11 +28,10 @@ from fairaudit_cli.options import (
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.audit_result import AuditResult
-    from fairaudit.comparison.comparison_result import Comparison
     from fairaudit.data.roles import Roles
     from fairaudit.models import Predictor
 
-__all__ = ["add_arguments", "deliver", "plan_from", "run", "tell_github"]
+__all__ = ["add_arguments", "plan_from", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -154,32 +148,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.doors import audit_frame
-    from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable
-    from fairaudit.data.roles import needed_columns
-    from fairaudit.results import format_of, known_format
-    from fairaudit_cli.progress import ProgressBar
+    from dataclasses import replace
+
+    from fairaudit.auditing.audit_result import AuditResult
 
     with_config(args)
-    for path in args.report or ():
-        known_format(format_of(path))
-        check_writable(path)
-    if args.resume is not None:
-        check_writable(args.resume)
+    check_outputs(args, AuditResult, args.resume)
     roles = roles_from(args)
     predictor = predictor_from(args)
-    if args.engine is not None or args.shards is not None or args.scheduler is not None:
-        result = _in_shards(args, roles, predictor)
-        result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
-        return deliver(result, args)
+    in_shards = args.engine is not None or args.shards is not None or args.scheduler is not None
+    result = (_in_shards if in_shards else _in_one_piece)(args, roles, predictor)
+    result = replace(result, capsule=replace(result.capsule, verify=_verify_command(args)))
+    deliver(result, args, strict=bool(args.strict))
+    return ExitCode.of(result.verdict, strict=bool(args.strict))
+
+
+def _in_one_piece(
+    args: argparse.Namespace, roles: Roles, predictor: Predictor | None
+) -> AuditResult:
+    from fairaudit.auditing.doors import audit_frame
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.data.roles import needed_columns
+    from fairaudit_cli.progress import ProgressBar
+
     frame, sources = read_tables(
         args.data, lambda columns: needed_columns(columns, roles, predictor)
     )
     names = list(map(str, frame.columns))
     plan = plan_from(args, list(roles.sensitive), names)
     with ProgressBar() as bar:
-        result = audit_frame(
+        return audit_frame(
             frame,
             roles,
             plan,
@@ -189,8 +187,6 @@ def run(args: argparse.Namespace) -> int:
             command=command_line(args.argv),
             resume=args.resume,
         )
-    result = result.suppressed(SUPPRESS if args.suppress is None else args.suppress)
-    return deliver(result, args)
 
 
 def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) -> AuditResult:
@@ -217,30 +213,6 @@ def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | No
         )
 
 
-def deliver(result: AuditResult, args: argparse.Namespace) -> int:
-    """Print, write the reports, and give the exit status."""
-    from dataclasses import replace
-
-    from fairaudit.data.reading.write import write_text
-    from fairaudit.results import format_of
-
-    result = replace(result, capsule=replace(result.capsule, verify=_verify_command(args)))
-    strict = bool(args.strict)
-    for path in args.report or ():
-        form = format_of(path)
-        write_text(path, _junit(result, strict) if form == "xml" else result.render(form))
-    if args.json:
-        print_json(result.render("json"))
-    else:
-        from fairaudit_reports.terminal import show
-
-        show(result)
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
-        tell_github(result)
-    return ExitCode.of(result.verdict, strict=strict)
-
-
 def _verify_command(args: argparse.Namespace) -> str | None:
     """Of the record that is written with the other reports."""
     from fairaudit.results import format_of
@@ -255,26 +227,6 @@ def _verify_command(args: argparse.Namespace) -> str | None:
     if args.isolate is not None:
         words.append(f"--isolate={args.isolate}" if args.isolate else "--isolate")
     return command_line([*words, "--data", *args.data])
-
-
-def _junit(result: AuditResult, strict: bool) -> str:
-    from fairaudit_reports.junit import render
-
-    return render(result, strict=strict)
-
-
-def tell_github(result: AuditResult | Comparison) -> None:
-    """Annotations, and the report as summary of the step, where GitHub runs the command."""
-    if os.environ.get("GITHUB_ACTIONS") != "true":
-        return
-    print(result.render("github"), end="")
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        try:
-            with Path(summary).open("a", encoding="utf-8") as file:
-                file.write(result.render("md"))
-        except OSError as error:  # the verdict stands without it
-            print(f"fairaudit: no summary: {summary}: {error.strerror}", file=sys.stderr)
 
 
 def plan_from(args: argparse.Namespace, sensitive: list[str], columns: list[str]) -> Plan:

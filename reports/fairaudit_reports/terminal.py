@@ -309,10 +309,10 @@ def estimate_text(estimate: Estimate, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> from fairaudit.auditing.audit_result import Estimate
-    >>> estimate_text(Estimate(0.8888, 0.8381, 0.9255, 180, 180), 2)
+    >>> from fairaudit.evidence.measured import Estimate
+    >>> estimate_text(Estimate(value=0.8888, low=0.8381, high=0.9255, rows=180, people=180), 2)
     '0.89 [0.84, 0.93]'
-    >>> estimate_text(Estimate(-2.4e-14, -7.1389, 7.1389, 235, 235))
+    >>> estimate_text(Estimate(value=-2.4e-14, low=-7.1389, high=7.1389, rows=235, people=235))
     '0.00 [-7.14, 7.14]'
     """
     value, low, high = estimate.value, estimate.low, estimate.high

@@ -157,7 +157,7 @@ def test_compare(here, repaired, capsys, tmp_path):
     assert "| new/fair.pkl |" in (tmp_path / "c.md").read_text()
     assert "<table" in (tmp_path / "c.html").read_text()
     one_line(capsys, ["compare", *rows], "No model")
-    one_line(capsys, [*models, *rows, "--report", "c.docx"], "no known format")
+    one_line(capsys, [*models, *rows, "--report", "c.docx"], "no report format 'docx'")
     frame = load_demo(300).drop(columns="savings")
     frame.to_csv(tmp_path / "less.csv", index=False)
     one_line(

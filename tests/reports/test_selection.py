@@ -24,7 +24,13 @@ def tables(people, gaps, masked=()):
         for k, count in enumerate(people)
     )
     found = tuple(
-        Gap((str(k),), rate, *((None,) * 3 if k in masked else (size, size - 0.1, size + 0.1)))
+        Gap(
+            levels=(str(k),),
+            rate=rate,
+            value=None if k in masked else size,
+            low=None if k in masked else size - 0.1,
+            high=None if k in masked else size + 0.1,
+        )
         for rate in ("TPR", "FPR")
         for k, size in enumerate(gaps)
     )
