@@ -329,4 +329,4 @@ def _check_schema(kind: type[Result], found: Any) -> None:
 def _damaged(path: str, why: str, value: Any) -> InputError:
     text = repr(value)
     shown = text if len(text) <= 60 else f"{text[:60]}…"
-    return InputError(f"The record is damaged: {path} {why}. Got {shown}. Write it again.")
+    return InputError(f"The record is damaged: {path or 'it'} {why}. Got {shown}. Write it again.")

@@ -201,7 +201,7 @@ def _judged_today(record: Mapping[str, Any]) -> Mapping[str, Any]:
     verdict = Verdict.VIOLATION if outcome is Outcome.NOT_REPAIRED else Verdict.INCONCLUSIVE
     judgement = {"outcome": outcome.value, "headline": headline, "verdict": verdict.value}
     unknown: dict[str, Any] = {"collapsed": None, "power": None, "advice": [], "refused": False}
-    if isinstance(models, list):
+    if isinstance(models, list) and all(isinstance(model, Mapping) for model in models):
         collapsed = {True: "one answer for everybody", False: None}
         unknown["curve"] = [
             {**model, "collapsed": collapsed[bool(model.get("constant"))], "dominated": False}

@@ -377,7 +377,7 @@ def test_interrupted_in_the_audit(here, tmp_path, monkeypatch):
     from fairaudit.remedy.rows import Rows
     from fairaudit.remedy.workflow import RepairInterrupted
 
-    def stops(*_):
+    def stops(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Rows, "audit", stops)

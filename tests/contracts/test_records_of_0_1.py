@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fairaudit import InputError
 from fairaudit.results import Result
 from fairaudit_cli import main as cli
 from fairaudit_cli.report import load_result
@@ -104,6 +105,14 @@ def test_a_remedy_that_was_not_judged_is_not_called_repaired() -> None:
     result = _loaded(record)
     assert str(result.outcome) == "not repaired" and str(result.verdict) == "violation"
     assert list(result.curve["collapsed"].notna()) == [False, True, False]
+
+
+@pytest.mark.parametrize("key", ["after", "curve", "loss", "model"])
+def test_a_damaged_record_of_a_remedy_is_an_error(key: str) -> None:
+    record = json.loads((KEPT / "remedy.json").read_text(encoding="utf-8"))
+    for bad in (3, [3], "text"):
+        with pytest.raises(InputError, match=f"damaged: {key}"):
+            _loaded({**record, key: bad})
 
 
 def _loaded(record: dict) -> Result:
