@@ -60,9 +60,11 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
     Examples
     --------
     >>> from fairaudit.evidence.measured import MeasuredValue
-    >>> kpc = MeasuredValue(key="kpc", name="KPC", value=0.08576, attributes=("race", "sex"))
-    >>> why = MeasuredValue(key="codec", name="CODEC", value=None, attributes=("race",), note="why")
-    >>> print(table(measures_rows([kpc, why])))
+    >>> some = [
+    ...     MeasuredValue(key="kpc", name="KPC", value=0.08576, attributes=("race", "sex")),
+    ...     MeasuredValue(key="codec", name="CODEC", value=None, attributes=("race",), note="why"),
+    ... ]
+    >>> print(table(measures_rows(some)))
     measure  value   attributes
     KPC      0.0858  race, sex
     CODEC    –       race        why

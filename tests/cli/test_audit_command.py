@@ -651,7 +651,7 @@ def test_other_separators_are_read(here, capsys, tmp_path, separator):
 
 
 def test_a_crash_is_no_violation(here, capsys, monkeypatch):
-    def crash(*_):
+    def crash(*_, **__):
         raise ZeroDivisionError("float division by zero")
 
     monkeypatch.setattr("fairaudit.auditing.run.find", crash)

@@ -12,7 +12,7 @@ import pytest
 
 from fairaudit import __version__
 from fairaudit.errors import InputError
-from fairaudit.integrations import doctor
+from fairaudit.integrations import environment
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.termination import Terminated
@@ -112,7 +112,7 @@ def test_errors_become_exit_codes(monkeypatch, capsys, raised, code, line):
     def fail():
         raise raised
 
-    monkeypatch.setattr(doctor, "examine", fail)
+    monkeypatch.setattr(environment, "examine", fail)
     assert cli.main(["doctor"]) == code
     assert capsys.readouterr() == ("", line)
 
@@ -166,15 +166,21 @@ def test_doctor_json():
 
 
 def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
-    real = doctor._version
+    real = environment._version
     versions = {"numpy": None, "fairaudit": "9.9"}
     monkeypatch.setattr(
-        doctor,
+        environment,
         "_version",
         lambda name: versions.get(name) or (None if name in versions else real(name)),
     )
-    broken = doctor.Component("rpy2", "3.6.9", "backend='r'", "pip install this", "no R_getVar")
-    monkeypatch.setattr(doctor, "_r_components", lambda: (broken,))
+    broken = environment.Component(
+        name="rpy2",
+        version="3.6.9",
+        needed_for="backend='r'",
+        install="pip install this",
+        problem="no R_getVar",
+    )
+    monkeypatch.setattr(environment, "_r_components", lambda: (broken,))
     assert cli.main(["doctor"]) == ExitCode.BAD_INPUT
     shown = capsys.readouterr().out
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in shown.splitlines() if line}
@@ -203,7 +209,7 @@ def test_doctor_names_what_this_was_installed_from(monkeypatch):
         (None, "fairaudit-icp"),
     ):
         monkeypatch.setattr("importlib.metadata.distribution", lambda _, s=source: Installed(s))
-        assert doctor._origin() == told
+        assert environment._origin() == told
 
 
 def test_nothing_claims_that_the_project_is_on_a_package_index():

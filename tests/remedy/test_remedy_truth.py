@@ -492,4 +492,4 @@ def test_results_are_made_by_keyword():
     from fairaudit.remedy.remedy_result import RemedyResult
 
     with pytest.raises(TypeError, match="positional"):
-        RemedyResult(outcome="repaired")
+        RemedyResult("repaired")

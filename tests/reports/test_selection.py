@@ -24,13 +24,9 @@ def tables(people, gaps, masked=()):
         for k, count in enumerate(people)
     )
     found = tuple(
-        Gap(
-            levels=(str(k),),
-            rate=rate,
-            value=None if k in masked else size,
-            low=None if k in masked else size - 0.1,
-            high=None if k in masked else size + 0.1,
-        )
+        Gap(levels=(str(k),), rate=rate, value=None, low=None, high=None)
+        if k in masked
+        else Gap(levels=(str(k),), rate=rate, value=size, low=size - 0.1, high=size + 0.1)
         for rate in ("TPR", "FPR")
         for k, size in enumerate(gaps)
     )
