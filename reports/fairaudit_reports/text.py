@@ -59,7 +59,7 @@ def measures_rows(measures: Sequence[MeasuredValue]) -> list[list[str]]:
 
     Examples
     --------
-    >>> from fairaudit.evidence.measured import MeasuredValue
+    >>> from fairaudit.auditing.audit_result import MeasuredValue
     >>> some = [
     ...     MeasuredValue(key="kpc", name="KPC", value=0.08576, attributes=("race", "sex")),
     ...     MeasuredValue(key="codec", name="CODEC", value=None, attributes=("race",), note="why"),

@@ -88,7 +88,8 @@ def test_it_verifies(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Pa
         pytest.skip(f"the records were made with {packages}")
     data = ["--data", str(KEPT / TABLES[name])]
     assert cli.main(["verify", str(KEPT / f"{name}.json"), *data]) == 0, capsys.readouterr().out
-    assert capsys.readouterr().out.startswith("reproduced: all ")
+    shown = capsys.readouterr().out
+    assert shown.startswith("reproduced: all ") and "the record is of fairaudit 0.1.0" in shown
     record["findings"][0]["p_value"] += 0.01
     forged = tmp_path / "forged.json"
     forged.write_text(json.dumps(record), encoding="utf-8")
