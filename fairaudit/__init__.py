@@ -27,7 +27,7 @@ _HOME = {
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
     "Monitor": "fairaudit.monitoring.fairness_monitor",
-    "Verdict": "fairaudit.auditing.audit_result",
+    "Verdict": "fairaudit.auditing.findings",
 }
 _HOME |= dict.fromkeys(
     (

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fairaudit.auditing.audit_result import Finding
+from fairaudit.auditing.findings import Finding
 from fairaudit.auditing.verdict import decide
 from fairaudit.data.facts import ColumnFacts
 from fairaudit.evidence.measured import MeasuredValue

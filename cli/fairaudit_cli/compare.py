@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit._words import quiet
 from fairaudit.errors import InputError, retold
 from fairaudit_cli.config import settle
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import plan_from, roles_from
 from fairaudit_cli.option_values import FILES, TEXT, Kind, Option, finite, option
 from fairaudit_cli.options import ROLES, add_options
-from fairaudit_cli.shell_text import command_line, print_json
+from fairaudit_cli.shell_text import command_line
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_result import AuditResult
-    from fairaudit_reports.compare_table import Compared
+    from fairaudit.comparison.audited_models import AuditedModel
 
 __all__ = ["OPTIONS", "add_arguments", "run"]
 
@@ -56,7 +55,6 @@ OPTIONS: tuple[str | Option, ...] = (
     "suppress",
     "json",
 )
-_FORMATS = ("html", "json", "md", "txt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,19 +68,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable, write_text
-    from fairaudit.models import load_model
-    from fairaudit_cli.progress import ProgressBar
-    from fairaudit_reports.compare_table import rendered
-
     settle(args)
-    for path in args.report or ():
-        if Path(path).suffix.lower().lstrip(".") not in _FORMATS:
-            raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
-        check_writable(path)
     if args.baseline is not None or args.candidate is not None:
         return _beside_production(args)
+    return _one_by_one(args)
+
+
+def _one_by_one(args: argparse.Namespace) -> int:
+    """The audits of several models in one table."""
+    from fairaudit.comparison.audited_models import AuditedModels
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit.models import load_model
+    from fairaudit_cli.progress import ProgressBar
+
+    check_outputs(args, AuditedModels)
     if args.margin is not None:
         raise InputError("A --margin needs --baseline and --candidate.")
     if not args.models:
@@ -93,31 +92,26 @@ def run(args: argparse.Namespace) -> int:
     plan = plan_from(args, roles, power=False, with_r=False)
     models = [load_model(name, trust=tuple(args.trust or ())) for name in args.models]
     frame, sources = read_tables(args.data)
-    found: list[Compared] = []
+    found: list[AuditedModel] = []
     with ProgressBar() as bar:
         for name, predictor in zip(args.models, models, strict=True):
-            audited = _compared(
-                name, predictor, frame=frame, roles=roles, plan=plan, sources=sources, bar=bar
+            found.append(
+                _audited(
+                    name, predictor, frame=frame, roles=roles, plan=plan, sources=sources, bar=bar
+                )
             )
-            found.append(audited.suppressed(args.suppress))
             roles = replace(roles, outcome=roles.outcome or found[0].audit.table.outcome.name)
-    for path in args.report or ():
-        write_text(path, rendered(found, Path(path).suffix.lower().lstrip(".")))
-    if args.json:
-        print_json(rendered(found, "json"))
-    else:
-        print(rendered(found, "txt"), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
-    return _status([one.audit for one in found])
+    deliver(AuditedModels(tuple(found)), args)
+    return _status([model.audit for model in found])
 
 
 def _beside_production(args: argparse.Namespace) -> int:
     from fairaudit.comparison.compare_models import compare_frame
+    from fairaudit.comparison.comparison_result import Comparison
     from fairaudit.data.reading.files import read_tables
     from fairaudit.models import load_model
-    from fairaudit_cli.test import tell_github
 
+    check_outputs(args, Comparison)
     if args.baseline is None or args.candidate is None or args.models:
         raise InputError("Pass --baseline and --candidate, one model each, and no --models.")
     if args.on == "scores":
@@ -138,28 +132,20 @@ def _beside_production(args: argparse.Namespace) -> int:
         command=command_line(args.argv),
         suppress=args.suppress,
     )
-    for path in args.report or ():
-        result.save(path)
-    if args.json:
-        print_json(result.render("json"))
-    else:
-        print(result.summary(), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
-        tell_github(result)
+    deliver(result, args)
     codes = {"not less fair": ExitCode.OK, "less fair": ExitCode.VIOLATION}
     return codes.get(result.verdict.value, ExitCode.INCONCLUSIVE)
 
 
-def _compared(  # type: ignore[no-untyped-def]
+def _audited(  # type: ignore[no-untyped-def]
     name: str, predictor, frame, roles, plan, sources, bar: Progress
-) -> Compared:
+) -> AuditedModel:
     """The audit of one model, and its loss on the same rows."""
     from fairaudit.auditing.run import audit_table
+    from fairaudit.comparison.audited_models import AuditedModel
     from fairaudit.data.facts import Source
     from fairaudit.data.preparation import prepare
     from fairaudit.remedy.rows import table_loss
-    from fairaudit_reports.compare_table import Compared
 
     def hear(what: str, done: int, total: int) -> None:
         bar(f"{name}: {what}", done, total)
@@ -171,7 +157,7 @@ def _compared(  # type: ignore[no-untyped-def]
     source = Source(predictor.source, predictor.kind, predictor.sha256)
     audit = audit_table(prepared, plan, model=source, data=sources, roles=roles, progress=hear)
     loss, loss_name = table_loss(prepared.table, plan.threshold)
-    return Compared(name, loss, loss_name, audit)
+    return AuditedModel(name, loss, loss_name, audit)
 
 
 def _status(audits: list[AuditResult]) -> int:

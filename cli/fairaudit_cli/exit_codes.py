@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import Verdict
+    from fairaudit.auditing.findings import Verdict
 
 __all__ = ["ExitCode"]
 

@@ -17,21 +17,27 @@ __all__ = [
 
 
 def statistics() -> tuple[str, ...]:
-    return ("kpc", "codec", "deo", "equalized_odds_difference", "correlation", "features", "max")
+    from fairaudit.testing.statistic import STATISTICS
+
+    return tuple(name for name in STATISTICS.names() if name != "hrt")  # which no audit takes
 
 
 def densities() -> tuple[str, ...]:
-    from fairaudit.density import CATEGORICAL, CONTINUOUS
+    from fairaudit.density import density_names
 
-    return ("auto", "exact", *(name for name in {**CONTINUOUS, **CATEGORICAL} if name != "auto"))
+    return tuple(density_names())
 
 
 def engines() -> tuple[str, ...]:
-    return ("local", "dask")
+    from fairaudit.auditing.engines import ENGINES
+
+    return tuple(ENGINES.names())
 
 
 def methods() -> tuple[str, ...]:
-    return ("fairicp", "faircp", "fdl", "hgr", "gerryfair", "reduction", "postprocess")
+    from fairaudit.remedy.methods import METHODS
+
+    return tuple(METHODS.names())
 
 
 def adjustments() -> tuple[str, ...]:

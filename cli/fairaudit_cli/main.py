@@ -25,7 +25,7 @@ COMMANDS = {
     "plan": "how many rows an audit needs to find, or to rule out, a violation of a given size",
     "metrics": "measure how large the violation is, from a table with predictions",
     "missing": "test and bound what missing or uncertain attributes do to the verdict",
-    "report": "show a saved audit again, in other formats",
+    "report": "show a saved result again, in other formats",
     "verify": "repeat a saved audit and compare every number",
     "remedy": "train a model towards equalized odds, and audit it before and after",
     "compare": "several models on one table, or a candidate against production",

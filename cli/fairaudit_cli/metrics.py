@@ -64,7 +64,7 @@ def _as_text(table: AuditTable, result: Measurements) -> str:
 
 def _as_json(table: AuditTable, result: Measurements) -> str:
     from fairaudit.evidence.measurements import caution_about
-    from fairaudit_reports.text import json_text
+    from fairaudit.results import json_text
 
     outcome = table.require_outcome()
     facts = {

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 
-from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
 from fairaudit_cli.option_values import COUNT, TEXTS, Option, names_in, option
 from fairaudit_cli.options import MODEL, ROLES, add_options
-from fairaudit_cli.shell_text import print_json
 
 __all__ = ["OPTIONS", "add_arguments", "run"]
 
@@ -46,16 +45,11 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable, write_text
     from fairaudit.evidence.incompleteness.incomplete_audit import incomplete_frame
-    from fairaudit.results import format_of
-    from fairaudit_reports.incomplete import FORMATS
+    from fairaudit.evidence.incompleteness.incompleteness_result import IncompleteResult
 
     settle(args, needs_all=True)
-    for path in args.report or ():
-        check_writable(path)
-        if format_of(path) not in FORMATS:
-            raise InputError(f"--report {path!r} must end in .{', .'.join(FORMATS)}.")
+    check_outputs(args, IncompleteResult)
     probabilities = dict(_named(text) for text in args.probabilities or ())
     given = bool(args.sensitive)
     if not given and probabilities:
@@ -72,14 +66,7 @@ def run(args: argparse.Namespace) -> int:
         permutations=permutations_from(args),
         suppress=args.suppress,
     )
-    for path in args.report or ():
-        write_text(path, FORMATS[format_of(path)](result))
-    if args.json:
-        print_json(FORMATS["json"](result))
-    else:
-        print(FORMATS["txt"](result), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    deliver(result, args)
     violated = any(one.significant for one in result.imputed)
     return ExitCode.VIOLATION if violated else ExitCode.OK
 

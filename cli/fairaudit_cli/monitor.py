@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
 from fairaudit_cli.option_values import TEXT, Option, option
 from fairaudit_cli.options import MODEL, ROLES, add_options
-from fairaudit_cli.shell_text import print_json
 
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
@@ -46,22 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.data.reading.write import check_writable
-    from fairaudit.monitoring.monitoring_result import REPORTS
-    from fairaudit.results import format_of, known_form
+    from fairaudit.monitoring.monitoring_result import MonitorResult
 
-    for path in args.report or ():
-        known_form(REPORTS, format_of(path))
-        check_writable(path)
+    check_outputs(args, MonitorResult)
     result = _shown(args) if not args.data else _added(args)
-    for path in args.report or ():
-        result.save(path)
-    if args.json:
-        print_json(result.render("json"))
-    else:
-        print(result.summary(), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    deliver(result, args)
     return ExitCode.of(result.verdict)
 
 

@@ -11,7 +11,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from fairaudit.auditing.audit_result import SUPPRESS
+from fairaudit.results import SUPPRESS
 from fairaudit_cli import known_names
 from fairaudit_cli.option_values import (
     COLUMNS,

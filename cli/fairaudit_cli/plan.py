@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import predictor_from, roles_from
 from fairaudit_cli.option_values import COUNT, NUMBER, SIZES, TEXTS, Option, option
 from fairaudit_cli.options import MODEL, ROLES, add_options
-from fairaudit_cli.shell_text import print_json
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
@@ -48,7 +46,6 @@ OPTIONS: tuple[str | Option, ...] = (
     "json",
     "config",
 )
-_FORMATS = ("html", "json", "md", "png", "svg", "txt")
 FEWEST_ROWS = 100
 
 
@@ -63,15 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairaudit.data.preparation import prepare
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.data.reading.write import check_writable
+    from fairaudit.evidence.power.power_result import SamplePlan
     from fairaudit_cli.progress import ProgressBar
-    from fairaudit_reports.plan_report import rendered
 
     settle(args)
-    for path in args.report or ():
-        if _form(path) not in _FORMATS:
-            raise InputError(f"{path!r} has no known format. Use one of: {', '.join(_FORMATS)}.")
-        check_writable(path)
+    check_outputs(args, SamplePlan)
     if (args.effect is None) == (args.certify is None):
         raise InputError("Pass --effect tpr_gap=0.05 (or another effect), or --certify deo=0.05.")
     if args.effect is not None and len(args.effect) != 1:
@@ -85,15 +78,7 @@ def run(args: argparse.Namespace) -> int:
         )
     with ProgressBar() as bar:
         plan = _planned(table, args, bar)
-    plan = plan.suppressed(args.suppress)
-    for path in args.report or ():
-        _write(plan, path)
-    if args.json:
-        print_json(rendered(plan, "json"))
-    else:
-        print(rendered(plan, "txt"), end="")
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    deliver(plan, args)
     return ExitCode.OK
 
 
@@ -125,17 +110,3 @@ def _planned(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> S
         seed=args.seed,
         progress=bar,
     )
-
-
-def _form(path: str) -> str:
-    return Path(path).suffix.lower().lstrip(".")
-
-
-def _write(plan: SamplePlan, path: str) -> None:
-    from fairaudit.data.reading.write import write_bytes, write_text
-    from fairaudit_reports.plan_report import picture, rendered
-
-    if _form(path) == "png":
-        write_bytes(Path(path), picture(plan))
-    else:
-        write_text(path, rendered(plan, _form(path)))

@@ -6,10 +6,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli import known_names
 from fairaudit_cli.config import settle
+from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
 from fairaudit_cli.option_values import (
@@ -24,7 +24,7 @@ from fairaudit_cli.option_values import (
     option,
 )
 from fairaudit_cli.options import MODEL, ROLES, add_options
-from fairaudit_cli.shell_text import command_line, print_json
+from fairaudit_cli.shell_text import command_line
 
 if TYPE_CHECKING:
     from fairaudit.remedy.remedy_result import RemedyResult
@@ -107,41 +107,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.data.reading.write import check_writable
-    from fairaudit.remedy.remedy_result import rendered, report_format
+    from fairaudit.remedy.remedy_result import RemedyResult
     from fairaudit.remedy.workflow import RepairInterrupted
 
     settle(args, needs_all=True)
-    for path in args.report or ():
-        report_format(path)
-        check_writable(path)
-    for path in (args.out, args.resume):
-        if path is not None:
-            check_writable(path)
+    check_outputs(args, RemedyResult, args.out, args.resume)
     try:
         result = _repaired(args)
     except RepairInterrupted as stopped:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)
         return ExitCode.INTERRUPTED
-    shown = result.suppressed(args.suppress)
-    from fairaudit.data.reading.write import write_text
-
-    for path in args.report or ():
-        write_text(path, rendered(shown, report_format(path)))
-    if args.json:
-        print_json(rendered(shown, "json"))
-    else:
-        from fairaudit_reports.remedy_text import show
-
-        show(shown)
-        print()
-        if result.refused:
-            print(quiet(f"model: not written ({result.outcome}); --force writes it to {args.out}"))
-        elif args.out is not None:
-            print(quiet(f"model: {args.out}"))
-        for path in args.report or ():
-            print(quiet(f"report: {path}"))
+    said = [""]
+    if result.refused:
+        said.append(f"model: not written ({result.outcome}); --force writes it to {args.out}")
+    elif args.out is not None:
+        said.append(f"model: {args.out}")
+    deliver(result, args, said=said)
     return ExitCode.of(result.verdict)
 
 

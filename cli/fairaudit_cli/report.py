@@ -1,22 +1,40 @@
-"""`fairaudit report`: a saved audit in other formats, without running it again."""
+"""`fairaudit report`: a saved result in other formats, without running it again."""
 
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
+from fairaudit_cli.deliver import write_report
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.option_values import names_in
 
-__all__ = ["add_arguments", "read_record", "run"]
+if TYPE_CHECKING:
+    from fairaudit.results import Result
+
+__all__ = ["add_arguments", "load_result", "run"]
 
 _ALIASES = {"junit": "xml", "markdown": "md", "text": "txt"}
+#: What the schema of a record begins with → the class that reads it, in fairaudit.
+_HOMES = {
+    "fairaudit/audit": "auditing.audit_result:AuditResult",
+    "fairaudit/compare": "comparison.audited_models:AuditedModels",
+    "fairaudit/comparison": "comparison.comparison_result:Comparison",
+    "fairaudit/incomplete": "evidence.incompleteness.incompleteness_result:IncompleteResult",
+    "fairaudit/monitoring": "monitoring.monitoring_result:MonitorResult",
+    "fairaudit/plan": "evidence.power.power_result:SamplePlan",
+    "fairaudit/remedy": "remedy.remedy_result:RemedyResult",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("record", metavar="AUDIT.JSON", help="written by fairaudit test --report")
+    parser.add_argument(
+        "record", metavar="AUDIT.JSON", help="written by --report of fairaudit test, or another"
+    )
     parser.add_argument(
         "--to",
         action="append",
@@ -36,13 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.data.reading.write import check_writable, write_text
-    from fairaudit.results import known_format
+    from fairaudit.data.reading.write import check_writable
+    from fairaudit.results import check_format
 
-    result = read_record(args.record).suppressed(args.suppress)
-    forms = [known_format(_ALIASES.get(form, form)) for form in names_in(args.to)]
+    result = load_result(args.record).suppressed(args.suppress)
+    forms = [check_format(_ALIASES.get(form, form), type(result)) for form in names_in(args.to)]
     if not forms:
-        from fairaudit_reports.terminal import show
+        from fairaudit_reports.formats import show
 
         show(result)
         return ExitCode.OK
@@ -52,26 +70,18 @@ def run(args: argparse.Namespace) -> int:
         if target.resolve() == record.resolve():
             raise InputError(f"{str(target)!r} is the record itself. Pass another --out.")
         check_writable(target)
-    for form, target in zip(forms, targets, strict=True):
-        write_text(target, result.render(form))
+    for target in targets:
+        write_report(result, target)
         print(quiet(f"report: {target}"))
     return ExitCode.OK
 
 
-def read_record(path: str):  # type: ignore[no-untyped-def]
-    """A saved audit."""
-    import json
+def load_result(path: str) -> Result:
+    """A saved result of any kind."""
+    from fairaudit.results import read_record
 
-    from fairaudit.auditing.audit_result import AuditResult
-
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path!r}. Pass a saved audit (.json).") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"The file {path!r} cannot be read: {error}.") from None
-    try:
-        record = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InputError(f"The file {path!r} is not JSON, or was cut off: {error}.") from None
-    return AuditResult.from_dict(record)
+    record = read_record(path)
+    kind = str(record.get("schema")).rpartition("/")[0]
+    module, _, name = _HOMES.get(kind, _HOMES["fairaudit/audit"]).partition(":")
+    found: type[Result] = getattr(import_module(f"fairaudit.{module}"), name)
+    return found.from_dict(record)

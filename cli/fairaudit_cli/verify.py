@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
@@ -12,7 +12,6 @@ from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import predictor_from
 from fairaudit_cli.options import MODEL, add_options
-from fairaudit_cli.report import read_record
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
@@ -37,10 +36,11 @@ _CIRCUMSTANCES = (
     "verify",
 )
 #: What is said around the numbers: another version may say it in other words.
-_WORDS = ("notes",)
+_WORDS = ("notes", "note", "because")
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
+_ABSENT = "(absent)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.doors import audit_frame
-    from fairaudit.data.reading.files import read_tables
-    from fairaudit_cli.progress import ProgressBar
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.results import read_record
 
-    record: AuditResult = read_record(args.record)
+    then = read_record(args.record)
+    record = AuditResult.from_dict(then)
     roles, plan, fewest = _settings(record, args.jobs)
     if not args.data:
         raise InputError("No data. Pass the audited table as --data FILE.")
@@ -64,33 +64,12 @@ def run(args: argparse.Namespace) -> int:
             if args.model is None
             else "The record is of predictions in the table. Leave --model out."
         )
-    shards = record.capsule.options.get("shards")
-    predictor = predictor_from(args)
-    if shards is None:
-        frame, sources = read_tables(args.data)
-    else:
-        from fairaudit.auditing.engines.entry import audit_files, sources_of
-
-        sources = sources_of(args.data)
-    other = list(_other_files(record, sources, predictor))
-    if other:
+    again, other = _repeated(args, record, roles, plan)
+    if again is None:
         print("not reproduced: " + "; ".join(other))
         return ExitCode.VIOLATION
-    with ProgressBar() as bar:
-        if shards is None:
-            again = audit_frame(frame, roles, plan, predictor=predictor, data=sources, progress=bar)
-        else:
-            again = audit_files(
-                args.data,
-                roles,
-                plan,
-                shards=int(shards),
-                predictor=predictor,
-                trust=tuple(args.trust or ()),
-                progress=bar,
-            )
-    again = again.suppressed(fewest)
-    counted, changed = differences(record.to_dict(), _carried(again, record).to_dict())
+    shown = _carried(again.suppressed(fewest), record)
+    counted, changed = differences(then, shown.to_dict(), unmasked=again.to_dict())
     if changed:
         print(f"not reproduced: {len(changed)} of {counted} values differ")
         print("\n".join(quiet(f"  {line}") for line in changed[:20]))
@@ -98,7 +77,42 @@ def run(args: argparse.Namespace) -> int:
             print(f"  note: {line}")
         return ExitCode.VIOLATION
     print(f"reproduced: all {counted} values are the same; verdict: {again.verdict}")
+    if record.capsule.version != again.capsule.version:
+        print(
+            quiet(
+                f"  note: the record is of fairaudit {record.capsule.version}: its words, and "
+                "numbers that masks change, are not compared"
+            )
+        )
     return ExitCode.OK
+
+
+def _repeated(
+    args: argparse.Namespace, record: AuditResult, roles: Roles, plan: Plan
+) -> tuple[AuditResult | None, list[str]]:
+    """The audit of the same files; None, and which of them are others."""
+    from fairaudit.auditing.doors import audit_frame
+    from fairaudit.auditing.engines.entry import audit_files, sources_of
+    from fairaudit.data.reading.files import read_tables
+    from fairaudit_cli.progress import ProgressBar
+
+    shards = record.capsule.options.get("shards")
+    predictor = predictor_from(args)
+    frame = None
+    if shards is None:
+        frame, sources = read_tables(args.data)
+    else:
+        sources = sources_of(args.data)
+    other = list(_other_files(record, sources, predictor))
+    if other:
+        return None, other
+    given: dict[str, Any] = {"predictor": predictor}
+    with ProgressBar() as bar:
+        if shards is None:
+            given |= {"data": sources, "progress": bar}
+            return audit_frame(frame, roles, plan, **given), []
+        given |= {"shards": int(shards), "trust": tuple(args.trust or ()), "progress": bar}
+        return audit_files(args.data, roles, plan, **given), []
 
 
 def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
@@ -213,27 +227,43 @@ def _carried(again: AuditResult, record: AuditResult) -> AuditResult:
     return replace(again, capsule=replace(again.capsule, options=record.capsule.options))
 
 
-def differences(then: dict[str, Any], now: dict[str, Any]) -> tuple[int, list[str]]:
-    """How many values were compared, and those that differ, as ``path: then, now``."""
-    versions = {one.get("capsule", one).get("version") for one in (then, now)}
-    passed_over = (*_CIRCUMSTANCES, *(_WORDS if len(versions) > 1 else ()))
+def differences(
+    then: Mapping[str, Any], now: Mapping[str, Any], unmasked: Mapping[str, Any] | None = None
+) -> tuple[int, list[str]]:
+    """How many values were compared, and those that differ, as ``path: then, now``.
+
+    Of a record of another version those are compared that both versions have and that masks leave
+    alone (`unmasked` is the result without): versions differ in their words, in what they add and
+    in how they mask.
+    """
+    versions = {record.get("capsule", record).get("version") for record in (then, now)}
+    same_version = len(versions) == 1
+    passed_over = _CIRCUMSTANCES if same_version else (*_CIRCUMSTANCES, *_WORDS)
     first, second = dict(_leaves(then, passed_over)), dict(_leaves(now, passed_over))
+    paths = [*first, *(path for path in second if path not in first)]
+    if not same_version:
+        open_ = second if unmasked is None else dict(_leaves(unmasked, passed_over))
+        paths = [
+            path
+            for path in first
+            if path not in second or _same(open_.get(path, _ABSENT), second[path])
+        ]
     changed = [
-        f"{path}: {first.get(path, '(absent)')!r}, now {second.get(path, '(absent)')!r}"
-        for path in [*first, *(path for path in second if path not in first)]
+        f"{path}: {first.get(path, _ABSENT)!r}, now {second.get(path, _ABSENT)!r}"
+        for path in paths
         if not _same(first.get(path), second.get(path))
     ]
-    return len(first), changed
+    return len(paths) if not same_version else len(first), changed
 
 
 def _leaves(value: Any, passed_over: tuple[str, ...], path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         for key, item in value.items():
             if key not in passed_over:
                 yield from _leaves(item, passed_over, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
         kept = [
-            one for one in value if not (isinstance(one, dict) and one.get("key") in _ELSEWHERE)
+            one for one in value if not (isinstance(one, Mapping) and one.get("key") in _ELSEWHERE)
         ]
         for number, item in enumerate(kept):
             yield from _leaves(item, passed_over, f"{path}[{number}]")

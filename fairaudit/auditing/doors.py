@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
-from fairaudit.auditing.audit_result import AuditResult, Capsule
+from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.capsule import capsule_of
 from fairaudit.auditing.checkpoint import Checkpoint, identity_of
 from fairaudit.auditing.descriptions import fully_described
+from fairaudit.auditing.findings import Capsule
 from fairaudit.auditing.run import audit_table
 from fairaudit.data.columns import split_kinds
 from fairaudit.data.facts import Source

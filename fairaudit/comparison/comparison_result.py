@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from fairaudit.data.facts import Source
+from fairaudit.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["REPORTS", "ComparedCell", "Comparison", "ComparisonVerdict", "Difference"]
-
-REPORTS = "fairaudit.comparison_reports"
-SCHEMA = "fairaudit/comparison/1"
+__all__ = ["ComparedCell", "Comparison", "ComparisonVerdict", "Difference"]
 
 
 class ComparisonVerdict(str, Enum):
@@ -68,7 +65,7 @@ class ComparedCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Result):
     """A candidate beside a baseline on the same rows.
 
     Attributes
@@ -114,9 +111,8 @@ class Comparison:
     version: str
     command: str | None
 
-    def summary(self) -> str:
-        """As plain text."""
-        return self.render("txt")
+    schema: ClassVar[str] = "fairaudit/comparison/1"
+    plural: ClassVar[str] = "comparisons"
 
     def to_frame(self) -> pd.DataFrame:
         """One row per measure."""
@@ -125,19 +121,3 @@ class Comparison:
         frame = pd.DataFrame([asdict(one) for one in self.differences])
         frame.insert(4, "difference", [one.value for one in self.differences])
         return frame
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {"schema": SCHEMA, **asdict(self), "verdict": self.verdict.value}
-
-    def render(self, form: str) -> str:
-        """``"txt"``, ``"md"``, ``"json"``, ``"html"`` or ``"github"``."""
-        from fairaudit.results import render
-
-        return render(self, REPORTS, form)
-
-    def save(self, path: str | Path) -> Path:
-        """Write a report; the extension of `path` names the format."""
-        from fairaudit.results import save
-
-        return save(self, REPORTS, path)

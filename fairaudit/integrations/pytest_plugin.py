@@ -50,9 +50,10 @@ def assert_equalized_odds(
     """
     __tracebackhide__ = True
     from fairaudit._words import quiet
-    from fairaudit.auditing.audit_result import SUPPRESS, Verdict
     from fairaudit.auditing.doors import audit
+    from fairaudit.auditing.findings import Verdict
     from fairaudit.errors import InputError
+    from fairaudit.results import SUPPRESS
 
     if inconclusive not in ("fail", "skip"):
         raise InputError(

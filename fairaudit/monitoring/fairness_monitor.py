@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.audit_result import Verdict
 from fairaudit.auditing.descriptions import recorded
+from fairaudit.auditing.findings import Verdict
 from fairaudit.data.columns import split_kinds
 from fairaudit.data.preparation import prepare
 from fairaudit.data.roles import Roles, column_names

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from fairaudit.auditing.audit_result import Verdict
+from fairaudit.auditing.findings import Verdict
+from fairaudit.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["REPORTS", "MonitorResult", "MonitoredBatch", "evidence_text"]
-
-REPORTS = "fairaudit.monitor_reports"
-SCHEMA = "fairaudit/monitoring/1"
+__all__ = ["MonitorResult", "MonitoredBatch", "evidence_text"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +53,7 @@ class MonitoredBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonitorResult:
+class MonitorResult(Result):
     """The state of a monitor.
 
     Attributes
@@ -92,41 +89,20 @@ class MonitorResult:
     head: str
     version: str
 
+    schema: ClassVar[str] = "fairaudit/monitoring/1"
+    plural: ClassVar[str] = "monitors"
+    derived: ClassVar[tuple[str, ...]] = ("evidence",)
+
     @property
     def evidence(self) -> float:
         """After the last batch; 1 is none, 1/alpha sounds the alarm."""
         return float(10 ** min(self.batches[-1].log10_evidence, 300.0))
-
-    def summary(self) -> str:
-        """As plain text."""
-        return self.render("txt")
 
     def to_frame(self) -> pd.DataFrame:
         """One row per batch."""
         import pandas as pd
 
         return pd.DataFrame([asdict(batch) for batch in self.batches])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {
-            "schema": SCHEMA,
-            "evidence": self.evidence,
-            **asdict(self),
-            "verdict": self.verdict.value,
-        }
-
-    def render(self, form: str) -> str:
-        """``"txt"``, ``"md"``, ``"json"`` or ``"html"``."""
-        from fairaudit.results import render
-
-        return render(self, REPORTS, form)
-
-    def save(self, path: str | Path) -> Path:
-        """Write a report; the extension of `path` names the format."""
-        from fairaudit.results import save
-
-        return save(self, REPORTS, path)
 
     def plot(self, ax: Any = None) -> Any:
         """The evidence after every batch, with the alarm line; returns the Axes."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.audit_result import AuditResult, Verdict
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.auditing.findings import Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
-from fairaudit.auditing.audit_result import AuditResult, Verdict
+import pandas as pd
+
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.auditing.findings import Verdict
 from fairaudit.data.facts import Source
-from fairaudit.errors import InputError
 from fairaudit.evidence.power.power_result import CarriedPower
-from fairaudit.results import _plain
+from fairaudit.results import Result
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Outcome", "RemedyResult", "measured", "rendered", "report_format"]
-
-#: Name and version of the JSON form.
-SCHEMA = "fairaudit/remedy/1"
+__all__ = ["Outcome", "RemedyResult", "measured"]
 
 
 class Outcome(str, Enum):
@@ -41,7 +37,7 @@ class Outcome(str, Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RemedyResult:
+class RemedyResult(Result):
     """A new model and the evidence about it.
 
     Attributes
@@ -102,15 +98,10 @@ class RemedyResult:
     parameter: str
     mu: float
     because: str
-    model: Any = field(repr=False)
-    before: AuditResult = field(repr=False)
-    after: AuditResult = field(repr=False)
     collapsed: str | None
     power: CarriedPower | None
-    loss: tuple[float | None, float | None]
     loss_name: str
-    curve: pd.DataFrame = field(repr=False)
-    mixture: pd.DataFrame = field(repr=False)
+    loss: tuple[float | None, float | None]
     rows: dict[str, int]
     split: tuple[float, ...]
     seed: int
@@ -118,9 +109,17 @@ class RemedyResult:
     notes: tuple[str, ...]
     advice: tuple[str, ...]
     old: str | None
-    saved: Source
     refused: bool
+    saved: Source = field(metadata={"key": "model"})
+    curve: pd.DataFrame = field(repr=False)
+    mixture: pd.DataFrame = field(repr=False)
     command: str | None = None
+    before: AuditResult = field(repr=False)
+    after: AuditResult = field(repr=False)
+    model: Any = field(default=None, repr=False, metadata={"key": None})
+
+    schema: ClassVar[str] = "fairaudit/remedy/1"
+    plural: ClassVar[str] = "remedies"
 
     @property
     def symbol(self) -> str:
@@ -130,14 +129,8 @@ class RemedyResult:
         known = self.method in METHODS.names()  # a package that added it may be gone
         return (known and METHODS.get(self.method).symbol) or self.parameter
 
-    def summary(self) -> str:
-        """The outcome, both verdicts and the numbers behind them, as plain text."""
-        return rendered(self, "txt")
-
     def to_frame(self) -> pd.DataFrame:
         """Measure, before, after."""
-        import pandas as pd
-
         before, after = (
             {
                 "verdict": str(result.verdict),
@@ -151,38 +144,17 @@ class RemedyResult:
         return pd.DataFrame({"before": before, "after": after})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        found = {
-            "schema": SCHEMA,
-            "outcome": str(self.outcome),
-            "headline": self.headline,
-            "verdict": str(self.verdict),
-            "method": self.method,
-            "parameter": self.parameter,
-            "mu": self.mu,
-            "because": self.because,
-            "collapsed": self.collapsed,
-            "power": None if self.power is None else asdict(self.power),
-            "loss_name": self.loss_name,
-            "loss": {"before": self.loss[0], "after": self.loss[1]},
-            "rows": self.rows,
-            "split": self.split,
-            "seed": self.seed,
-            "features": self.features,
-            "notes": self.notes,
-            "advice": self.advice,
-            "old": self.old,
-            "refused": self.refused,
-            "model": {
-                "path": self.saved.path,
-                "kind": self.saved.kind,
-                "sha256": self.saved.sha256,
-            },
-            "curve": self.curve.to_dict("records"),
-            "mixture": self.mixture.to_dict("records"),
-            "command": self.command,
-        }
-        return {**_plain(found), "before": self.before.to_dict(), "after": self.after.to_dict()}
+        """Plain values, ready for JSON; the model itself is no part of them."""
+        record = Result.to_dict(self)
+        return record | {"loss": dict(zip(("before", "after"), record["loss"], strict=True))}
+
+    @classmethod
+    def fields_of(cls, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        """With the losses as a pair, and of a record of 0.1 with a judgement."""
+        loss = record.get("loss")
+        if isinstance(loss, Mapping):
+            record = {**record, "loss": [loss.get("before"), loss.get("after")]}
+        return record if "outcome" in record else _judged_today(record)
 
     def suppressed(self, fewest: int) -> RemedyResult:
         """The same with groups of fewer than `fewest` people masked, and all sizes rounded."""
@@ -215,34 +187,29 @@ class RemedyResult:
             mixture=rounded(self.mixture),
         )
 
-    def save(self, path: str | Path, *, suppress: int = 10) -> Path:
-        """Write a report: .html, .json or .txt. Cells of fewer than `suppress` are masked."""
-        from fairaudit.data.reading.write import write_text
 
-        target = Path(path)
-        write_text(target, rendered(self.suppressed(suppress), report_format(target)))
-        return target
-
-
-def report_format(path: str | Path) -> str:
-    """The format that the name of a report asks for."""
-    form = Path(path).suffix.lower().lstrip(".")
-    if form not in ("html", "json", "txt"):
-        raise InputError(
-            f"A remedy has no report format {form or '(none)'!r}. Use one of: html, json, txt."
+def _judged_today(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A record of 0.1, which audited a remedy and did not judge it."""
+    after, models = record.get("after"), record.get("curve")
+    found = after.get("verdict") if isinstance(after, Mapping) else None
+    if found == Verdict.VIOLATION.value:
+        outcome, headline = Outcome.NOT_REPAIRED, "Not repaired: the new model still violates."
+    else:
+        outcome = Outcome.INCONCLUSIVE
+        headline = (
+            "Inconclusive: no violation is found, and version 0.1 did not ask whether the audit "
+            "would have seen the old one."
         )
-    return form
-
-
-def rendered(result: RemedyResult, form: str) -> str:
-    if form == "json":
-        import json
-
-        return json.dumps(result.to_dict(), indent=2, ensure_ascii=False) + "\n"
-    from importlib.metadata import entry_points
-
-    (renderer,) = entry_points(group="fairaudit.remedy_reports", name=form)
-    return str(renderer.load()(result))
+    verdict = Verdict.VIOLATION if outcome is Outcome.NOT_REPAIRED else Verdict.INCONCLUSIVE
+    judgement = {"outcome": outcome.value, "headline": headline, "verdict": verdict.value}
+    unknown: dict[str, Any] = {"collapsed": None, "power": None, "advice": [], "refused": False}
+    if isinstance(models, list) and all(isinstance(model, Mapping) for model in models):
+        collapsed = {True: "one answer for everybody", False: None}
+        unknown["curve"] = [
+            {**model, "collapsed": collapsed[bool(model.get("constant"))], "dominated": False}
+            for model in models
+        ]
+    return {**record, **unknown, **judgement}
 
 
 def measured(result: AuditResult, key: str) -> float | None:

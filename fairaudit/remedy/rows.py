@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.auditing.audit_result import AuditResult, Verdict
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.auditing.findings import Verdict
 from fairaudit.data.classes import class_key, in_classes_of, level_named, model_levels
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.data.facts import Excluded, Source

@@ -7,30 +7,36 @@ rows that neither training nor the choice has seen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairaudit._types import Index
-from fairaudit.auditing.checkpoint import Checkpoint, identity_of
-from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
-from fairaudit.data.roles import Roles, column_names, require_column
+from fairaudit.data.roles import Roles, column_names
 from fairaudit.errors import InputError
+from fairaudit.models import predictor_of
 from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.curve import curve_of
 from fairaudit.remedy.judgement import advice_for, judged, notes_on, power_to_see
+from fairaudit.remedy.methods import METHODS, Method, Training
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.rows import Audited, Rows
+from fairaudit.remedy.training_job import (
+    Job,
+    model_to_replace,
+    select_features,
+    train_models,
+    values_to_train,
+)
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.models import Predictor
-    from fairaudit.remedy.methods import Method
+    from fairaudit.remedy.model_path import Path as TrainedPath
 
 __all__ = ["RepairInterrupted", "repair"]
 
@@ -145,9 +151,7 @@ def repair(
     True
     """
     from fairaudit.auditing.audit_plan import Plan
-    from fairaudit.data.reading.write import check_writable, write_bytes
-    from fairaudit.remedy.methods import METHODS, Training
-    from fairaudit.remedy.model_path import train_path
+    from fairaudit.data.reading.write import check_writable
 
     if out is not None:
         check_writable(out)
@@ -155,8 +159,8 @@ def repair(
     plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), power=False, with_r=False)
     how: Method = METHODS.get(method)
     rule = Rule.of(mu, kpc, loss, alpha, how)
-    values = _values(how, mus, rule.value)
-    old = None if model is None else _old(model, how)
+    values = values_to_train(how, mus, rule.value)
+    old = None if model is None else model_to_replace(model, how)
     if how.corrects and (old is None or use_sensitive or drop):
         raise InputError(
             "The method postprocess corrects a model: pass 'model', and neither 'use_sensitive' "
@@ -166,156 +170,104 @@ def repair(
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
     table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome, **given), old)
     parts = table.parts(split, seed, choosing=rule.looks)
-    features, encoder, notes = _features(
+    features, encoder, notes = select_features(
         table, parts["train"], method=how, old=old, drop=drop, use_sensitive=use_sensitive
     )
     hears = bool(getattr(progress, "on", False))
-    training = Training(
-        objective=objective,
-        loss=training_loss,
-        predictor=predictor,
-        steps=steps,
-        seed=seed,
-        progress=hears,
+    lessons = {"objective": objective, "loss": training_loss, "predictor": predictor}
+    job = Job(
+        method=how,
+        rule=rule,
+        values=values,
+        plan=plan,
+        old=old,
+        table=table,
+        parts=parts,
+        features=features,
+        encoder=encoder,
+        training=Training(**lessons, steps=steps, seed=seed, progress=hears),
     )
-    rows = table.frame.iloc[parts["train"]][features]
+    asked = {"mu": mu, "kpc": kpc, "loss": loss, "split": list(split), "drop": list(drop)}
     checkpoint = None
     if resume is not None:
-        checkpoint = Checkpoint(
-            resume,
-            _identity(
-                frame,
-                table,
-                old=old,
-                plan=plan,
-                training=training,
-                asked={
-                    "method": described(how),
-                    "values": values,
-                    "mu": mu,
-                    "kpc": kpc,
-                    "loss": loss,
-                    "split": list(split),
-                    "drop": list(drop),
-                    "use_sensitive": use_sensitive,
-                },
-            ),
-        )
-    path = train_path(
-        how,
-        values,
-        X=rows if encoder is None else encoder.fit_transform(rows),
-        y=table.target_of(old if how.corrects else None)[parts["train"]],
-        attributes=[c.take(parts["train"]) for c in table.attributes],
-        training=training,
-        classes=table.outcome.kind.is_categorical,
-        old=None if not how.corrects or old is None else old.model,
-        checkpoint=checkpoint,
-    )
-    path.models[:] = [_pipeline(encoder, one) for one in path.models]
-    if rule.value is not None and rule.value not in path.values:
-        raise KeyboardInterrupt  # stopped before its turn
-    # what is said about the classes of the old model does not hold for those trained here
-    trained = table if how.corrects else table.without_classes()
+        identity = job.identity(frame, **asked, use_sensitive=use_sensitive)
+        checkpoint = Checkpoint(resume, identity)
+    audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
+    result = _trained_and_judged(audits, out, force=force, use_sensitive=use_sensitive)
+    shares = tuple(float(share) for share in split)
+    return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
+
+
+def _trained_and_judged(
+    audits: _Audits, out: str | Path | None, *, force: bool, use_sensitive: bool
+) -> RemedyResult:
+    """Train, choose, audit and judge; the notes are those of the training."""
+    job, plan = audits.job, audits.job.plan
+    path = train_models(job, audits.checkpoint)
     curve, mixture = curve_of(
-        trained, parts, path=path, features=features, plan=plan, clear=rule.clear, progress=progress
+        job.trained_table,
+        job.parts,
+        path=path,
+        features=job.features,
+        plan=plan,
+        clear=job.rule.clear,
+        progress=audits.progress,
     )
-    choice = rule.choose(curve)
-    chosen, value = path.models[choice.place], path.values[choice.place]
-    saved, content = _as_file(chosen, out)
-
-    def audit(predictor: Predictor, name: str, like: Audited | None = None) -> Audited:
-        # what the audit after the repair could have found is a part of its answer
-        stated = replace(plan, power=like is not None)
-        return (table if predictor is old else trained).audit(
-            parts,
-            predictor,
-            stated,
-            data,
-            command,
-            _Part(progress, name),
-            name,
-            checkpoint,
-            None if like is None else like.result,
-        )
-
+    choice = job.rule.choose(curve)
+    chosen, said = path.models[choice.place], path.said[choice.place]
+    file = _ModelFile.of(chosen, out)
     try:
-        if path.interrupted:
-            raise KeyboardInterrupt
-        before = audit(old or _predictor(path.models[0]), "before")
-        after = audit(
-            replace(_predictor(chosen), source=saved.path, sha256=saved.sha256), "after", before
-        )
+        before, after = audits.before_and_after(path, chosen, file.source)
     except KeyboardInterrupt:
         usable = choice.fates is None and curve["collapsed"].isna()[choice.place]
-        if out is not None and (usable or force):
-            write_bytes(out, content)
-        raise RepairInterrupted(chosen, value, saved.path if usable or force else None) from None
+        kept = file.write() if usable or force else None
+        raise RepairInterrupted(chosen, path.values[choice.place], kept) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
     judgement = judged(choice, before.result, after.result, collapsed, power)
-    no_repair = judgement.outcome in (Outcome.COLLAPSED, Outcome.NOT_FOUND) or (
-        judgement.outcome is Outcome.NOT_REPAIRED and rule.automatic
-    )
-    refused = out is not None and no_repair and not force
+    refused = out is not None and not force and _no_repair(judgement.outcome, job.rule)
     if refused:
-        saved = replace(saved, path=None)
-    elif out is not None:
-        write_bytes(out, content)
-    if checkpoint is not None:
-        checkpoint.remove()
-    result = RemedyResult(
+        file, after = file.unwritten(), _without_file(after)
+    else:
+        file.write()
+    if audits.checkpoint is not None:
+        audits.checkpoint.remove()
+    classes = job.table.outcome.kind.is_categorical
+    return RemedyResult(
         outcome=judgement.outcome,
         headline=judgement.headline,
         verdict=judgement.verdict,
-        method=how.name,
-        parameter=how.parameter,
-        mu=value,
+        method=job.method.name,
+        parameter=job.method.parameter,
+        mu=path.values[choice.place],
         because=choice.because,
         model=chosen,
         before=before.result,
-        after=_without_file(after).result if refused else after.result,
+        after=after.result,
         collapsed=collapsed,
         power=power,
         loss=(before.loss, after.loss),
-        loss_name="misclassified" if table.outcome.kind.is_categorical else "mean squared error",
+        loss_name="misclassified" if classes else "mean squared error",
         curve=curve.assign(chosen=[k == choice.place for k in range(len(curve))]),
         mixture=mixture,
-        rows={name: len(rows) for name, rows in parts.items()},
-        split=tuple(float(share) for share in split),
-        seed=seed,
-        features=tuple(features),
-        notes=(),
-        advice=advice_for(judgement.outcome, mixture, rule.clear, use_sensitive=use_sensitive),
-        old=None if old is None else old.source or old.kind,
-        saved=saved,
+        rows={name: len(rows) for name, rows in job.parts.items()},
+        split=(),  # known where it was asked for
+        seed=plan.permutations.seed,
+        features=tuple(job.features),
+        notes=() if not said else (said,),
+        advice=advice_for(judgement.outcome, mixture, job.rule.clear, use_sensitive=use_sensitive),
+        old=None if job.old is None else job.old.source or job.old.kind,
+        saved=file.source,
         refused=refused,
-        command=command,
+        command=audits.command,
     )
-    said = path.said[choice.place]
-    return replace(result, notes=(*notes_on(result), *notes, *([said] if said else [])))
 
 
-def _values(method: Method, mus: Sequence[float] | None, value: float | None) -> list[float]:
-    """Plain training first, then the rest in order of growing strength."""
-    plain, *rest = method.grid
-    asked = {float(x) for x in (rest if mus is None else mus)}
-    asked |= set() if value is None else {value}
-    for one in asked:
-        method.check(one)
-    return [plain, *sorted(asked - {plain}, reverse=rest[0] > rest[-1])]
-
-
-def _old(model: Any, method: Method) -> Predictor:
-    from fairaudit.models import predictor_of
-
-    old = predictor_of(model)
-    if method.corrects and (old.features is None or not hasattr(old.model, "fit")):
-        raise InputError(
-            "The method postprocess needs a fitted scikit-learn model that knows the names of its "
-            "features. Use another method, which trains a model of its own."
-        )
-    return old
+def _no_repair(outcome: Outcome, rule: Rule) -> bool:
+    """Whether the model is not worth a file of its own."""
+    if outcome is Outcome.NOT_REPAIRED:
+        return rule.automatic
+    return outcome in (Outcome.COLLAPSED, Outcome.NOT_FOUND)
 
 
 def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: Any) -> Roles:
@@ -325,6 +277,43 @@ def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: A
     if not names:
         raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
     return Roles(sensitive=names, outcome=outcome, **others)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Audits:
+    """The two audits of a repair, on the same rows."""
+
+    job: Job
+    data: tuple[Source, ...]
+    command: str | None
+    progress: Progress | None
+    checkpoint: Checkpoint | None
+
+    def before_and_after(
+        self, path: TrainedPath, chosen: Any, saved: Source
+    ) -> tuple[Audited, Audited]:
+        if path.interrupted:
+            raise KeyboardInterrupt
+        before = self._audit(self.job.old or predictor_of(path.models[0]), "before")
+        after = replace(predictor_of(chosen), source=saved.path, sha256=saved.sha256)
+        return before, self._audit(after, "after", before)
+
+    def _audit(self, predictor: Predictor, name: str, like: Audited | None = None) -> Audited:
+        job = self.job
+        # what the audit after the repair could have found is a part of its answer
+        plan = replace(job.plan, power=like is not None)
+        table = job.table if predictor is job.old else job.trained_table
+        return table.audit(
+            job.parts,
+            predictor,
+            plan,
+            data=self.data,
+            command=self.command,
+            progress=_Part(self.progress, name),
+            name=name,
+            checkpoint=self.checkpoint,
+            like=None if like is None else like.result,
+        )
 
 
 class _Part:
@@ -338,89 +327,33 @@ class _Part:
             self.progress(f"audit {self.name}: {what}", done, total)
 
 
-def _features(
-    table: Rows,
-    train: Index,
-    method: Method,
-    old: Predictor | None,
-    drop: Sequence[str],
-    use_sensitive: bool,
-) -> tuple[list[str], Any, tuple[str, ...]]:
-    """The feature columns, their transformer (None: the old model's own), and notes."""
-    from fairaudit.remedy.encoding import feature_columns, transformer_for
+@dataclass(frozen=True, slots=True)
+class _ModelFile:
+    """The model as a pickle: its source (with a path, where it is to be written) and the bytes."""
 
-    frame = table.frame
-    sensitive = [column.name for column in table.attributes]
-    ids = [] if table.roles.ids is None else [table.roles.ids]
-    if method.corrects and old is not None:
-        features = old.columns(
-            list(frame.columns), outcome=table.outcome.name, sensitive=sensitive, other=ids
-        )
-        numbers = frame[features].select_dtypes("number")
-        gaps = [name for name in numbers if numbers[name].isna().any()]
-        if gaps:
-            raise InputError(
-                f"The method postprocess needs numbers without gaps; {gaps[0]!r} has some. Fill "
-                "them, or use another method."
-            )
-        return features, None, ()
-    for name in drop:
-        require_column(name, list(frame.columns))
-        if name in sensitive or name in (table.outcome.name, *ids):
-            raise InputError(f"Column {name!r} has a role and cannot be dropped.")
-    without = [table.outcome.name, *ids, *drop, *([] if use_sensitive else sensitive)]
-    features = feature_columns(frame, without)
-    encoder, notes = transformer_for(frame[features].iloc[train])
-    return features, encoder, notes
+    source: Source
+    content: bytes = field(repr=False)
 
+    @classmethod
+    def of(cls, model: Any, out: str | Path | None) -> _ModelFile:
+        import hashlib
+        import pickle
 
-def _pipeline(encoder: Any, model: Any) -> Any:
-    """Fitted parts as one fitted pipeline."""
-    if encoder is None:
-        return model
-    from sklearn.pipeline import Pipeline
+        content = pickle.dumps(model)
+        path = None if out is None else str(out)
+        digest = hashlib.sha256(content).hexdigest()
+        return cls(Source(path, predictor_of(model).kind, digest), content)
 
-    return Pipeline([("features", encoder), ("model", model)])
+    def write(self) -> str | None:
+        """Where it is now, if anywhere."""
+        from fairaudit.data.reading.write import write_bytes
 
+        if self.source.path is not None:
+            write_bytes(self.source.path, self.content)
+        return self.source.path
 
-def _identity(
-    frame: Any, table: Rows, old: Predictor | None, plan: Plan, training: Any, asked: Any
-) -> str:
-    """Everything that decides the numbers of a repair."""
-    from importlib.metadata import version
-
-    import pandas as pd
-
-    rows = pd.util.hash_pandas_object(as_pandas(frame), index=False).to_numpy()
-    return identity_of(
-        {
-            "version": version("fairaudit-icp"),
-            "rows": rows.tobytes().hex(),
-            "columns": list(map(str, table.frame.columns)),
-            "roles": asdict(table.roles),
-            "old": None if old is None else [old.sha256, old.kind],
-            "training": asdict(training),
-            "alpha": plan.alpha,
-            "copies": [plan.permutations.n, plan.permutations.seed],
-            **asked,
-        }
-    )
-
-
-def _predictor(model: Any) -> Predictor:
-    from fairaudit.models import predictor_of
-
-    return predictor_of(model)
-
-
-def _as_file(model: Any, out: str | Path | None) -> tuple[Source, bytes]:
-    """The model as a pickle: its source, and the bytes."""
-    import hashlib
-    import pickle
-
-    content = pickle.dumps(model)
-    path = None if out is None else str(out)
-    return Source(path, _predictor(model).kind, hashlib.sha256(content).hexdigest()), content
+    def unwritten(self) -> _ModelFile:
+        return replace(self, source=replace(self.source, path=None))
 
 
 def _without_file(audited: Audited) -> Audited:

@@ -1,64 +1,36 @@
-"""Several audited models in one table: text, Markdown, JSON, HTML."""
+"""Several audited models in one table: text, Markdown, HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairaudit_reports.terminal import clean, fixed, p_text
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.comparison.audited_models import AuditedModel, AuditedModels
 
-__all__ = ["Compared", "rendered"]
-
-SCHEMA = "fairaudit/compare/1"
+__all__ = ["render_html", "render_markdown", "render_text"]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One model: its name, its loss (None where the scores are no labels) and its audit."""
-
-    name: str
-    loss: float | None
-    loss_name: str
-    audit: AuditResult
-
-    def suppressed(self, fewest: int) -> Compared:
-        """The same with groups of fewer than `fewest` people masked, and the loss rounded."""
-        from fairaudit.evidence.disclosure import coarse_loss, step_of
-
-        audit = self.audit.suppressed(fewest)
-        loss = self.loss
-        if audit.masked:
-            loss = coarse_loss(loss, step_of(fewest, audit.table.people))
-        return replace(self, audit=audit, loss=loss)
-
-
-def rendered(models: Sequence[Compared], form: str) -> str:
-    """The table as ``"txt"``, ``"md"``, ``"json"`` or ``"html"``."""
-    if form == "json":
-        from fairaudit_reports.text import json_text
-
-        return json_text(_record(models)) + "\n"
-    if form == "html":
-        return _page(models)
-    head, rows = _rows(models)
-    about = _about(models)
-    if form == "md":
-        from fairaudit_reports.markdown import escape
-        from fairaudit_reports.text import markdown_table
-
-        # the table escapes its bars itself
-        cells = [[escape(cell).replace("\\|", "|") for cell in row] for row in rows]
-        return f"{markdown_table([head, *cells])}\n\n{escape(about)}\n"
+def render_text(result: AuditedModels) -> str:
     from fairaudit_reports.text import table
 
-    return f"{table([head, *rows])}\n\n{about}\n"
+    head, rows = _rows(result.models)
+    return f"{table([head, *rows])}\n\n{_about(result.models)}\n"
 
 
-def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
+def render_markdown(result: AuditedModels) -> str:
+    from fairaudit_reports.markdown import escape
+    from fairaudit_reports.text import markdown_table
+
+    head, rows = _rows(result.models)
+    # the table escapes its bars itself
+    cells = [[escape(cell).replace("\\|", "|") for cell in row] for row in rows]
+    return f"{markdown_table([head, *cells])}\n\n{escape(_about(result.models))}\n"
+
+
+def _rows(models: Sequence[AuditedModel]) -> tuple[list[str], list[list[str]]]:
     from fairaudit_reports.remedy_text import loss_text
 
     head = ["model", models[0].loss_name, "KPC", "DEO", "p", "verdict"]
@@ -67,7 +39,7 @@ def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
             clean(one.name),
             loss_text(one.loss, one.loss_name),
             fixed(one.audit.joint.kpc),
-            fixed(_measured(one.audit, "deo")),
+            fixed(one.deo),
             p_text(one.audit.p_value),
             str(one.audit.verdict),
         ]
@@ -78,11 +50,7 @@ def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
     return head, rows
 
 
-def _measured(audit: AuditResult, key: str) -> float | None:
-    return next((one.value for one in audit.measures if one.key == key), None)
-
-
-def _about(models: Sequence[Compared]) -> str:
+def _about(models: Sequence[AuditedModel]) -> str:
     audit = models[0].audit
     names = ", ".join(one.name for one in audit.table.attributes)
     return clean(
@@ -92,30 +60,12 @@ def _about(models: Sequence[Compared]) -> str:
     )
 
 
-def _record(models: Sequence[Compared]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "models": [
-            {
-                "model": one.name,
-                "loss": one.loss,
-                "loss_name": one.loss_name,
-                "kpc": one.audit.joint.kpc,
-                "deo": _measured(one.audit, "deo"),
-                "p_value": one.audit.p_value,
-                "verdict": str(one.audit.verdict),
-                "audit": one.audit.to_dict(),
-            }
-            for one in models
-        ],
-    }
-
-
-def _page(models: Sequence[Compared]) -> str:
+def render_html(result: AuditedModels) -> str:
     from fairaudit_reports import html_parts as h
     from fairaudit_reports.markup import tag
     from fairaudit_reports.remedy_html import TONES, page
 
+    models = result.models
     head, rows = _rows(models)
     columns = [(name, None if name in ("model", "verdict") else "n") for name in head]
     columns = [

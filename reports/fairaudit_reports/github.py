@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairaudit.auditing.audit_result import Verdict
+from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.terminal import clean, question, sentence
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from fairaudit_reports.markup import Markup, join, tag
 from fairaudit_reports.svg import Scale, bar, far_away, histogram, number, reaching
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult, Finding
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Finding
     from fairaudit.evidence.measured import MeasuredValue
 
 __all__ = ["evidence", "size", "where"]

@@ -1,16 +1,11 @@
-"""The whole result as JSON, by the committed schema `audit.schema.json`."""
+"""The whole result as JSON; that of an audit by the committed schema `audit.schema.json`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fairaudit_reports.text import json_text
-
-if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.results import Result
 
 __all__ = ["render"]
 
 
-def render(result: AuditResult) -> str:
-    return json_text(result.to_dict()) + "\n"
+def render(result: Result) -> str:
+    return result.to_json()

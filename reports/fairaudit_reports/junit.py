@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from fairaudit.auditing.audit_result import Verdict
+from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.terminal import adjustment, clean, fixed, p_text, sentence
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult, Finding
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Finding
 
 __all__ = ["render"]
 

@@ -1,35 +1,35 @@
-"""A plan of rows as text, Markdown, JSON, HTML and as a picture of its curves."""
+"""A plan of rows as text, Markdown, HTML and as a picture of its curves."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.terminal import clean
-from fairaudit_reports.text import json_text, markdown_table, table
+from fairaudit_reports.text import markdown_table, table
 
 if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
 
-__all__ = ["picture", "rendered"]
+__all__ = ["picture", "render_html", "render_markdown", "render_svg", "render_text"]
 
 
-def rendered(plan: SamplePlan, form: str) -> str:
-    """The plan in one of the text formats."""
-    if form == "json":
-        return json_text(plan.to_dict()) + "\n"
-    if form == "svg":
-        from fairaudit_reports.curves import power_curves
-
-        return power_curves(plan) + "\n"
-    if form == "html":
-        return _html(plan)
-    rows = _rows(plan)
-    if form == "md":
-        return "\n\n".join([f"## {_headline(plan)}", markdown_table(rows), *_about(plan)]) + "\n"
+def render_text(plan: SamplePlan) -> str:
+    """Plain text of at most 96 columns."""
     import textwrap
 
     about = [textwrap.fill(clean(line, 1600), 96) for line in (_headline(plan), *_about(plan))]
-    return "\n\n".join([about[0], table(rows), *about[1:]]) + "\n"
+    return "\n\n".join([about[0], table(_rows(plan)), *about[1:]]) + "\n"
+
+
+def render_markdown(plan: SamplePlan) -> str:
+    rows = markdown_table(_rows(plan))
+    return "\n\n".join([f"## {_headline(plan)}", rows, *_about(plan)]) + "\n"
+
+
+def render_svg(plan: SamplePlan) -> str:
+    from fairaudit_reports.curves import power_curves
+
+    return power_curves(plan) + "\n"
 
 
 def picture(plan: SamplePlan) -> bytes:
@@ -93,7 +93,7 @@ def _about(plan: SamplePlan) -> list[str]:
     return lines
 
 
-def _html(plan: SamplePlan) -> str:
+def render_html(plan: SamplePlan) -> str:
     from importlib.metadata import version
 
     from fairaudit_reports import html_parts as h

@@ -15,7 +15,8 @@ from fairaudit_reports.remedy_text import change_rows, fate, loss_text, seen_row
 from fairaudit_reports.svg import Point, far_away, histogram, icon, number, plane, reaching
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult, Capsule
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Capsule
     from fairaudit.remedy.remedy_result import RemedyResult
 
 __all__ = ["TONES", "page", "render"]

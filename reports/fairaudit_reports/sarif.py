@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from fairaudit._words import quiet
-from fairaudit.auditing.audit_result import Verdict
+from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.terminal import clean, question, sentence
 
 if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult, Finding
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Finding
     from fairaudit.data.facts import Source
 
 __all__ = ["render"]

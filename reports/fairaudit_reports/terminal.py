@@ -11,7 +11,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from fairaudit._words import as_words, quiet
-from fairaudit.auditing.audit_result import Verdict
+from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.repeat import command_lines
 from fairaudit_reports.selection import shown_cells
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-    from fairaudit.auditing.audit_result import AuditResult, Finding
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Finding
     from fairaudit.evidence.localization.claims import Localisation
     from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
@@ -309,7 +310,7 @@ def estimate_text(estimate: Estimate, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> from fairaudit.auditing.audit_result import Estimate
+    >>> from fairaudit.evidence.measured import Estimate
     >>> estimate_text(Estimate(value=0.8888, low=0.8381, high=0.9255, rows=180, people=180), 2)
     '0.89 [0.84, 0.93]'
     >>> estimate_text(Estimate(value=-2.4e-14, low=-7.1389, high=7.1389, rows=235, people=235))

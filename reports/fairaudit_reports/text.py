@@ -1,10 +1,10 @@
-"""Plain text for terminals and logs: aligned tables, Markdown tables, JSON."""
+"""Plain text for terminals and logs: aligned tables, Markdown tables."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit_reports.selection import shown_cells
@@ -12,15 +12,7 @@ from fairaudit_reports.selection import shown_cells
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
-__all__ = [
-    "cells_table",
-    "estimate_text",
-    "json_text",
-    "markdown_table",
-    "measures_rows",
-    "number",
-    "table",
-]
+__all__ = ["cells_table", "estimate_text", "markdown_table", "measures_rows", "number", "table"]
 
 MOST_CELLS = 60
 
@@ -115,26 +107,3 @@ def estimate_text(estimate: Estimate, cell_rows: int | None = None) -> str:
 
 def number(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.4f}"
-
-
-def json_text(facts: Any) -> str:
-    """JSON for programs; undefined numbers (NaN) become null.
-
-    Examples
-    --------
-    >>> json_text({"value": float("nan")}).split()
-    ['{', '"value":', 'null', '}']
-    """
-    import json
-
-    return json.dumps(_plain(facts), indent=2, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):  # numpy's scalars
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

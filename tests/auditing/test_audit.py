@@ -9,7 +9,8 @@ import pytest
 from verdicts import verdict_of
 
 import fairaudit as fa
-from fairaudit.auditing.audit_result import AuditResult, Verdict
+from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.auditing.findings import Verdict
 from fairaudit.auditing.verdict import check_tolerance
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import MeasuredValue

@@ -12,7 +12,8 @@ import pytest
 import fairaudit as fa
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.doors import audit_frame
-from fairaudit.auditing.engines.engine import ENGINES, Engine
+from fairaudit.auditing.engines import ENGINES
+from fairaudit.auditing.engines.engine import Engine
 from fairaudit.auditing.engines.local_engine import LocalEngine
 from fairaudit.auditing.engines.shard_notes import ABSENT
 from fairaudit.data.roles import Roles

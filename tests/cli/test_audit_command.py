@@ -117,7 +117,7 @@ def test_report_shows_a_record_again(here, capsys, tmp_path):
     record.write_text(record.read_text()[:500])
     one_line(capsys, ["report", str(record)], "not JSON, or was cut off")
     record.write_text("{}")
-    one_line(capsys, ["report", str(record)], "not an audit record")
+    one_line(capsys, ["report", str(record)], "not a record of the form 'fairaudit/audit/1'")
 
 
 def test_verify(here, capsys, tmp_path):

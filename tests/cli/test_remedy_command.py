@@ -157,7 +157,7 @@ def test_compare(here, repaired, capsys, tmp_path):
     assert "| new/fair.pkl |" in (tmp_path / "c.md").read_text()
     assert "<table" in (tmp_path / "c.html").read_text()
     one_line(capsys, ["compare", *rows], "No model")
-    one_line(capsys, [*models, *rows, "--report", "c.docx"], "no known format")
+    one_line(capsys, [*models, *rows, "--report", "c.docx"], "no report format 'docx'")
     frame = load_demo(300).drop(columns="savings")
     frame.to_csv(tmp_path / "less.csv", index=False)
     one_line(
@@ -379,7 +379,7 @@ def test_interrupted_in_the_audit(here, tmp_path, monkeypatch):
     from fairaudit.remedy.rows import Rows
     from fairaudit.remedy.workflow import RepairInterrupted
 
-    def stops(*_):
+    def stops(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Rows, "audit", stops)

@@ -16,6 +16,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit import extend
+from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.density import CATEGORICAL, CONTINUOUS, density_named
 from fairaudit.density.flows import MAF, Spline
 from fairaudit.density.gaussian import Gaussian
@@ -84,7 +85,11 @@ def test_our_engines():
 
 @pytest.mark.parametrize("form", REPORTS)
 def test_our_reports(form):
-    check_report(REPORTS[form].load(), markup=True if form == "md" else None)
+    render = REPORTS[form].load()
+    if not render.shows(AuditResult):  # a picture of a plan
+        assert form == "png"
+        return
+    check_report(render, markup=True if form == "md" else None)
 
 
 def test_every_public_name_is_there_and_says_what_it_is():

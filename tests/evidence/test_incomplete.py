@@ -49,7 +49,7 @@ def test_missingness_that_follows_the_prediction_is_found():
     found = fa.audit_incomplete(score, y_true=y, sensitive={"sex": sex}, permutations=QUICK)
     (test,) = found.missingness
     assert test.significant and test.p_value == 0.01
-    assert "no random part" in found.summary()
+    assert "no random part" in " ".join(found.summary().split())
 
 
 def test_missing_numbers_are_tested_too():
@@ -77,7 +77,7 @@ def test_fillings_say_whether_the_verdict_hangs_on_them():
     )
     (tried,) = found.fillings
     assert tried.tried["worst case"] <= 0.05 < tried.tried["best case"]
-    assert "depends on the missing values" in found.summary()
+    assert "depends on the missing values" in " ".join(found.summary().split())
 
 
 def test_small_groups_are_left_out_of_the_gaps():
@@ -182,7 +182,7 @@ def test_the_command(tmp_path, capsys):
     for one in reports:
         assert "FPR" in one.read_text("utf-8")
     assert main([*line, "--sensitive", "sex", "--report", str(tmp_path / "m.pdf")]) == 2
-    assert ".html, .md" in capsys.readouterr().err
+    assert "Use one of: html, json, md, txt." in capsys.readouterr().err
     assert main([*line, "--probabilities", "sex=p_f,p_m", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["schema"] == "fairaudit/incomplete/1" and len(record["imputed"]) == 1

@@ -208,7 +208,7 @@ def test_fewer_rows_for_a_larger_effect():
         (["--effect", "tpr_gap=0.1", "--power", "0.01"], "must be larger than alpha"),
         (["--effect", "tpr_gap=0.1", "--group", "sex=x"], "no group 'sex=x'"),
         (["--effect", "score_shift=9"], "cannot be planted"),
-        (["--effect", "tpr_gap=0.1", "--report", "a.xyz"], "no known format"),
+        (["--effect", "tpr_gap=0.1", "--report", "a.xyz"], "no report format 'xyz'"),
         (["--certify", "deo=0.1"], "No certificate is possible with age"),
     ],
 )

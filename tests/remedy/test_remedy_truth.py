@@ -16,7 +16,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.datasets import load_demo
 from fairaudit.evidence.power.carried import carried_power
 from fairaudit.permute.icp import ICP
-from fairaudit.remedy import model_path
+from fairaudit.remedy import training_job
 from fairaudit.remedy.choice import Rule, dominated
 from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.methods import METHODS
@@ -113,7 +113,7 @@ def told(monkeypatch):
         values = [0.0, *(0.5 + 0.1 * k for k in range(len(models) - 1))]
         path = Path(values, list(models), [None] * len(models), False)
         monkeypatch.setattr(
-            model_path, "train_path", lambda *_, **__: replace(path, models=list(models))
+            training_job, "train_path", lambda *_, **__: replace(path, models=list(models))
         )
         return {"sensitive": "sex", "outcome": "y", "mus": values[1:], "permutations": QUICK}
 

@@ -7,28 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairaudit._registry import Named, Registry
 from fairaudit.auditing.engines.row_hashes import in_sample, shard_of
 from fairaudit.auditing.engines.sources import KEY
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ENGINES", "SHARD", "Engine", "add_up", "number_rows", "split_by_shard"]
+__all__ = ["SHARD", "Engine", "add_up", "number_rows", "split_by_shard"]
 
 #: A column that is added for a while; no column of a table is called so.
 SHARD = "\0shard"
 TOGETHER = 8  # arrays that are added in one step
-
-ENGINES = Registry(
-    kind="engine",
-    method="map",
-    group="fairaudit.engines",
-    built_in={
-        "local": Named("fairaudit.auditing.engines.local_engine:LocalEngine"),
-        "dask": Named("fairaudit.auditing.engines.dask_engine:DaskEngine"),
-    },
-)
 
 
 class Engine(ABC):

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.descriptions import described
-from fairaudit.auditing.engines.engine import ENGINES, Engine
+from fairaudit.auditing.engines import ENGINES
+from fairaudit.auditing.engines.engine import Engine
 from fairaudit.auditing.engines.shard_rows import (
     ROWS_BY_ROWS,
     ShardRows,

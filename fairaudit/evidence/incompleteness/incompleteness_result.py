@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairaudit.results import Result
 
 __all__ = ["Bounds", "Fillings", "ImputedTest", "IncompleteResult", "MissingnessTest"]
-
-SCHEMA = "fairaudit/incomplete/1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +106,7 @@ class ImputedTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncompleteResult:
+class IncompleteResult(Result):
     """All of it, with the sentences for people."""
 
     alpha: float
@@ -117,9 +116,8 @@ class IncompleteResult:
     imputed: tuple[ImputedTest, ...]
     notes: tuple[str, ...]
 
-    def to_dict(self) -> Mapping[str, Any]:
-        """Plain values, ready for JSON."""
-        return {"schema": SCHEMA, **asdict(self)}
+    schema: ClassVar[str] = "fairaudit/incomplete/1"
+    plural: ClassVar[str] = "audits of missing attributes"
 
     def sentences(self) -> tuple[str, ...]:
         """One per finding."""
@@ -127,12 +125,6 @@ class IncompleteResult:
         told += [_of_bounds(one) for one in self.bounds]
         told += [_of_fillings(one, self.alpha) for one in self.fillings]
         return (*told, *(_of_imputed(one) for one in self.imputed))
-
-    def summary(self) -> str:
-        """Plain text."""
-        return "\n".join(
-            [*(f"- {one}" for one in self.sentences()), *(f"note: {one}" for one in self.notes)]
-        )
 
 
 def _of_missingness(one: MissingnessTest) -> str:

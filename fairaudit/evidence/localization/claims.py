@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Claim", "Curve", "Localisation", "localisation_from"]
+__all__ = ["Claim", "Curve", "Localisation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,17 +130,3 @@ class Localisation:
 def _short(value: float | None) -> Any:
     """Two significant digits."""
     return None if value is None else float(f"{value:.2g}")
-
-
-def localisation_from(record: Mapping[str, Any] | None) -> Localisation | None:
-    """The inverse of `dataclasses.asdict`, from JSON too."""
-    if record is None:
-        return None
-    claims = tuple(
-        Claim(**{**one, "attributes": tuple(one["attributes"])}) for one in record["claims"]
-    )
-    curves = tuple(
-        Curve(**{**one, **{key: tuple(one[key]) for key in ("x", "value", "low", "high")}})
-        for one in record["curves"]
-    )
-    return Localisation(record["alpha"], claims, curves, tuple(record["notes"]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from fairaudit.results import Result
 
 __all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "SamplePlan"]
 
@@ -123,7 +125,7 @@ class GroupPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SamplePlan:
+class SamplePlan(Result):
     """How many rows an audit needs.
 
     Attributes
@@ -150,6 +152,10 @@ class SamplePlan:
     most_rows: int
     statistic: str
     seconds: float
+
+    schema: ClassVar[str] = "fairaudit/plan/1"
+    plural: ClassVar[str] = "plans"
+    derived: ClassVar[tuple[str, ...]] = ("rows",)
 
     @property
     def rows(self) -> int | None:
@@ -183,10 +189,6 @@ class SamplePlan:
             )
 
         return replace(self, groups=tuple(map(hidden, self.groups)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return {"schema": "fairaudit/plan/1", "rows": self.rows, **asdict(self)}
 
     def plot(self, ax: Any = None) -> Any:
         """Power against rows, one line per group; returns the Axes."""

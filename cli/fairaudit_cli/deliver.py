@@ -1,0 +1,74 @@
+"""How a result leaves a command: masked, as files, on the terminal, and to GitHub."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairaudit._words import quiet
+from fairaudit.results import SUPPRESS, Result, check_format, format_of
+from fairaudit_cli.shell_text import print_json
+
+__all__ = ["check_outputs", "deliver", "write_report"]
+
+
+def check_outputs(args: argparse.Namespace, kind: type[Result], *others: str | None) -> None:
+    """Fail before the work where a report, or one of the other files, cannot be written."""
+    from fairaudit.data.reading.write import check_writable
+
+    for path in args.report or ():
+        check_format(format_of(path), kind)
+        check_writable(path)
+    for other in others:
+        if other is not None:
+            check_writable(other)
+
+
+def deliver(
+    result: Result, args: argparse.Namespace, *, strict: bool = False, said: Sequence[str] = ()
+) -> None:
+    """Write the reports and print the result, with groups of few people masked.
+
+    `said` are lines that follow it for people; `strict` counts inconclusive as a failure.
+    """
+    shown = result.suppressed(getattr(args, "suppress", SUPPRESS))
+    for path in args.report or ():
+        write_report(shown, path, strict=strict)
+    if args.json:
+        print_json(shown.render("json"))
+        return
+    from fairaudit_reports.formats import show
+
+    show(shown)
+    for line in (*said, *(f"report: {path}" for path in args.report or ())):
+        print(quiet(line))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        _tell_github(shown)
+
+
+def write_report(result: Result, path: str | Path, *, strict: bool = False) -> None:
+    """One file, masked as the result is; JUnit alone knows of `strict`."""
+    from fairaudit.data.reading.write import write_bytes
+
+    form = format_of(path)
+    content = result.render(form, **({"strict": True} if strict and form == "xml" else {}))
+    write_bytes(path, content if isinstance(content, bytes) else content.encode())
+
+
+def _tell_github(result: Result) -> None:
+    """Annotations, and the report as summary of the step."""
+    from fairaudit_reports.formats import render_github
+
+    if not render_github.shows(type(result)):
+        return
+    print(result.render("github"), end="")
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        try:
+            with Path(summary).open("a", encoding="utf-8") as file:
+                file.write(result.render("md"))
+        except OSError as error:  # the verdict stands without it
+            print(f"fairaudit: no summary: {summary}: {error.strerror}", file=sys.stderr)

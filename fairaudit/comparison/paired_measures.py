@@ -1,0 +1,244 @@
+"""Measures of two models on the same rows, with intervals for their difference where one holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairaudit._types import Index
+from fairaudit.comparison.bands import Interval, deo_difference, gap_difference, mean_difference
+from fairaudit.comparison.cells import FEWEST, PairedCells
+from fairaudit.comparison.comparison_result import ComparedCell, Difference
+from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
+from fairaudit.errors import InputError
+from fairaudit.evidence.disclosure import coarse
+
+__all__ = [
+    "ERRORS",
+    "NAMES",
+    "intervals_of",
+    "list_cells",
+    "measure_all_groups",
+    "measure_errors",
+    "measure_groups",
+    "measure_kpc",
+    "measure_losses",
+    "usable_measures",
+]
+
+NAMES = {
+    "equalized_odds_difference": "equalized-odds difference",
+    "tpr_gap": "largest TPR gap",
+    "fpr_gap": "largest FPR gap",
+    "deo": "DEO",
+    "prediction_gap": "largest prediction gap",
+    "mean_error_difference": "largest difference of mean errors",
+}
+ERRORS = "mean_error_difference"
+_OF_NUMBERS = ("prediction_gap", ERRORS)
+#: Keys and names of the same measures where groups with fewer people are left out.
+_LARGE = ("_of_large_groups", f" of groups of {FEWEST}+")
+_CLASSES = {
+    "equalized_odds_difference": (0, 1),
+    "tpr_gap": (1,),
+    "fpr_gap": (0,),
+    "prediction_gap": (0,),
+    "mean_error_difference": (0,),
+}
+_NOT_FAIRNESS = "calibration; not 0 under equalized odds"
+
+
+def usable_measures(cells: PairedCells) -> list[str]:
+    """Of these models; the first is the one that decides unless the caller names another."""
+    known = [key for key in NAMES if (key in _OF_NUMBERS) != cells.rates and key != ERRORS]
+    return [key for key in known if key == "deo" or _has_groups(cells, _CLASSES[key])]
+
+
+def _has_groups(cells: PairedCells, classes: tuple[int, ...]) -> bool:
+    """Whether all these outcomes have groups to compare."""
+    return all((cells.class_of == one).sum() > 1 for one in classes)
+
+
+def intervals_of(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interval]:
+    if not cells.rates:
+        return {"prediction_gap": gap_difference(cells, (0,), alpha, seed)}
+    found = {
+        key: gap_difference(cells, _CLASSES[key], alpha, seed)
+        for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
+        if _has_groups(cells, _CLASSES[key])
+    }
+    found["deo"] = deo_difference(cells, alpha, seed)
+    return found
+
+
+def measure_groups(cells: PairedCells, key: str, interval: Interval) -> Difference:
+    """A measure of the groups that have enough people, under a name that says so."""
+    suffix, which = _LARGE if cells.left_out else ("", "")
+    return Difference(
+        key=key + suffix,
+        name=NAMES[key] + which,
+        baseline=_value(cells, key, 0),
+        candidate=_value(cells, key, 1),
+        low=interval.low,
+        high=interval.high,
+    )
+
+
+def measure_all_groups(
+    tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None
+) -> list[Difference]:
+    """The same measures as everywhere else; no interval holds with groups of few people."""
+    from fairaudit.metrics._labels import label_groups
+    from fairaudit.metrics._odds import odds_difference_of_groups
+    from fairaudit.metrics._prediction_gap import _prediction_gap
+
+    found = []
+    for whole in tables:
+        groups = tuple(column for column in whole.attributes if column.kind.is_categorical)
+        table = replace(whole, attributes=groups)
+        if not cells.rates:
+            found.append({"prediction_gap": _prediction_gap(table).value})
+            continue
+        cut = default_threshold(table) if threshold is None else threshold
+        counted = label_groups(table, threshold=cut)
+        odds = odds_difference_of_groups(counted)
+        found.append(
+            {
+                "equalized_odds_difference": odds.value,
+                "tpr_gap": odds.tpr,
+                "fpr_gap": odds.fpr,
+                "deo": counted.deo(),
+            }
+        )
+    note = "no interval: has smaller groups"
+    return [
+        Difference(
+            key=key,
+            name=NAMES[key],
+            baseline=value,
+            candidate=found[1][key],
+            low=None,
+            high=None,
+            note=note,
+        )
+        for key, value in found[0].items()
+        if np.isfinite([value, found[1][key]]).all()
+    ]
+
+
+def measure_errors(errors: PairedCells, alpha: float, seed: int) -> Difference:
+    """Mean errors for information: whether they are equal is another question."""
+    interval = gap_difference(errors, (0,), alpha, seed)
+    before, after = (_value(errors, ERRORS, model) for model in (0, 1))
+    suffix, which = _LARGE if errors.left_out else ("", "")
+    return Difference(
+        key=ERRORS + suffix,
+        name=NAMES[ERRORS] + which,
+        baseline=before,
+        candidate=after,
+        low=interval.low,
+        high=interval.high,
+        note=_NOT_FAIRNESS,
+    )
+
+
+def _value(cells: PairedCells, key: str, model: int) -> float:
+    """The measure of these cells, of one model."""
+    values = cells.raw[model]
+    if key == "deo":
+        total = 0.0
+        for one in np.unique(cells.class_of):
+            members = cells.class_of == one
+            overall = np.average(values[members], weights=cells.size[members])
+            total += float(np.abs(values[members] - overall).sum())
+        return total
+    return max(float(np.ptp(values[cells.class_of == one])) for one in _CLASSES[key])
+
+
+def measure_losses(
+    tables: Sequence[AuditTable], rows: Index, threshold: float | None, alpha: float
+) -> list[Difference]:
+    """What the change costs or wins in accuracy, in these rows."""
+    found = []
+    losses = [_losses(table, threshold) for table in tables]
+    if losses[0] is not None and losses[1] is not None:
+        first, second = losses[0][rows], losses[1][rows]
+        unit = rows if tables[0].ids is None else tables[0].ids.codes[rows]
+        interval = mean_difference(second - first, unit, alpha)
+        classes = tables[0].require_outcome().kind.is_categorical
+        name = "misclassified" if classes else "mean squared error"
+        found.append(
+            Difference(
+                key="loss",
+                name=name,
+                baseline=float(first.mean()),
+                candidate=float(second.mean()),
+                low=interval.low,
+                high=interval.high,
+            )
+        )
+    return found
+
+
+def _losses(table: AuditTable, threshold: float | None) -> Any:
+    from fairaudit.metrics._labels import binary_labels, score_column
+
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical:
+        numbers = score_column(table.prediction).numeric
+        return None if numbers is None else (numbers - np.asarray(outcome.numeric)) ** 2
+    cut = default_threshold(table) if threshold is None else threshold
+    labels = binary_labels(table, threshold=cut)
+    return (labels.predicted != labels.actual).astype(np.float64)
+
+
+def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
+    """KPC of all rows, for which no interval is valid; rounded where a step is given."""
+    import fairaudit as fa
+
+    try:
+        sizes = [
+            float(
+                fa.metrics.kpc(
+                    table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
+                )
+            )
+            for table in tables
+        ]
+    except InputError:
+        return []
+    note = "no valid interval is known"
+    if step is not None:
+        sizes, note = [coarse(size, step) or 0.0 for size in sizes], f"{note}; rounded"
+    return [
+        Difference(
+            key="kpc",
+            name="KPC",
+            baseline=sizes[0],
+            candidate=sizes[1],
+            low=None,
+            high=None,
+            note=note,
+        )
+    ]
+
+
+def list_cells(cells: PairedCells | None) -> tuple[ComparedCell, ...]:
+    if cells is None:
+        return ()
+    names = ("FPR", "TPR") if cells.rates else ("mean error",)
+    order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
+    return tuple(
+        ComparedCell(
+            levels=cells.labels[k],
+            what=names[cells.class_of[k]],
+            people=int(cells.people[k]),
+            baseline=float(cells.raw[0, k]),
+            candidate=float(cells.raw[1, k]),
+        )
+        for k in order
+    )
