@@ -63,6 +63,6 @@ def mean_difference(
 
 def _wilson(values: Array, z: float) -> tuple[float, float, float]:
     n, p = len(values), float(values.mean())
-    centre = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    center = (p + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    return p, float(centre - reach), float(centre + reach)
+    return p, float(center - reach), float(center + reach)
