@@ -54,7 +54,8 @@ def spanning_tree(points: Array) -> tuple[Index, Index]:
     while count > 1:
         i, j = _nearest_outside(points, distance, neighbour, component, count)
         parts.append((i, j))
-        edges = tuple(np.concatenate(ends) for ends in zip(*parts, strict=True))
+        # scipy below 1.12 walks 32-bit indices only, and otherwise gives numbers that are wrong
+        edges = tuple(np.concatenate(ends).astype(np.int32) for ends in zip(*parts, strict=True))
         links = coo_array((np.ones(len(edges[0])), edges), shape=(n, n))
         count, component = connected_components(links, directed=False)
     i, j = (np.concatenate(ends) for ends in zip(*parts, strict=True))

@@ -12,7 +12,7 @@ import pytest
 
 from fairaudit import __version__
 from fairaudit.errors import InputError
-from fairaudit.integrations import doctor
+from fairaudit.integrations import environment as doctor
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.termination import Terminated
@@ -173,7 +173,13 @@ def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
         "_version",
         lambda name: versions.get(name) or (None if name in versions else real(name)),
     )
-    broken = doctor.Component("rpy2", "3.6.9", "backend='r'", "pip install this", "no R_getVar")
+    broken = doctor.Component(
+        name="rpy2",
+        version="3.6.9",
+        needed_for="backend='r'",
+        install="pip install this",
+        problem="no R_getVar",
+    )
     monkeypatch.setattr(doctor, "_r_components", lambda: (broken,))
     assert cli.main(["doctor"]) == ExitCode.BAD_INPUT
     shown = capsys.readouterr().out

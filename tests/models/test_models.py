@@ -970,6 +970,22 @@ def test_indexes_of_text(storage):
     pd.testing.assert_index_equal(load_pickle(pickle.dumps(index), name="m"), index)
 
 
+@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+def test_types_of_text_of_pandas_below_2_3(storage):
+    """They are made without arguments and told their storage afterwards."""
+    pytest.importorskip("pyarrow")
+    head = b"\x80\x02cpandas.core.arrays.string_\nStringDtype\n)\x81"
+    told = b"}X\x07\x00\x00\x00storage" + b"X" + len(storage).to_bytes(4, "little")
+    data = head + told + storage.encode() + b"sb."
+    assert load_pickle(data, name="m") == pd.StringDtype(storage)
+    for bent in (
+        data.replace(b"storage", b"_secret"),
+        data.replace(storage.encode(), b"s" * len(storage)),
+    ):
+        with pytest.raises(InputError, match="hostile or damaged"):
+            load_pickle(bent, name="m")
+
+
 class Rows(list):
     """A list of the user with a state of its own."""
 

@@ -9,7 +9,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.geometry import block_sums as cells
 from fairaudit.geometry import neighbors as neighbours
-from fairaudit.testing import evaluation, neighbour_statistics
+from fairaudit.testing import evaluation, neighbor_statistics
 from fairaudit.testing.permutations import Permutations
 from fairaudit_cli.main import main
 
@@ -101,7 +101,7 @@ def test_a_kernel_from_drawn_rows_is_close(monkeypatch):
     score, y = confident(frame, shift=(frame["race"] == "b").to_numpy())
     results = []
     for most in (10**9, 0):
-        monkeypatch.setattr(neighbour_statistics, "_MOST_PAIRS", most)
+        monkeypatch.setattr(neighbor_statistics, "_MOST_PAIRS", most)
         results.append(
             fa.equalized_odds_test(
                 score,

@@ -16,7 +16,7 @@ import numpy as np
 from fairaudit.models.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
 from fairaudit.models.safe_pickle.grants import Grant, Omitted, Refused, require
 from fairaudit.models.safe_pickle.hashing import keys_of
-from fairaudit.models.safe_pickle.rebuild import partial_filled
+from fairaudit.models.safe_pickle.rebuild import StoredText, partial_filled, string_dtype
 from fairaudit.models.safe_pickle.soundness import check_attributes
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ class Machine(pickle._Unpickler):
     def make(self, kind: Any, args: Any, named: Any = None) -> Any:
         self._doing = f"makes {self._name_of(kind)} in a way of its own"
         role = self.role(kind)
+        if kind is string_dtype and args == () and not named:
+            return self.made(StoredText())
         require(type(args) is tuple and isinstance(kind, type))
         if role == "trust":
             return self.made(cast(Any, kind).__new__(kind, *args, **(named or {})), trusted=True)
@@ -137,6 +139,8 @@ class Machine(pickle._Unpickler):
         elif isinstance(made, StoredArray):
             made.fill(state)
             return self._stored(made)
+        elif isinstance(made, StoredText):
+            return made.filled(state)
         elif isinstance(made, np.ndarray):
             self._fill_array(made, state)
         elif self.role(type(made)) == "make":
