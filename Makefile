@@ -33,7 +33,10 @@ test: $(STAMP)
 
 # The default tests; [tool.coverage.report] of pyproject.toml has the share below which this fails.
 coverage: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --cov
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
 
 # Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
 docs-test: $(STAMP)
