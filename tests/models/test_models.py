@@ -986,6 +986,16 @@ def test_types_of_text_of_pandas_below_2_3(storage):
             load_pickle(bent, name="m")
 
 
+def test_only_splines_have_a_pair_as_state():
+    """Since scipy 1.18; anything else with `__setstate__` takes a dictionary."""
+    for kind in (
+        b"csklearn.linear_model._logistic\nLogisticRegression",
+        b"cscipy.interpolate._bsplines\nBSpline",
+    ):
+        with pytest.raises(InputError, match="hostile or damaged"):
+            load_pickle(b"\x80\x02" + kind + b"\n)\x81K\x01K\x02\x86b.", name="m")
+
+
 class Rows(list):
     """A list of the user with a state of its own."""
 

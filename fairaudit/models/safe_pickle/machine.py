@@ -303,7 +303,10 @@ for _opcode, _run in {
 def _fill_estimator(made: Any, state: Any) -> None:
     setter = getattr(type(made), "__setstate__", None)  # not one that the file put on the object
     if setter is not None:
-        _check_names(made, state)
+        if type(state) is tuple:  # scipy 1.18: a spline holds another, and an empty array
+            _check_spline(type(made), state)
+        else:
+            _check_names(made, state)
         setter(made, state)
         return
     parts = state if type(state) is tuple and len(state) == 2 else (state, None)
@@ -314,6 +317,14 @@ def _fill_estimator(made: Any, state: Any) -> None:
         made.__dict__.update(parts[0])
     for key, value in (parts[1] or {}).items():
         setattr(made, key, value)
+
+
+def _check_spline(kind: type, state: tuple[Any, ...]) -> None:
+    home = "scipy.interpolate._bsplines"
+    require((kind.__module__, kind.__name__) == (home, "BSpline") and len(state) == 2)
+    inner, empty = state
+    require((type(inner).__module__, type(inner).__name__) == (home, "_BSpline"))
+    require(type(empty) is np.ndarray and empty.size == 0)
 
 
 def _check_names(made: Any, state: Any) -> None:
