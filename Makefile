@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
-.PHONY: setup demo test docs-test lint bench validity torture versions clean
+.PHONY: setup demo test coverage docs-test lint architecture pythons bench validity torture versions clean
 
 setup: $(STAMP)
 
@@ -31,6 +31,13 @@ demo: $(RUNTIME)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n 2
 
+# The default tests; [tool.coverage.report] of pyproject.toml has the share below which this fails.
+coverage: $(STAMP)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n 2
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 # Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
 docs-test: $(STAMP)
 	$(BIN)/python tests/docs/documents.py
@@ -39,6 +46,14 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The picture of docs/architecture.md, from the imports.
+architecture: $(STAMP)
+	$(BIN)/python tests/architecture/draw.py
+
+# Long. Python 3.10 to 3.14 as far as they are installed, the lowest and the newest dependencies.
+pythons: $(STAMP)
+	$(BIN)/nox
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/kpc.py
@@ -60,10 +75,12 @@ validity: $(STAMP)
 torture: $(STAMP)
 	$(BIN)/python tests/hostile/torture.py
 
-# Minutes. Model files of other versions of scikit-learn; each Python has wheels of some of them.
-VERSIONS ?= 1.4 1.5 1.6 1.7
-versions:
-	$(PYTHON) tests/hostile/versions.py $(VERSIONS) --python $(PYTHON)
+# Minutes each. Model files of other versions; each Python has wheels of some of them.
+VERSIONS ?= scikit-learn==1.5 scikit-learn==1.6 scikit-learn==1.7 \
+	xgboost-cpu==2.1,scikit-learn==1.6 xgboost-cpu==3.0,scikit-learn==1.7 \
+	lightgbm==4.3,scikit-learn==1.5 lightgbm==4.5,scikit-learn==1.6
+versions: $(STAMP)
+	$(BIN)/python tests/hostile/versions.py $(VERSIONS) --python $(PYTHON)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache

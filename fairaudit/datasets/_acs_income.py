@@ -61,7 +61,7 @@ def fetch_acs_income(
 
     Provenance: U.S. Census Bureau, American Community Survey 2018, 1-year Public Use Microdata
     Sample; task of F. Ding, M. Hardt, J. Miller and L. Schmidt (2021), "Retiring Adult: New
-    Datasets for Fair Machine Learning". Licence: public use, under the Census Bureau's
+    Datasets for Fair Machine Learning". License: public use, under the Census Bureau's
     terms of service, census.gov/data/developers/about/terms-of-service.html.
     """
     import pandas as pd

@@ -62,7 +62,7 @@ def fetch_adult(
     Notes
     -----
     Provenance: B. Becker and R. Kohavi (1996), UCI Machine Learning Repository,
-    doi:10.24432/C5XW20, from the Current Population Survey of 1994. Licence: CC BY 4.0.
+    doi:10.24432/C5XW20, from the Current Population Survey of 1994. License: CC BY 4.0.
     """
     import pandas as pd
 

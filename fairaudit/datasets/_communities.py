@@ -52,7 +52,7 @@ def fetch_communities(
     -----
     Provenance: M. Redmond (2009), UCI Machine Learning Repository, doi:10.24432/C53W3X, from the
     census of 1990, the police survey LEMAS of 1990 and the FBI's crime reports of 1995.
-    Licence: CC BY 4.0.
+    License: CC BY 4.0.
     """
     import pandas as pd
 

@@ -68,7 +68,7 @@ def fetch_compas(
     known outcome, no ordinary traffic offence, a score), and of these the two largest races.
 
     Provenance: J. Larson, S. Mattu, L. Kirchner and J. Angwin (2016), github.com/propublica/
-    compas-analysis, from public records. Licence: that repository states none.
+    compas-analysis, from public records. License: that repository states none.
     """
     import pandas as pd
 

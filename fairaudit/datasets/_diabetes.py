@@ -19,8 +19,8 @@ def load_diabetes() -> Dataset:
     Notes
     -----
     Provenance: B. Efron, T. Hastie, I. Johnstone and R. Tibshirani (2004), "Least Angle
-    Regression", Annals of Statistics 32, 407-499; the copy that scikit-learn holds. Licence:
-    the source states none; scikit-learn hands it out with its own BSD licence.
+    Regression", Annals of Statistics 32, 407-499; the copy that scikit-learn holds. License:
+    the source states none; scikit-learn hands it out with its own BSD license.
 
     Examples
     --------

@@ -139,6 +139,6 @@ def _planted(
     )
     rng = stream(seed, 13)
     planted = np.array([shifted(one, group, field, amount, rng) for one in copies])
-    trial = Trial(table, fitted, statistics, gate.null, alpha, seed)
+    trial = Trial(table, fitted, statistics, gate.null, alpha=alpha, seed=seed)
     shift = float(np.mean([field.shift(one, group) for one in planted]))
     return group.name, shift, float(trial.rejects(planted).mean())

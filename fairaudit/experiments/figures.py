@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["panels"]
 
-_COLOURS = (
+_COLORS = (
     "#1f5f8b",
     "#b5541c",
     "#3a7d44",
@@ -61,7 +61,7 @@ def panels(
     axes = figure.subplots(len(measures), len(groups), squeeze=False)
     for row, (measure, label) in enumerate(measures.items()):
         for axis, (key, some) in zip(axes[row], groups, strict=True):
-            for colour, (method, title) in zip(_COLOURS, titles.items(), strict=False):
+            for color, (method, title) in zip(_COLORS, titles.items(), strict=False):
                 points = some[some["method"] == method].groupby(parameter, sort=False)
                 means = points[["loss", measure]].mean().dropna()
                 if means.empty:
@@ -70,7 +70,7 @@ def panels(
                 axis.plot(
                     means[measure],
                     means["loss"],
-                    color=colour,
+                    color=color,
                     label=title,
                     linewidth=1.2,
                     marker=None if dashed else "o",

@@ -135,7 +135,7 @@ def _curves(rows: pd.DataFrame) -> Curves:
 
 
 def _best_rival(ours: Curves, rivals: dict[str, Curves], limit: float) -> str:
-    """The least favourable difference, with its rival and the number of common splits."""
+    """The least favorable difference, with its rival and the number of common splits."""
     if not reaches(ours, limit):
         return "not reached"
     every = {name: loss_difference(ours, theirs, limit) for name, theirs in rivals.items()}

@@ -1,6 +1,6 @@
 """Decay of networks and rounds of boosting for table 1: every method has the same four tries.
 
-On splits that the table does not use. KPC has ten neighbours here: it varies less between splits
+On splits that the table does not use. KPC has ten neighbors here: it varies less between splits
 than with one.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["page", "tuning_rows", "units"]
 SMALL = ("crimes_one", "crimes_all", "compas")
 DECAYS, ROUNDS = (1e-4, 1e-3, 1e-2, 1e-1), (10, 20, 40, 80)
 FIRST_SPLIT = 101
-_NEIGHBOURS = 10
+_NEIGHBORS = 10
 
 
 def units(runs: int) -> list[Unit]:
@@ -57,7 +57,7 @@ def tuning_rows(task: str, method: str, strength: float, split: int) -> list[dic
                 score,
                 sensitive=attributes,
                 y_true=outcome,
-                knn=_NEIGHBOURS,
+                knn=_NEIGHBORS,
                 encode=TASKS[task].encode,
             )
         )

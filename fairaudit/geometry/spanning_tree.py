@@ -54,7 +54,8 @@ def spanning_tree(points: Array) -> tuple[Index, Index]:
     while count > 1:
         i, j = _nearest_outside(points, distance, neighbour, component, count)
         parts.append((i, j))
-        edges = tuple(np.concatenate(ends) for ends in zip(*parts, strict=True))
+        # scipy 1.11.0 to 1.11.2 walk 32-bit indices only: others give wrong parts and no error
+        edges = tuple(np.concatenate(ends).astype(np.int32) for ends in zip(*parts, strict=True))
         links = coo_array((np.ones(len(edges[0])), edges), shape=(n, n))
         count, component = connected_components(links, directed=False)
     i, j = (np.concatenate(ends) for ends in zip(*parts, strict=True))

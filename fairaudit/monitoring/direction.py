@@ -1,4 +1,4 @@
-"""A direction learnt on earlier batches: what they showed, looked for in the next."""
+"""A direction learned on earlier batches: what they showed, looked for in the next."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairaudit.testing.linear import residual_given
 
 __all__ = ["Frame", "all_alike", "bets"]
 
-# What is learnt must stay small, whatever the table: a state is read and written with every batch.
+# What is learned must stay small, whatever the table: a state is read and written with every batch.
 MOST_LEVELS = 40  # of a column, the most frequent ones
 MOST_RESIDUALS = 40  # columns of the prediction times classes of the outcome
 MOST_FEATURES = 100  # of the attributes, up to which products of two are among them
@@ -103,19 +103,19 @@ class Frame:
         return np.hstack(found)
 
 
-def bets(learnt: Array, products: Array) -> Array:
-    """The products of data and copies along what was learnt, most telling directions first.
+def bets(learned: Array, products: Array) -> Array:
+    """The products of data and copies along what was learned, most telling directions first.
 
     `products` has the data in its first row; the covariance is that of all rows, so that data and
     copies are treated alike.
     """
-    centred = products - products.mean(axis=0)
-    covariance = centred.T @ centred / len(centred)
+    centered = products - products.mean(axis=0)
+    covariance = centered.T @ centered / len(centered)
     if all_alike(products):
         return np.zeros(len(products))
     size = np.trace(covariance) / len(covariance)
     covariance[np.diag_indices_from(covariance)] += _RIDGE * size
-    return np.asarray(centred @ np.linalg.solve(covariance, learnt))
+    return np.asarray(centered @ np.linalg.solve(covariance, learned))
 
 
 def all_alike(products: Array) -> bool:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fairaudit._types import Array
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.data.encode import encode
 from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.remedy.validation import validate_data
 
 __all__ = ["Classes", "Classifier", "Numbers", "Regressor", "Remedy", "sensitive_columns"]
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fairaudit._types import Array
 from fairaudit.data.encode import encode
 from fairaudit.errors import InputError
 from fairaudit.remedy.base import sensitive_columns
+from fairaudit.remedy.validation import validate_data
 
 __all__ = ["GerryFairClassifier", "Mixture"]
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fairaudit._types import Array
 from fairaudit.data.columns import Column
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.remedy.base import Classes, Numbers, sensitive_columns
+from fairaudit.remedy.validation import validate_data
 
 __all__ = ["HGRClassifier", "HGRRegressor"]
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fairaudit._types import Array
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.geometry.tied_blocks import cells_of
 from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.gerryfair import Mixture
+from fairaudit.remedy.validation import validate_data
 
 __all__ = ["ReductionClassifier"]
 

@@ -115,6 +115,7 @@ def test_two_codes_and_a_missing_one_are_three_categories(door):
 
 
 def test_a_repair_takes_the_same_policy():
+    pytest.importorskip("torch")
     frame = people().assign(x=lambda t: t["score"])
     frame.loc[frame.index % 7 == 0, "race"] = None
     given = {

@@ -411,6 +411,7 @@ def values(record: dict) -> list[list[float]]:
 
 def test_a_remedy_corrects_the_class_that_positive_names():
     """Post-processing fitted the correction of P(1) to the alphabet's second level."""
+    pytest.importorskip("torch")
     frame, y = people()
     table = frame.assign(status=words(y))
     given = {
@@ -466,6 +467,7 @@ def test_names_of_classes():
 
 def test_what_is_said_of_the_old_model_does_not_hold_for_a_new_one():
     """The old model's 1 is called 0; a model trained on the table has the table's own classes."""
+    pytest.importorskip("torch")
     frame, y = people()
     table = frame.assign(status=1 - y)
     given = {

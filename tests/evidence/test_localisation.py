@@ -127,7 +127,7 @@ def test_conditional_p_is_that_of_all_permutations():
     strata, _ = _strata([table.outcome, table.attributes[1]])
     features = beyond._features([table.attributes[0]])
     features = features - beyond._means(features, strata)[strata]
-    score = beyond._centred_products(table, [table.outcome, table.attributes[1]], strata, True)
+    score = beyond._centered_products(table, [table.outcome, table.attributes[1]], strata, True)
     scale = beyond._spread(features, score, strata)
     observed = beyond._largest(features, score, scale)
     every = [[*x, *z] for x in orders(range(3)) for z in orders(range(3, 6))]

@@ -10,7 +10,7 @@ from scipy.stats import chi2, ncx2, norm
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.evidence.power.planning import _curve, plan_certificate, plan_rows
+from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 from fairaudit.evidence.power.plant import (
     Group,
     amount_for,
@@ -20,6 +20,7 @@ from fairaudit.evidence.power.plant import (
     shifted,
     with_gap,
 )
+from fairaudit.evidence.power.power_curve import fit_curve
 from fairaudit.evidence.power.power_result import PowerPoint
 from fairaudit.permute.within import WithinOutcome
 from fairaudit_cli.main import main
@@ -156,8 +157,8 @@ def test_the_curve_finds_the_rows_of_a_normal_test():
 
     points = [PowerPoint(n, truth(n), 200) for n in (200, 450, 1000, 2277, 5000, 11_000)]
     exact = ((norm.ppf(0.8) + norm.ppf(0.975)) / 0.05) ** 2
-    assert _curve(points, 0.8, 0.05)[1] == pytest.approx(exact, rel=0.02)
-    assert _curve(points[:2], 0.8, 0.05)[1] is None
+    assert fit_curve(points, 0.8, 0.05)[1] == pytest.approx(exact, rel=0.02)
+    assert fit_curve(points[:2], 0.8, 0.05)[1] is None
 
 
 def test_plan_for_a_certificate():

@@ -1,9 +1,11 @@
-"""Honest model files of several versions of scikit-learn, each opened where it was saved.
+"""Honest model files of other versions, made in environments of their own.
 
-python tests/hostile/versions.py 1.4 1.7 --python python3.10
+python tests/hostile/versions.py scikit-learn==1.4 lightgbm==4.1,scikit-learn==1.4
 
-Makes an environment for each version (pip, a minute each), fits the models of `genuine.py` in it,
-saves each in every form and loads it again. One line per version; exit status 1 if a file failed.
+Makes an environment for each word (pip, a minute each). In one of scikit-learn the models of
+`genuine.py` are saved in every form and opened again. Files of xgboost and lightgbm
+(`booster_files.py`) are opened in their environment and then by the Python that runs this script,
+with its own version of the booster. One line per word; exit status 1 if a file failed.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,20 +23,33 @@ ROOT = HERE.parents[1]
 NEEDED = ["pandas", "statsmodels", "narwhals", "joblib", "rich", "skops", "tomli", "pytest"]
 
 
-def run(version: str, python: str, folder: Path) -> int:
-    home = folder / f"sklearn-{version}"
+def run(word: str, python: str, folder: Path) -> int:
+    """The files of one environment, opened in it and, of boosters, here."""
+    home = folder / word
     subprocess.run([python, "-m", "venv", home], check=True)
     own = str(home / "bin" / "python")
-    wanted = [f"scikit-learn=={version}.*", *NEEDED]
-    subprocess.run([own, "-m", "pip", "install", "--quiet", *wanted], check=True)
+    wanted = [
+        requirement if "==" not in requirement else f"{requirement}.*"
+        for requirement in word.split(",")
+    ]
+    subprocess.run([own, "-m", "pip", "install", "--quiet", *wanted, *NEEDED], check=True)
     paths = os.pathsep.join(map(str, (ROOT, HERE)))
     environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    return subprocess.run([own, __file__, "--here"], env=environment, check=False).returncode
+    package = word.partition("=")[0].removesuffix("-cpu")
+    if package == "scikit-learn":
+        steps = [[own, __file__, "--here"]]
+    else:
+        files = folder / f"files of {word}"
+        files.mkdir()
+        steps = [
+            [own, __file__, "--make", package, "--files", str(files)],
+            [sys.executable, __file__, "--open", package, "--files", str(files)],
+        ]
+    return max(subprocess.run(step, env=environment, check=False).returncode for step in steps)
 
 
-def check_all() -> int:
+def check_scikit_learn() -> int:
     """Every model in every form, in this environment."""
-    import sklearn
     from genuine import MODELS
     from models import load_all
 
@@ -41,22 +57,42 @@ def check_all() -> int:
         ("models tried", "models right", "models that skops cannot save", "wrong"), 0
     )
     load_all(counts, end=float("inf"))
-    python = ".".join(map(str, sys.version_info[:2]))
     told = ", ".join(f"{count} {what}" for what, count in counts.items())
-    print(f"scikit-learn {sklearn.__version__}, Python {python}, {len(MODELS)} kinds: {told}")
+    print(f"scikit-learn {version('scikit-learn')}, {_python()}, {len(MODELS)} kinds: {told}")
     return 1 if counts["wrong"] else 0
+
+
+def check_boosters(package: str, folder: Path, *, make: bool) -> int:
+    from booster_files import make_files, open_files
+
+    if make:
+        make_files(package, folder)
+    tried, wrong = open_files(folder, at_home=make)
+    now = f"{package} {__import__(package).__version__}, {_python()}"
+    print(f"{'made and ' if make else ''}opened by {now}: {tried} files, {len(wrong)} wrong")
+    print("".join(f"WRONG: {line}\n" for line in wrong), end="", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _python() -> str:
+    return f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("versions", nargs="*", metavar="MINOR", help="such as 1.4 1.7")
+    parser.add_argument("words", nargs="*", metavar="PACKAGE==MINOR", help="joined by commas")
     parser.add_argument("--python", default=sys.executable, help="interpreter for all of them")
     parser.add_argument("--here", action="store_true", help="only this environment")
+    for flag in ("--make", "--open"):
+        parser.add_argument(flag, choices=("xgboost", "lightgbm"), help=argparse.SUPPRESS)
+    parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.here:
-        return check_all()
+        return check_scikit_learn()
+    if args.make or args.open:
+        return check_boosters(args.make or args.open, args.files, make=bool(args.make))
     with tempfile.TemporaryDirectory() as folder:
-        return max(run(version, args.python, Path(folder)) for version in args.versions)
+        return max(run(word, args.python, Path(folder)) for word in args.words)
 
 
 if __name__ == "__main__":

@@ -970,6 +970,32 @@ def test_indexes_of_text(storage):
     pd.testing.assert_index_equal(load_pickle(pickle.dumps(index), name="m"), index)
 
 
+@pytest.mark.parametrize("storage", ["python", "pyarrow"])
+def test_types_of_text_of_pandas_below_2_3(storage):
+    """They are made without arguments and told their storage afterwards."""
+    pytest.importorskip("pyarrow")
+    head = b"\x80\x02cpandas.core.arrays.string_\nStringDtype\n)\x81"
+    told = b"}X\x07\x00\x00\x00storage" + b"X" + len(storage).to_bytes(4, "little")
+    data = head + told + storage.encode() + b"sb."
+    assert load_pickle(data, name="m") == pd.StringDtype(storage)
+    for bent in (
+        data.replace(b"storage", b"_secret"),
+        data.replace(storage.encode(), b"s" * len(storage)),
+    ):
+        with pytest.raises(InputError, match="hostile or damaged"):
+            load_pickle(bent, name="m")
+
+
+def test_only_splines_have_a_pair_as_state():
+    """Since scipy 1.18; anything else with `__setstate__` takes a dictionary."""
+    for kind in (
+        b"csklearn.linear_model._logistic\nLogisticRegression",
+        b"cscipy.interpolate._bsplines\nBSpline",
+    ):
+        with pytest.raises(InputError, match="hostile or damaged"):
+            load_pickle(b"\x80\x02" + kind + b"\n)\x81K\x01K\x02\x86b.", name="m")
+
+
 class Rows(list):
     """A list of the user with a state of its own."""
 

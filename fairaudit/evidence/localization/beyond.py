@@ -85,7 +85,7 @@ def conditional_p(
     """p of Ŷ ⟂ A_S | Y, A_-S; whether the copies are exact; the share of rows that can move.
 
     The chosen attributes are permuted among rows that agree in the outcome and in all other
-    attributes. Numbers agree if they fall into one block of about 12 neighbours: that is
+    attributes. Numbers agree if they fall into one block of about 12 neighbors: that is
     approximate, and the prediction's smooth dependence on them is taken out first.
     """
     outcome = table.require_outcome()
@@ -98,7 +98,7 @@ def conditional_p(
     movable = float(varies.mean())
     if not varies.any():
         return None, exact, 0.0
-    score = _centred_products(table, given, strata, exact)
+    score = _centered_products(table, given, strata, exact)
     seed = permutations.seed
     units = None if table.ids is None else table.ids.codes
     sampler: CopySampler = _Shuffle(strata, seed)
@@ -136,7 +136,7 @@ class _Shuffle(CopySampler):
 
 
 def _strata(given: Sequence[Column]) -> tuple[Index, bool]:
-    """Cells of equal categories, cut into blocks of neighbours where numbers are among them."""
+    """Cells of equal categories, cut into blocks of neighbors where numbers are among them."""
     n = len(given[0])
     cells = cells_of([column for column in given if column.kind.is_categorical], n).of_row
     numbers = [column for column in given if not column.kind.is_categorical]
@@ -181,10 +181,10 @@ def _features(columns: Sequence[Column]) -> Array:
     return encoded[:, spread > 1e-9] / spread[spread > 1e-9]
 
 
-def _centred_products(
+def _centered_products(
     table: AuditTable, given: Sequence[Column], strata: Index, exact: bool
 ) -> Array:
-    """Residuals of the prediction and their squares, times what stays fixed, centred in strata."""
+    """Residuals of the prediction and their squares, times what stays fixed, centered in strata."""
     u = table.prediction.matrix()
     u = (u - u.mean(axis=0)) / np.where(u.std(axis=0) > 0, u.std(axis=0), 1.0)
     fixed = encode(given)

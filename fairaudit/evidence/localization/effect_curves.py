@@ -72,15 +72,18 @@ def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[Fitted
         for column in table.attributes
         if column.kind.is_categorical and len(column.levels) <= MOST_GROUPS
     ]
-    asked = [
+    drawable = [
         (column, part, by)
         for column in numbers
         for part in parts_of(table, FEWEST)
         for by in (None, *groups)
         if _drawable(column, part, by)
     ]
-    level = 1 - (1 - confidence) / max(len(asked), 1)
-    return [_fitted(table, *one, level, seed) for one in asked]
+    level = 1 - (1 - confidence) / max(len(drawable), 1)
+    return [
+        _fit_curves(table, column, part, by, confidence=level, seed=seed)
+        for column, part, by in drawable
+    ]
 
 
 def _drawable(column: Column, part: Part, by: Column | None) -> bool:
@@ -101,44 +104,21 @@ def _large_groups(column: Column, part: Part, by: Column) -> Index:
     return np.array(enough, dtype=np.intp)
 
 
-def _fitted(
-    table: AuditTable, column: Column, part: Part, by: Column | None, confidence: float, seed: int
+def _fit_curves(
+    table: AuditTable,
+    column: Column,
+    part: Part,
+    by: Column | None,
+    *,
+    confidence: float,
+    seed: int,
 ) -> FittedCurves:
     from scipy.stats import norm, t
 
-    rows, group = part.rows, np.zeros(len(part.rows), dtype=np.intp)
-    labels: list[str | None] = [None]
-    if by is not None:
-        kept = _large_groups(column, part, by)
-        place = np.full(len(by.levels), -1)  # small groups belong to the mean only
-        place[kept] = np.arange(len(kept))
-        group = place[by.codes[rows]]
-        labels = [f"{by.name} = {level_text(by.levels[code])}" for code in kept]
-    x = np.asarray(column.numeric)[rows]
-    u = score_of(table).values[rows]
-    people = np.unique(people_of(table)[rows], return_inverse=True)[1]
-    knots = [_knots(x[group == k]) for k in range(len(labels))]
-    blocks = [_basis(x, own) * (group == k)[:, None] for k, own in enumerate(knots)]
-    if (group < 0).any():
-        blocks.append((group < 0)[:, None].astype(np.float64))
-    design = np.hstack(blocks)
-    mean = design.mean(axis=0)
-    if part.label is None:  # what the outcome explains is taken out together with the curve
-        y = np.asarray(table.require_outcome().numeric)[rows]
-        z = (y - y.mean()) / (np.abs(y - y.mean()).max() or 1.0)
-        design = np.hstack([design, np.polynomial.legendre.legvander(z, 3)[:, 1:]])
-    fit = _Sandwich(design, u, people)
-    grids, contrasts, start = [], [], 0
-    for k, own in enumerate(knots):
-        grid = _grid(x[group == k], column.kind)
-        contrast = np.zeros((len(grid), design.shape[1]))
-        contrast[:, : len(mean)] = -mean
-        basis = _basis(grid, own)
-        contrast[:, start : start + basis.shape[1]] += basis
-        start += basis.shape[1]
-        grids.append(grid)
-        contrasts.append(contrast)
-    contrast = np.vstack(contrasts)
+    design = _Design.of(table, column, part, by)
+    people = np.unique(people_of(table)[part.rows], return_inverse=True)[1]
+    fit = _Sandwich(design.columns, score_of(table).values[part.rows], people)
+    contrast = np.vstack(design.contrasts)
     value = contrast @ fit.coefficients
     joint = contrast @ fit.covariance @ contrast.T
     error = np.sqrt(np.maximum(np.diag(joint), 1e-300))
@@ -147,10 +127,9 @@ def _fitted(
     tail = norm.sf(float(np.quantile(largest, confidence)))
     reach = t.isf(tail, freedom) * error
     furthest = norm.isf(t.sf(np.abs(value) / error, freedom)).max()
-    p = PValue.of(furthest, largest).value
     curves, start = [], 0
-    for label, grid in zip(labels, grids, strict=True):
-        own_rows = slice(start, start + len(grid))
+    for label, grid in zip(design.labels, design.grids, strict=True):
+        own = slice(start, start + len(grid))
         start += len(grid)
         curves.append(
             Curve(
@@ -158,9 +137,9 @@ def _fitted(
                 group=label,
                 outcome=part.label,
                 x=tuple(map(float, grid)),
-                value=tuple(map(float, value[own_rows])),
-                low=tuple(map(float, (value - reach)[own_rows])),
-                high=tuple(map(float, (value + reach)[own_rows])),
+                value=tuple(map(float, value[own])),
+                low=tuple(map(float, (value - reach)[own])),
+                high=tuple(map(float, (value + reach)[own])),
             )
         )
     return FittedCurves(
@@ -168,10 +147,52 @@ def _fitted(
         by=None if by is None else by.name,
         curves=tuple(curves),
         part=part,
-        rows=len(rows),
+        rows=len(part.rows),
         people=int(people.max()) + 1,
-        p_value=p,
+        p_value=PValue.of(furthest, largest).value,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Design:
+    """Columns of the regression; by curve its label, its places, and what it reads off the fit."""
+
+    columns: Array
+    labels: list[str | None]
+    grids: list[Array]
+    contrasts: list[Array]
+
+    @classmethod
+    def of(cls, table: AuditTable, column: Column, part: Part, by: Column | None) -> _Design:
+        rows, group = part.rows, np.zeros(len(part.rows), dtype=np.intp)
+        labels: list[str | None] = [None]
+        if by is not None:
+            kept = _large_groups(column, part, by)
+            place = np.full(len(by.levels), -1)  # small groups belong to the mean only
+            place[kept] = np.arange(len(kept))
+            group = place[by.codes[rows]]
+            labels = [f"{by.name} = {level_text(by.levels[code])}" for code in kept]
+        x = np.asarray(column.numeric)[rows]
+        knots = [_knots(x[group == k]) for k in range(len(labels))]
+        blocks = [_basis(x, own) * (group == k)[:, None] for k, own in enumerate(knots)]
+        if (group < 0).any():
+            blocks.append((group < 0)[:, None].astype(np.float64))
+        columns = np.hstack(blocks)
+        mean = columns.mean(axis=0)
+        if part.label is None:  # what the outcome explains is taken out together with the curve
+            y = np.asarray(table.require_outcome().numeric)[rows]
+            z = (y - y.mean()) / (np.abs(y - y.mean()).max() or 1.0)
+            columns = np.hstack([columns, np.polynomial.legendre.legvander(z, 3)[:, 1:]])
+        grids = [_grid(x[group == k], column.kind) for k in range(len(labels))]
+        contrasts, start = [], 0
+        for grid, own in zip(grids, knots, strict=True):
+            contrast = np.zeros((len(grid), columns.shape[1]))
+            contrast[:, : len(mean)] = -mean
+            basis = _basis(grid, own)
+            contrast[:, start : start + basis.shape[1]] += basis
+            start += basis.shape[1]
+            contrasts.append(contrast)
+        return cls(columns, labels, grids, contrasts)
 
 
 def _grid(x: Array, kind: Kind) -> Array:

@@ -108,7 +108,7 @@ def _spread(
     rng: np.random.Generator,
 ) -> float:
     """Of the statistic of such tables."""
-    planted = replace(table, attributes=tuple(one.take(copy) for one in table.attributes))
+    planted = replace(table, attributes=tuple(column.take(copy) for column in table.attributes))
     size = len(table) // 2
     values = []
     for _ in range(_HALVES):

@@ -32,12 +32,13 @@ class Trial:
         fitted: FittedCopies,
         statistics: list[Statistic],
         null: Array,
+        *,
         alpha: float,
         seed: int,
     ) -> None:
         within = fitted.sampler.within_outcome
         self.bound: list[Bound] = [
-            one.bind(table, within_outcome=within, seed=seed) for one in statistics
+            statistic.bind(table, within_outcome=within, seed=seed) for statistic in statistics
         ]
         self.sampler = fitted.sampler
         if len(statistics) > 1:  # their smallest p-value: the record holds only the combination
@@ -48,7 +49,7 @@ class Trial:
         self.smallest = np.sort(-self._p(self.null).min(axis=1)) if len(statistics) > 1 else None
 
     def raw(self, copies: Index) -> Array:
-        return np.column_stack([one(copies) for one in self.bound])
+        return np.column_stack([value_of(copies) for value_of in self.bound])
 
     def _p(self, values: Array) -> Array:
         columns = range(values.shape[1])
@@ -83,7 +84,7 @@ def smallest_detectable(
         return None
     within = fitted.sampler.within_outcome
     budget = min(2 * len(null) if within else len(null) // 2, MOST_CELLS // len(table))
-    trial = Trial(table, fitted, statistics, null, alpha, seed)
+    trial = Trial(table, fitted, statistics, null, alpha=alpha, seed=seed)
     field = field_of(table, threshold)
     size = KPCStatistic(knn=1).bind(table, within_outcome=within, seed=seed)
     cost = 5 * _FIRST + 2 * _SECOND
@@ -132,14 +133,14 @@ class _Search:
         copies = self.trial.sampler.block(range(self.first, self.first + count))
         self.first += count
         self.planted += count
-        planted = np.array([shifted(one, group, self.field, amount, rng) for one in copies])
+        planted = np.array([shifted(copy, group, self.field, amount, rng) for copy in copies])
         sizes = [
             (
-                self.field.shift(one, group),
-                self.field.gap(one, group, True),
-                self.field.gap(one, group, False),
+                self.field.shift(copy, group),
+                self.field.gap(copy, group, True),
+                self.field.gap(copy, group, False),
             )
-            for one in planted
+            for copy in planted
         ]
         kpc = self.size(planted[:12]).mean()
         found = float(self.trial.rejects(planted).mean())
@@ -150,7 +151,7 @@ def _between(low: tuple[float, Array], high: tuple[float, Array]) -> Array:
     """Sizes at the wanted power, on the line between two probits of power."""
     from scipy.stats import norm
 
-    ends = [float(norm.ppf(np.clip(one[0], 0.02, 0.98))) for one in (low, high)]
+    ends = [float(norm.ppf(np.clip(end[0], 0.02, 0.98))) for end in (low, high)]
     wanted = float(norm.ppf(POWER))
     share = 1.0 if ends[1] <= ends[0] else (wanted - ends[0]) / (ends[1] - ends[0])
     share = float(np.clip(share, 0.0, 1.0))

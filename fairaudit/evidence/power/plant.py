@@ -36,7 +36,7 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 MOST_SHIFT = 16.0  # a complete separation
-NEIGHBOURS = 20  # rows with nearly the same continuous outcome
+NEIGHBORS = 20  # rows with nearly the same continuous outcome
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +72,8 @@ class Field:
         residual = self.score - (np.bincount(self.strata, self.score) / size)[self.strata]
         # slope of the score on membership within strata
         share = (np.bincount(self.strata, inside) / size)[self.strata]
-        centred = inside - share
-        slope = float(centred @ residual) / max(float(centred @ centred), 1e-12)
+        centered = inside - share
+        slope = float(centered @ residual) / max(float(centered @ centered), 1e-12)
         return slope / max(float(residual.std()), 1e-12)
 
     def gap(self, copy: Index, group: Group, outcome: bool) -> float:
@@ -105,7 +105,7 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
     else:
         order = np.argsort(np.asarray(outcome.numeric), kind="stable")
         strata = np.empty(len(order), dtype=np.intp)
-        strata[order] = np.arange(len(order)) // NEIGHBOURS
+        strata[order] = np.arange(len(order)) // NEIGHBORS
     return Field(score, label, actual, strata)
 
 
@@ -154,7 +154,7 @@ def shifted(
 
 
 def amount_for(
-    measured: Callable[[Index], float],
+    measure: Callable[[Index], float],
     copies: Index,
     group: Group,
     field: Field,
@@ -162,12 +162,12 @@ def amount_for(
     seed: int,
 ) -> float:
     """Of `shifted`, for a mean increase of a measure by `size`; at most `MOST_SHIFT`."""
-    before = np.mean([measured(one) for one in copies])
+    before = np.mean([measure(copy) for copy in copies])
 
     def reached(amount: float) -> float:
         rng = stream(seed, 11)
-        planted = (shifted(one, group, field, amount, rng) for one in copies)
-        return float(np.mean([measured(one) for one in planted]) - before)
+        planted = (shifted(copy, group, field, amount, rng) for copy in copies)
+        return float(np.mean([measure(copy) for copy in planted]) - before)
 
     low, high = 0.0, 0.25
     while reached(high) < size:

@@ -101,8 +101,8 @@ _OF_NUMPY = {
 # Classes of other packages, filled with their saved state.
 _CLASSES = {
     "lightgbm.basic.Booster", "pandas.arrays.ArrowStringArray",
-    "scipy.interpolate._bsplines.BSpline", "xgboost.callback.EarlyStopping",
-    "xgboost.core.Booster",
+    "scipy.interpolate._bsplines.BSpline", "scipy.interpolate._bsplines._BSpline",
+    "xgboost.callback.EarlyStopping", "xgboost.core.Booster",
 }  # fmt: skip
 
 # Things that only stand for themselves.

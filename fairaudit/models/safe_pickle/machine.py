@@ -16,7 +16,7 @@ import numpy as np
 from fairaudit.models.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
 from fairaudit.models.safe_pickle.grants import Grant, Granter, Omitted, Refused, require
 from fairaudit.models.safe_pickle.hashing import keys_of
-from fairaudit.models.safe_pickle.rebuild import partial_filled
+from fairaudit.models.safe_pickle.rebuild import StoredText, partial_filled, string_dtype
 from fairaudit.models.safe_pickle.soundness import check_attributes
 
 _DEEPEST = 100  # freeing arrays of arrays of arrays … would overrun the stack of the process
@@ -105,6 +105,8 @@ class Machine(pickle._Unpickler):
     def make(self, kind: Any, args: Any, named: Any = None) -> Any:
         self._doing = f"makes {self._name_of(kind)} in a way of its own"
         role = self.role(kind)
+        if kind is string_dtype and args == () and not named:
+            return self.made(StoredText())
         require(type(args) is tuple and isinstance(kind, type))
         if role == "trust":
             return self.made(cast(Any, kind).__new__(kind, *args, **(named or {})), trusted=True)
@@ -133,6 +135,8 @@ class Machine(pickle._Unpickler):
         elif isinstance(made, StoredArray):
             made.fill(state)
             return self._stored(made)
+        elif isinstance(made, StoredText):
+            return made.filled(state)
         elif isinstance(made, np.ndarray):
             self._fill_array(made, state)
         elif self.role(type(made)) == "make":
@@ -295,7 +299,10 @@ for _opcode, _run in {
 def _fill_estimator(made: Any, state: Any) -> None:
     setter = getattr(type(made), "__setstate__", None)  # not one that the file put on the object
     if setter is not None:
-        _check_names(made, state)
+        if type(state) is tuple:  # scipy 1.18: a spline holds another, and an empty array
+            _check_spline(type(made), state)
+        else:
+            _check_names(made, state)
         setter(made, state)
         return
     parts = state if type(state) is tuple and len(state) == 2 else (state, None)
@@ -306,6 +313,14 @@ def _fill_estimator(made: Any, state: Any) -> None:
         made.__dict__.update(parts[0])
     for key, value in (parts[1] or {}).items():
         setattr(made, key, value)
+
+
+def _check_spline(kind: type, state: tuple[Any, ...]) -> None:
+    home = "scipy.interpolate._bsplines"
+    require((kind.__module__, kind.__name__) == (home, "BSpline") and len(state) == 2)
+    inner, empty = state
+    require((type(inner).__module__, type(inner).__name__) == (home, "_BSpline"))
+    require(type(empty) is np.ndarray and empty.size == 0)
 
 
 def _check_names(made: Any, state: Any) -> None:

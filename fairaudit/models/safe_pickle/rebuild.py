@@ -135,7 +135,18 @@ def _index(machine: Maker, kind: Any, parts: Any) -> Any:
     return kind(**parts)
 
 
-def _string_dtype(machine: Maker, *args: Any) -> Any:
+class StoredText:
+    """A type of text of pandas below 2.3: made without arguments, then told its storage."""
+
+    def filled(self, state: Any) -> Any:
+        import pandas as pd
+
+        require(type(state) is dict and list(state) == ["storage"])
+        require(state["storage"] in ("python", "pyarrow"))
+        return pd.StringDtype(state["storage"])
+
+
+def string_dtype(machine: Maker, *args: Any) -> Any:
     import pandas as pd
 
     require(all(isinstance(arg, (str, float)) or arg is pd.NA for arg in args))
@@ -207,7 +218,7 @@ def _calls() -> dict[str, Grant]:
         "numpy.random.bit_generator.__pyx_unpickle_SeedSequence": (seed_sequence, True),
         "pandas._libs.arrays.__pyx_unpickle_NDArrayBacked": (_string_array, True),
         "pandas.core.indexes.base._new_Index": (_index, False),
-        "pandas.StringDtype": (_string_dtype, False),
+        "pandas.StringDtype": (string_dtype, False),
         "pyarrow.lib._restore_array": (_arrow_array, False),
         "pyarrow.lib.py_buffer": (_arrow_buffer, False),
         "pyarrow.lib.type_for_alias": (_arrow_type, False),

@@ -1,0 +1,72 @@
+"""Every Python that is supported: `nox` runs all sessions, `nox -s "tests-3.12"` one of them.
+
+Sessions of a Python that is not installed are skipped, with that reason. Arguments after `--` go to
+pytest: `nox -s lowest -- tests/data tests/metrics`. torch is installed where `FAIRAUDIT_TRAIN` is
+set (gigabytes for each Python); elsewhere the tests that train skip themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nox
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # 3.14 has no wheels of some extras yet
+#: Extras whose lower bounds are tried together with those of the core.
+EXTRAS = ("onnx", "skops", "parquet", "dask", "plot")
+
+nox.options.error_on_missing_interpreters = False
+nox.options.reuse_existing_virtualenvs = True
+
+
+def lower_bounds() -> Iterator[str]:
+    """The lowest versions that pyproject.toml promises, as constraints."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    for requirement in (
+        *project["dependencies"],
+        *(one for name in EXTRAS for one in extras[name]),
+    ):
+        name, bound, marker = re.fullmatch(
+            r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)(;.*)?", requirement
+        ).groups("")
+        yield f"{name}=={bound}{marker}"
+    yield "onnx==1.16"  # writes what the lowest onnxruntime reads
+
+
+def install(session: nox.Session, *constraints: str) -> None:
+    extras = (*EXTRAS, "test", *(["train"] if os.environ.get("FAIRAUDIT_TRAIN") else []))
+    session.install("--quiet", f".[{','.join(extras)}]", *constraints)
+
+
+def run_tests(session: nox.Session) -> None:
+    one_thread = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
+    session.run("fairaudit", "doctor", env=one_thread)
+    session.run("python", "-m", "pytest", *(session.posargs or ["-n", "2"]), env=one_thread)
+
+
+@nox.session(python=PYTHONS)
+def tests(session: nox.Session) -> None:
+    """The pinned versions of constraints.txt, as `make test` has them."""
+    install(session, "--constraint", "constraints.txt")
+    run_tests(session)
+
+
+@nox.session(python=LOWEST)
+def lowest(session: nox.Session) -> None:
+    """The lowest versions that pyproject.toml allows."""
+    bounds = Path(session.create_tmp()) / "lowest.txt"
+    bounds.write_text("\n".join(lower_bounds()) + "\n", encoding="utf-8")
+    install(session, "--constraint", str(bounds))
+    run_tests(session)
+
+
+@nox.session(python=NEWEST)
+def newest(session: nox.Session) -> None:
+    """The newest versions of everything that the index has."""
+    install(session, "--upgrade", "--upgrade-strategy", "eager")
+    run_tests(session)
