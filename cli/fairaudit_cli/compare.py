@@ -18,7 +18,7 @@ from fairaudit_cli.remedy import add_level, add_some, filled
 if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_result import AuditResult
-    from fairaudit_reports.compare_table import Compared
+    from fairaudit_reports.view.models_view import Compared
 
 __all__ = ["add_arguments", "run"]
 
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.models import load_model
     from fairaudit.testing.permutations import Permutations
     from fairaudit_cli.progress import ProgressBar
-    from fairaudit_reports.compare_table import rendered
+    from fairaudit_reports.by_format import MODELS, render_as
 
     filled(with_config(args, _SETTINGS), suppress=SUPPRESS)
     for path in args.report or ():
@@ -127,11 +127,11 @@ def run(args: argparse.Namespace) -> int:
             found.append(audited.suppressed(args.suppress))
             roles = replace(roles, outcome=roles.outcome or found[0].audit.table.outcome.name)
     for path in args.report or ():
-        write_text(path, rendered(found, Path(path).suffix.lower().lstrip(".")))
+        write_text(path, render_as(Path(path).suffix.lower().lstrip("."), MODELS, found))
     if args.json:
-        print_json(rendered(found, "json"))
+        print_json(render_as("json", MODELS, found))
     else:
-        print(rendered(found, "txt"), end="")
+        print(render_as("txt", MODELS, found), end="")
         for path in args.report or ():
             print(quiet(f"report: {path}"))
     return _status([one.audit for one in found])
@@ -191,7 +191,7 @@ def _compared(  # type: ignore[no-untyped-def]
     from fairaudit.data.facts import Source
     from fairaudit.data.roles import prepare
     from fairaudit.remedy.rows import table_loss
-    from fairaudit_reports.compare_table import Compared
+    from fairaudit_reports.view.models_view import Compared
 
     def hear(what: str, done: int, total: int) -> None:
         bar(f"{name}: {what}", done, total)

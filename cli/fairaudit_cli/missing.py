@@ -63,12 +63,12 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.evidence.incompleteness.incomplete_audit import incomplete_frame
     from fairaudit.results import format_of
     from fairaudit.testing.permutations import Permutations
-    from fairaudit_reports.incomplete import FORMATS
+    from fairaudit_reports.by_format import INCOMPLETE, render_as
 
     for path in args.report or ():
         check_writable(path)
-        if format_of(path) not in FORMATS:
-            raise InputError(f"--report {path!r} must end in .{', .'.join(FORMATS)}.")
+        if format_of(path) not in INCOMPLETE:
+            raise InputError(f"--report {path!r} must end in .{', .'.join(INCOMPLETE)}.")
     probabilities = dict(_named(text) for text in args.probabilities or ())
     given = bool(args.sensitive)
     if not given and probabilities:
@@ -86,11 +86,11 @@ def run(args: argparse.Namespace) -> int:
         suppress=args.suppress,
     )
     for path in args.report or ():
-        write_text(path, FORMATS[format_of(path)](result))
+        write_text(path, render_as(format_of(path), INCOMPLETE, result))
     if args.json:
-        print_json(FORMATS["json"](result))
+        print_json(render_as("json", INCOMPLETE, result))
     else:
-        print(FORMATS["txt"](result), end="")
+        print(render_as("txt", INCOMPLETE, result), end="")
         for path in args.report or ():
             print(quiet(f"report: {path}"))
     violated = any(one.significant for one in result.imputed)

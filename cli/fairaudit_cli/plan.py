@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.write import check_writable
     from fairaudit.data.roles import prepare
     from fairaudit_cli.progress import ProgressBar
-    from fairaudit_reports.plan_report import rendered
+    from fairaudit_reports.by_format import PLAN, render_as
 
     with_config(args, _SETTINGS)
     for path in args.report or ():
@@ -130,9 +130,9 @@ def run(args: argparse.Namespace) -> int:
     for path in args.report or ():
         _write(plan, path)
     if args.json:
-        print_json(rendered(plan, "json"))
+        print_json(render_as("json", PLAN, plan))
     else:
-        print(rendered(plan, "txt"), end="")
+        print(render_as("txt", PLAN, plan), end="")
         for path in args.report or ():
             print(quiet(f"report: {path}"))
     return ExitCode.OK
@@ -177,9 +177,10 @@ def _form(path: str) -> str:
 
 def _write(plan: SamplePlan, path: str) -> None:
     from fairaudit.data.reading.write import write_bytes, write_text
-    from fairaudit_reports.plan_report import picture, rendered
+    from fairaudit_reports.by_format import PLAN, render_as
+    from fairaudit_reports.machine.plan_picture import render_png
 
     if _form(path) == "png":
-        write_bytes(Path(path), picture(plan))
+        write_bytes(Path(path), render_png(plan))
     else:
-        write_text(path, rendered(plan, _form(path)))
+        write_text(path, render_as(_form(path), PLAN, plan))

@@ -197,9 +197,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(rendered(shown, "json"))
     else:
-        from fairaudit_reports.remedy_text import show
+        from fairaudit_reports.text.terminal import show_remedy
 
-        show(shown)
+        show_remedy(shown)
         print()
         if result.refused:
             print(quiet(f"model: not written ({result.outcome}); --force writes it to {args.out}"))

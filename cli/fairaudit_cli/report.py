@@ -42,9 +42,9 @@ def run(args: argparse.Namespace) -> int:
     result = read_record(args.record).suppressed(args.suppress)
     forms = [known_format(_ALIASES.get(form, form)) for form in names_in(args.to)]
     if not forms:
-        from fairaudit_reports.terminal import show
+        from fairaudit_reports.text.terminal import show_audit
 
-        show(result)
+        show_audit(result)
         return ExitCode.OK
     record = Path(args.record)
     targets = [Path(args.out or record.parent) / f"{record.stem}.{form}" for form in forms]

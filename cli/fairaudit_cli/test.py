@@ -232,9 +232,9 @@ def deliver(result: AuditResult, args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.render("json"))
     else:
-        from fairaudit_reports.terminal import show
+        from fairaudit_reports.text.terminal import show_audit
 
-        show(result)
+        show_audit(result)
         for path in args.report or ():
             print(quiet(f"report: {path}"))
         tell_github(result)
@@ -258,7 +258,7 @@ def _verify_command(args: argparse.Namespace) -> str | None:
 
 
 def _junit(result: AuditResult, strict: bool) -> str:
-    from fairaudit_reports.junit import render
+    from fairaudit_reports.machine.junit import render
 
     return render(result, strict=strict)
 

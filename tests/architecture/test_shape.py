@@ -64,10 +64,10 @@ def names_that_stand_twice(module: Module) -> Iterator[str]:
 
 #: Exceptions that are left, by rule. A number may be lowered, never raised.
 LEFT = {
-    long_modules: 11,
-    long_functions: 15,
+    long_modules: 8,
+    long_functions: 13,
     unformatted: 7,
-    many_positional: 25,
+    many_positional: 11,
     flags_in_the_library: 76,
     names_that_stand_twice: 0,
 }

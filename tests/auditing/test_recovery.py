@@ -13,7 +13,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.disclosure import masked_groups, step_of, suppress
 from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
 from fairaudit_cli import main as cli
-from fairaudit_reports.plan_report import rendered
+from fairaudit_reports.by_format import PLAN, render_as
 
 FEWEST = 10
 # group: rows with outcome 0 and 1, of them predicted 1
@@ -325,7 +325,7 @@ def test_a_plan_does_not_tell_the_groups_of_its_pilot():
     shares = {one.group: one.share for one in plan.groups}
     assert shares == {"g = a": 0.5, "g = b": 0.35, "g = c": None, "g = d": 0.1}
     assert plan.groups[0].rows_of_group == 500 and plan.groups[2].rows_of_group is None
-    assert plan.rows == exact.rows and "hidden" in rendered(plan, "txt")
+    assert plan.rows == exact.rows and "hidden" in render_as("txt", PLAN, plan)
     assert exact.suppressed(0) == exact
 
 

@@ -19,9 +19,10 @@ import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.data.facts import Excluded, Source
 from fairaudit.evidence.measured import Cell, Estimate
-from fairaudit_reports.html import CALIBRATION_LEVEL, COPY_CHECK_LEVEL, LIMIT, render
-from fairaudit_reports.html_groups import MOST_CELLS
-from fairaudit_reports.html_parts import SECTIONS
+from fairaudit_reports.html.audit_page import LIMIT, render
+from fairaudit_reports.html.groups_section import MOST_CELLS
+from fairaudit_reports.view.sections import AUDIT
+from fairaudit_reports.view.trust_view import CALIBRATION_LEVEL, COPY_CHECK_LEVEL
 
 HOSTILE = "<script>alert('x')</script>\u202e & \"co\""
 HOSTILE_LEVEL = '"><img src=x onerror=alert(1)>'
@@ -200,7 +201,7 @@ def test_content(results: dict[str, AuditResult], name: str) -> None:
     clean = result.because.replace("\u202e", "\ufffd")
     assert " ".join(clean.split()) in page.text
     assert str(result.verdict) in page.words
-    for title in SECTIONS.values():
+    for title in AUDIT.values():
         assert title in page.words
     assert LIMIT in page.words
     assert result.capsule.command or "import fairaudit as fa" in page.text
@@ -322,7 +323,8 @@ def test_histogram_of_any_null(
 
 
 def test_bars_count_every_copy_once_and_agree_with_p() -> None:
-    from fairaudit_reports.svg import _bins, _scale, reaching
+    from fairaudit_reports.html.histogram import _bins, _scale
+    from fairaudit_reports.view.evidence_view import count_reaching
 
     rng = np.random.default_rng(3)
     for size in (1, 2, 9, 99, 999):
@@ -334,7 +336,7 @@ def test_bars_count_every_copy_once_and_agree_with_p() -> None:
             reached = sum(
                 n for left, n in zip(edges, counts, strict=False) if left >= observed - width / 2
             )
-            assert sum(counts) == size and reached == reaching(null, observed)
+            assert sum(counts) == size and reached == count_reaching(null, observed)
 
 
 def test_without_cells_measures_or_p(results: dict[str, AuditResult]) -> None:
@@ -371,7 +373,7 @@ def _contrast(one: str, other: str) -> float:
 
 
 def test_contrast_in_light_and_dark() -> None:
-    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("fairaudit_reports.html").joinpath("page.css").read_text(encoding="utf-8")
     palettes = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     assert len(palettes) == 2
     for palette in palettes:
@@ -457,7 +459,7 @@ def test_layout(opened, results: dict[str, AuditResult], name: str):
                     .filter(one => one.checkVisibility({visibilityProperty: true}))
                     .map(one => one.textContent)"""
             )
-            assert shown == [str(results[name].verdict), *SECTIONS.values()], at
+            assert shown == [str(results[name].verdict), *AUDIT.values()], at
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), at
             outside = page.evaluate(
                 """[...document.querySelectorAll('body *')].filter(one => {
@@ -505,7 +507,7 @@ def test_sections_are_reached_by_keyboard(opened):
     page = opened("violation", 1280, "light")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    first = next(iter(SECTIONS))
+    first = next(iter(AUDIT))
     assert page.url.endswith(f"#{first}")
     width = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
     assert width >= 2
