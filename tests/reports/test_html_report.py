@@ -249,7 +249,7 @@ def test_hostile_names_stay_text(results: dict[str, AuditResult]) -> None:
 
 
 def test_gate_that_did_not_reject_claims_nothing(results: dict[str, AuditResult]) -> None:
-    assert "descriptive and no finding is claimed" in render(results["no_violation"])
+    assert "descriptive; no finding is claimed" in render(results["no_violation"])
     page = render(results["violation"])
     assert "it rejected at level 0.05" in page and "descriptive" not in page
     assert "Holm" in page and "Benjamini" in render(results["rich"])
@@ -268,7 +268,7 @@ def test_p_value_is_explained(results: dict[str, AuditResult]) -> None:
     )
     text = _Page(render(stopped)).text
     assert "2 reached the observed value before drawing stopped, so p = 2 / 4 = 0.5" in text
-    assert "there is nothing to divide it into" in text
+    assert "so there is nothing to break it down into" in text
 
 
 def test_masked_cells_are_said_and_hidden(results: dict[str, AuditResult]) -> None:

@@ -86,7 +86,7 @@ def _features(result: AuditResult) -> str:
     if features:
         return f"{len(features):,}: {listed(features, MOST_FEATURES)}"
     if result.capsule.model is None:
-        return "not known: predictions were given, and no model"
+        return "not known: predictions were given, not a model"
     return "not recorded"
 
 

@@ -70,7 +70,7 @@ def _scores(quality: CopyQuality) -> Markup | None:
         for name, score, used in ranked_scores(quality)
     )
     return h.table(
-        "Models of the outcome given the attributes that were tried; higher fits better",
+        "Models tried for the outcome given the attributes; higher fits better",
         [("Model", None), ("Log-likelihood per row, held out", "n"), ("Choice", None)],
         [h.body(rows)],
     )

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
-LIMIT = "Not less fair than production is not fair: production may violate equalized odds itself."
+LIMIT = (
+    "Not less fair than production does not mean fair: production may itself violate equalized "
+    "odds."
+)
 MOST = 400
 _STEP = 46.0
 #: The verdict of an audit that a verdict looks like.

@@ -54,7 +54,7 @@ def _null_figure(result: AuditResult) -> Markup:
         if result.masked
         else ""
     )
-    caption = f"Statistic: {joint.statistic}{unit}. Larger values are more dependence."
+    caption = f"Statistic: {joint.statistic}{unit}. Larger values mean more dependence."
     if far_away(null, observed):
         caption += " The axis is broken: the observed value lies far outside the copies."
     keys = [("", f"{copies} of the table")]

@@ -40,7 +40,7 @@ def _certificates(result: AuditResult) -> Markup:
     part = gaps_view.certificates_section(result, typeset)
     if part is None:
         return h.paragraph(
-            "No tolerance was to be certified (--certify): a verdict of no violation found is no "
+            "No tolerance was to be certified (--certify): a verdict of no violation found is not "
             "evidence that there is none.",
             class_="quiet",
         )

@@ -47,7 +47,7 @@ def groups_section(result: AuditResult) -> Markup:
         [
             h.paragraph(
                 f"{several(len(cells.cells), 'group')} by {joined_names(cells.attributes)}. "
-                "Intervals are of one group each and not adjusted for each other."
+                "Each interval is for one group alone; they are not adjusted for one another."
             ),
             h.paragraph(note, class_="quiet name") if note else None,
             h.paragraph(describe_masking(cells), class_="said") if cells.masked else None,

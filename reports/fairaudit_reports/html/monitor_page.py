@@ -117,7 +117,7 @@ def _state(result: MonitorResult) -> Markup:
         [
             h.paragraph(
                 "Every line of the state holds a hash of itself and of the lines before. "
-                "This is the last one; a state that begins otherwise is another one."
+                "This is the last one; a state with another history has a different one."
             ),
             h.paragraph(tag("span", result.head, class_="hash")),
             tag("h3", "Settings"),

@@ -88,7 +88,7 @@ def code_block(text: str) -> Markup:
 
 def command_block(command: str) -> Markup:
     """A command that was run."""
-    told = "The command that was run, in the folder in which its paths begin:"
+    told = "The command that was run, from the folder that its paths are relative to:"
     return join([paragraph(told), code_block(quiet(command))])
 
 

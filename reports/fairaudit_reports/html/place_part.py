@@ -63,7 +63,7 @@ def _figure(curve: Curve) -> Markup:
 
 
 def _axes(across: Scale, upwards: Scale) -> list[Markup]:
-    marks = [tag("text", "difference to the mean", x="0%", y=12, class_="tick")]
+    marks = [tag("text", "difference from the mean", x="0%", y=12, class_="tick")]
     for tick in upwards.ticks(4):
         y = upwards(tick)
         marks.append(level_line("12%", "98%", y, class_="grid"))

@@ -32,10 +32,10 @@ def curve_section(result: RemedyResult) -> Markup:
             h.paragraph(lead, class_="lead name"),
             _figure(result, models),
             h.paragraph(
-                "The dashed line is what anybody can have: give a random share of people the plain "
+                "The dashed line is what anyone can have: give a random share of people the plain "
                 "model’s answer and the rest a constant. It lowers the dependence by throwing "
                 "information away. A repair is worth its price only below that line. A collapsed "
-                "model gives nearly one answer, or its ranking is lost."
+                "model gives nearly everyone the same answer, or its ranking is lost."
             ),
             _table(result, models),
         ],

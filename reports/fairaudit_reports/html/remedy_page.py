@@ -108,7 +108,7 @@ def _change(result: RemedyResult) -> Markup:
     columns = [("Measure", None), ("Before", None), ("After", None)]
     lead = (
         f"Both models on the same {result.rows['audit']:,} rows, which neither training nor "
-        "a choice has seen, and by the same copies."
+        "the choice of a model has seen, and by the same copies."
     )
     rows = map(_change_row, list_changes(result))
     return h.section(
@@ -172,7 +172,7 @@ def _repeat(result: RemedyResult) -> Markup:
         ("Versions", versions_text(capsule)),
         ("Platform", capsule.platform),
     ]
-    unwritten = f"The new model was not written, because it is no repair ({result.outcome})."
+    unwritten = f"The new model was not written, because it is not a repair ({result.outcome})."
     return h.section(
         "repeat",
         REMEDY,
@@ -181,7 +181,7 @@ def _repeat(result: RemedyResult) -> Markup:
             if result.command
             else h.paragraph(
                 "The remedy was called from Python. No command repeats it, because the objects "
-                "that it was given are in no file; its seed and its split are below."
+                "that it was given are not in files; its seed and its split are below."
             ),
             _later(result, saved.path) if saved.path is not None else None,
             h.paragraph(unwritten) if result.refused else None,

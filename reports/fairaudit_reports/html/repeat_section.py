@@ -86,6 +86,6 @@ def _command(capsule: Capsule, command: str) -> Markup:
 def _call(result: AuditResult) -> Markup:
     told = (
         "The audit was called from Python. No command repeats it, because the objects that it was "
-        "given are in no file; with the same objects this call does (A: the attributes):"
+        "given are not in files; with the same objects this call does (A: the attributes):"
     )
     return join([h.paragraph(told), h.code_block(python_call(result))])

@@ -26,7 +26,7 @@ def size_section(result: AuditResult) -> Markup:
         AUDIT,
         [
             h.paragraph(
-                "How large the dependence is. These are estimates and no test: sampling alone "
+                "How large the dependence is. These are estimates, not tests: sampling alone "
                 "moves each of them."
             ),
             h.paragraph(tolerated) if limits else None,

@@ -33,7 +33,9 @@ _COLUMNS = (
 def where_section(result: AuditResult) -> Markup:
     if len(result.findings) == 1:
         told = [
-            h.paragraph("The joint test was the only question: there is nothing to divide it into.")
+            h.paragraph(
+                "The joint test was the only question, so there is nothing to break it down into."
+            )
         ]
     else:
         scale = _effects(finding.kpc for finding in result.findings)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import aligned_table
+from fairaudit_reports.view.groups_view import describe_hidden
 from fairaudit_reports.view.selection import shown_cells
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ def groups_table(table: CellTable) -> str:
     if left > 0:
         text += f"\n… and {left} more groups; --json lists them all"
     if table.masked:
-        groups = "1 group is" if table.masked == 1 else f"{table.masked} groups are"
-        text += f"\n{groups} masked, to protect groups of few people; what they enter is rounded"
+        text += f"\n{describe_hidden(table, 'masked')}"
     if table.unlisted:
         text += f"\n{table.unlisted} more combinations have no rows"
     return text

@@ -48,7 +48,7 @@ def further_lines(result: RemedyResult) -> list[str]:
     rows = result.rows
     changes = [[change.name, change.before, change.after] for change in list_changes(result)]
     lines = [
-        f"On {rows['audit']:,} rows that neither training nor a choice has seen",
+        f"On {rows['audit']:,} rows that neither training nor the choice of a model has seen",
         aligned_table([["", "before", "after"], *changes], indent="  "),
         "",
         f"Curve, on {measured_on(result)} ({rows['train']:,} to train)",

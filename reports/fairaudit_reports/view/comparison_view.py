@@ -77,8 +77,8 @@ def describe_comparison(result: Comparison) -> str:
     names = clean(", ".join(result.attributes))
     return (
         f"Production {production}, candidate {candidate}, on the same {result.rows:,} rows; groups "
-        f"by {names}. Intervals hold where gaps are equal or tied too. "
-        "They are for each measure alone; the one that decides was fixed beforehand."
+        f"by {names}. Intervals also hold where gaps are equal or tied. "
+        "Each is for one measure alone; the one that decides was fixed beforehand."
     )
 
 

@@ -41,7 +41,7 @@ _ADJUSTMENTS = {
 MEANINGS = {
     "kpc": "0: the prediction carries nothing about the attributes beyond the outcome. 1: "
     "attributes and outcome determine it. Estimates can fall below 0.",
-    "codec": "As KPC, from ranks: the same for every increasing transformation of the score.",
+    "codec": "Like KPC, but from ranks: the same for every increasing transformation of the score.",
     "deo": "Distances of the groups’ rates from the common rate, summed over groups and outcomes. "
     "Grows with the number of groups.",
     "equalized_odds_difference": "Largest gap between two groups’ rates among rows with the same "
@@ -121,7 +121,7 @@ def describe_gate(result: AuditResult) -> str:
     if not result.joint.significant:
         return (
             f"The joint test is a gate: it did not reject at level {level}. The rows below it are "
-            "descriptive and no finding is claimed."
+            "descriptive; no finding is claimed."
         )
     gate = (
         f"The joint test is a gate: it rejected at level {level}, so the "

@@ -17,6 +17,7 @@ __all__ = [
     "are_rates",
     "counts_people",
     "decimals",
+    "describe_hidden",
     "describe_left_out",
     "describe_masking",
     "describe_span",
@@ -61,15 +62,20 @@ def _about_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]
     """What a reader must know about the cells, as sentences."""
     lines = ["Brackets are 95 % intervals." + (f" {capital(table.note)}." if table.note else "")]
     if table.masked:
-        groups = "1 group is" if table.masked == 1 else f"{table.masked} groups are"
-        lines.append(
-            f"{groups} hidden, to protect groups of few people; what they enter is rounded."
-        )
+        lines.append(f"{describe_hidden(table, 'hidden')}.")
     if left:
         lines.append(f"{several(left, 'more group')}: {elsewhere}.")
     if table.unlisted:
         lines.append(f"{several(table.unlisted, 'more combination')} without rows.")
     return tuple(clean(line) for line in lines)
+
+
+def describe_hidden(table: CellTable, word: str) -> str:
+    """How many groups are masked, which is called `word`, and why."""
+    groups = "1 group is" if table.masked == 1 else f"{table.masked} groups are"
+    return (
+        f"{groups} {word}, to protect groups of few people; numbers that include them are rounded"
+    )
 
 
 def are_rates(table: CellTable) -> bool:
@@ -118,7 +124,7 @@ def describe_masking(table: CellTable) -> str:
     return (
         f"{table.masked:,} of {several(len(table.cells), 'group')} "
         f"{'is' if table.masked == 1 else 'are'} masked. They have too few people, or too few "
-        "with one of the outcomes, to be shown without pointing at someone; others are hidden "
+        "with one of the outcomes, to be shown without singling someone out; others are hidden "
         "with them so that no total gives the small ones away; gaps are those of the groups "
         "shown, and other sizes are rounded. Masking hides numbers from this report only: every "
         "row took part in the test."

@@ -67,5 +67,5 @@ def _about(audit: AuditResult) -> str:
     return clean(
         f"{audit.table.rows:,} rows; outcome {audit.table.outcome.name}; sensitive: {names}; "
         f"level {audit.alpha:g}, {audit.capsule.copies:,} copies, seed {audit.capsule.seed}. "
-        "p-values are of each model alone and not adjusted for their number."
+        "p-values are for each model alone and not adjusted for the number of models."
     )

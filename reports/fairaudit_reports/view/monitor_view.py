@@ -31,8 +31,8 @@ def alarm_text(result: MonitorResult) -> str:
 
 def describe_guarantee(result: MonitorResult) -> str:
     return (
-        f"If equalized odds holds in every batch, the evidence ever reaches {alarm_text(result)} "
-        f"with a probability of at most {result.alpha:g}: look and stop whenever you like."
+        f"If equalized odds holds in every batch, the probability that the evidence ever reaches "
+        f"{alarm_text(result)} is at most {result.alpha:g}: look and stop whenever you like."
     )
 
 

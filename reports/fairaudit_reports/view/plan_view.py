@@ -46,14 +46,14 @@ def _group_row(group: GroupPlan, plan: SamplePlan, outcomes: int) -> Row:
 def _about(plan: SamplePlan) -> tuple[str, ...]:
     pilot = (
         f"From a pilot of {plan.pilot_rows:,} rows: the audit is assumed to see people, outcomes "
-        "and scores like these. Rows of the group are what these totals mean with its share in the "
+        "and scores like these. Rows of the group follow from these totals and its share in the "
         "pilot; a sample with more of a rare group needs fewer rows in total."
     )
     if plan.effect.startswith("certify"):
         return (pilot,)
     simulated = (
-        f"Statistic {plan.statistic}. Each group in its turn is the one that differs; the "
-        "total is for the group that needs most. The answer carries an error of simulation of "
+        f"Statistic {plan.statistic}. Each group in turn is the one that differs; the "
+        "total is for the group that needs most. The answer carries a simulation error of "
         "a few percent, and that of the pilot."
     )
     return pilot, simulated

@@ -74,13 +74,13 @@ def check_facts(quality: CopyQuality) -> list[tuple[str, str, str | None]]:
             "Copy check",
             quality.copy_check,
             COPY_CHECK_LEVEL,
-            "Can the attributes and outcomes of the copies be told from those of the data?",
+            "Can the attributes and outcomes of the copies be told apart from those of the data?",
         ),
         (
             "Calibration",
             quality.calibration,
             CALIBRATION_LEVEL,
-            "Are the outcomes spread as the fitted model of the outcome says?",
+            "Are the outcomes distributed as the fitted model of the outcome says?",
         ),
     )
     facts: list[tuple[str, str, str | None]] = []
@@ -96,8 +96,8 @@ def check_facts(quality: CopyQuality) -> list[tuple[str, str, str | None]]:
 
 def describe_moved(quality: CopyQuality) -> str:
     return (
-        f"{percent(quality.moved)} of the rows have other attributes in a copy than in the data, "
-        "on average. At 0 there would be nothing to compare."
+        f"On average, {percent(quality.moved)} of the rows have different attributes in a copy "
+        "than in the data. At 0 there would be nothing to compare."
     )
 
 
