@@ -22,7 +22,7 @@ MOST_FEATURES = 40
 
 def audited_section(result: AuditResult) -> Markup:
     table = result.table
-    columns = [("outcome", table.outcome), *(("sensitive", one) for one in table.attributes)]
+    columns = [("outcome", table.outcome), *(("sensitive", column) for column in table.attributes)]
     heads = [("Column", None), ("Role", None), ("Kind", None), ("Values", None), ("Missing", "n")]
     people = f"column {table.ids}" if table.ids else "none: every row counts as one person"
     facts = [

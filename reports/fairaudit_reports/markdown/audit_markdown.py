@@ -79,7 +79,7 @@ def _fitting(parts: Sequence[str]) -> str:
 def _questions(result: AuditResult) -> str:
     section, left = questions_section(result, MOST_FINDINGS)
     more = f"{left:,} more questions are not listed; {ELSEWHERE}. " if left else ""
-    table = m.table(section.head or [], section.rows, range(1, 5), section.strong)
+    table = m.rows_table(section, range(1, 5))
     return m.join_parts([f"### {section.title}", table, more + section.lines[0]])
 
 
@@ -87,14 +87,9 @@ def _gaps(result: AuditResult) -> str:
     section = gaps_section(result, MOST_GAPS)
     if section is None:
         return ""
-    table = "" if section.head is None else m.table(section.head, section.rows)
+    table = "" if section.head is None else m.rows_table(section)
     about = map(m.escape, section.lines)
-    return _folded("Gaps of the groups, with simultaneous intervals", [table, *about])
-
-
-def _folded(summary: str, parts: Sequence[str]) -> str:
-    start = f"<details>\n<summary>{summary}</summary>"
-    return m.join_parts([start, *parts, "</details>"])
+    return m.folded("Gaps of the groups, with simultaneous intervals", [table, *about])
 
 
 def _power(result: AuditResult) -> str:
@@ -114,12 +109,9 @@ def _groups(result: AuditResult, table: CellTable, room: int) -> str:
             break
         most = min(most - 1, int(most * max(room, 0) / size))
     named = html_escape(clean(", ".join(table.attributes), 200), quote=False)
-    return _folded(
+    return m.folded(
         f"Groups by {m.mention_nobody(named)} ({len(table.cells):,})",
-        [
-            m.table(section.head or [], section.rows, section.right),
-            " ".join(map(m.escape, section.lines)),
-        ],
+        [m.rows_table(section, section.right), " ".join(map(m.escape, section.lines))],
     )
 
 

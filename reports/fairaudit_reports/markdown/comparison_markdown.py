@@ -14,7 +14,6 @@ from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
     from fairaudit.comparison.comparison_result import Comparison
-    from fairaudit_reports.view.sections import Section
 
 __all__ = ["render"]
 
@@ -25,20 +24,15 @@ _MARKS = {"not less fair": "✅", "less fair": "❌", "inconclusive": "❔"}
 def render(result: Comparison) -> str:
     """A comment on a change."""
     groups, left = compared_groups(result, MOST)
-    more = f"\n\n{left} more groups are in the HTML and JSON reports." if left else ""
+    more = f"{left} more groups are in the HTML and JSON reports." if left else ""
     verdict = result.verdict.value
     parts = [
         f"## {_MARKS[verdict]} Fairness of the candidate: {verdict.capitalize()}",
         m.escape(clean(result.because, LONGEST_NOTE)),
-        _table(differences_section(result)),
-        f"<details>\n<summary>Groups ({len(result.cells)})</summary>\n\n{_table(groups)}{more}"
-        "\n\n</details>",
+        m.rows_table(differences_section(result)),
+        m.folded(f"Groups ({len(result.cells)})", [m.rows_table(groups), more]),
         m.escape(describe_comparison(result)),
         "\n".join(f"- {m.escape(clean(note, LONGEST_NOTE))}" for note in result.notes),
         m.code_block(result.command) if result.command else "",
     ]
     return m.join_parts(parts) + "\n"
-
-
-def _table(section: Section) -> str:
-    return m.table(section.head or [], section.rows)

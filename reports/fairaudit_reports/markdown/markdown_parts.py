@@ -13,9 +13,11 @@ __all__ = [
     "code_span",
     "escape",
     "facts_list",
+    "folded",
     "join_parts",
     "line_list",
     "mention_nobody",
+    "rows_table",
     "section_text",
     "table",
 ]
@@ -74,6 +76,11 @@ def table(
     return "\n".join([first, f"|{'|'.join(rule)}|", *others])
 
 
+def rows_table(section: Section, right: Collection[int] = ()) -> str:
+    """The head and the rows of a section."""
+    return table(section.head or [], section.rows, right, section.strong)
+
+
 def facts_list(facts: Sequence[Sequence[str]]) -> str:
     """A list; facts without a name of their own are one level below the name before them."""
     lines: list[str] = []
@@ -90,12 +97,11 @@ def line_list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {_block(line)}" for line in lines)
 
 
-def section_text(section: Section, right: Collection[int] | None = None) -> str:
+def section_text(section: Section) -> str:
     """The title, the table or the facts, the sentences."""
     parts = [f"### {section.title}"]
     if section.head is not None:
-        columns = section.right if right is None else right
-        parts.append(table(section.head, section.rows, columns, section.strong))
+        parts.append(rows_table(section, section.right))
     elif section.rows:
         parts.append(facts_list(section.rows))
     parts += [line_list(section.lines)] if section.bullets else map(escape, section.lines)
@@ -105,6 +111,12 @@ def section_text(section: Section, right: Collection[int] | None = None) -> str:
 def join_parts(parts: Iterable[str]) -> str:
     """Those that are not empty, an empty line between them."""
     return "\n\n".join(part for part in parts if part)
+
+
+def folded(summary: str, parts: Iterable[str]) -> str:
+    """Parts behind a line that a click opens; the summary is HTML."""
+    start = f"<details>\n<summary>{summary}</summary>"
+    return join_parts([start, *parts, "</details>"])
 
 
 def code_span(text: str) -> str:

@@ -13,5 +13,5 @@ __all__ = ["render"]
 def render(models: Sequence[Compared]) -> str:
     """One table, and what it rests on."""
     section = models_section(models)
-    table = m.table(section.head or [], section.rows)
+    table = m.rows_table(section)
     return m.join_parts([table, *map(m.escape, section.lines)]) + "\n"

@@ -25,7 +25,7 @@ def render(result: MonitorResult) -> str:
     parts = [
         f"## Equalized odds over time: {result.verdict.value.upper()}",
         m.escape(clean(result.because, LONGEST_NOTE)),
-        m.table(section.head or [], section.rows),
+        m.rows_table(section),
         describe_earlier(left) if left else "",
         describe_guarantee(result),
         *(f"- {m.escape(clean(note, LONGEST_NOTE))}" for note in result.notes),

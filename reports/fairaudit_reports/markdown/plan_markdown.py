@@ -16,5 +16,5 @@ __all__ = ["render"]
 def render(plan: SamplePlan) -> str:
     """The answer, the rows by group, and what they rest on."""
     section = plan_section(plan)
-    table = m.table(section.head or [], section.rows)
+    table = m.rows_table(section)
     return m.join_parts([f"## {section.title}", table, *section.lines]) + "\n"

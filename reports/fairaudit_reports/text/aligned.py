@@ -10,7 +10,7 @@ from itertools import zip_longest
 from fairaudit._words import quiet
 from fairaudit_reports.view.sections import Section
 
-__all__ = ["WIDTH", "aligned_table", "is_numeric", "section_lines", "wrap_line"]
+__all__ = ["WIDTH", "aligned_table", "is_numeric", "rows_table", "section_lines", "wrap_line"]
 
 WIDTH = 96
 
@@ -35,6 +35,11 @@ def aligned_table(rows: Sequence[Sequence[str]], *, indent: str = "") -> str:
         for row in rows
     )
     return "\n".join((indent + line).rstrip() for line in lines)
+
+
+def rows_table(section: Section, *, indent: str = "") -> str:
+    """The head and the rows of a section."""
+    return aligned_table([section.head or [], *section.rows], indent=indent)
 
 
 def wrap_line(text: str, *, mark: str = "", indent: str = "  ") -> list[str]:

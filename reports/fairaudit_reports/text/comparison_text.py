@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.text.aligned import WIDTH, aligned_table
+from fairaudit_reports.text.aligned import WIDTH, rows_table
 from fairaudit_reports.view.comparison_view import (
     compared_groups,
     describe_comparison,
@@ -15,7 +15,6 @@ from fairaudit_reports.view.wording import LONGEST_NOTE, clean, raise_start
 
 if TYPE_CHECKING:
     from fairaudit.comparison.comparison_result import Comparison
-    from fairaudit_reports.view.sections import Section
 
 __all__ = ["render"]
 
@@ -27,15 +26,11 @@ def render(result: Comparison) -> str:
     groups, left = compared_groups(result, MOST)
     parts = [
         textwrap.fill(raise_start(result.because), WIDTH),
-        _table(differences_section(result)),
-        _table(groups) + (f"\n… and {left} more" if left else "") if result.cells else "",
+        rows_table(differences_section(result)),
+        rows_table(groups) + (f"\n… and {left} more" if left else "") if result.cells else "",
         textwrap.fill(describe_comparison(result), WIDTH),
         "\n".join(
             textwrap.fill(f"note: {clean(note, LONGEST_NOTE)}", WIDTH) for note in result.notes
         ),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _table(section: Section) -> str:
-    return aligned_table([section.head or [], *section.rows])

@@ -56,7 +56,7 @@ def groups_table(table: CellTable) -> str:
 def _cell_evidence(cell: Cell) -> list[str]:
     if cell.masked:
         return ["masked"] * (1 + len(cell.estimates))
-    return [str(cell.rows), *(counted_estimate(one, cell.rows) for one in cell.estimates)]
+    return [str(cell.rows), *(counted_estimate(rate, cell.rows) for rate in cell.estimates)]
 
 
 def counted_estimate(estimate: Estimate, cell_rows: int | None = None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.text.aligned import WIDTH, aligned_table
+from fairaudit_reports.text.aligned import WIDTH, rows_table
 from fairaudit_reports.view.plan_view import plan_section
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
@@ -21,4 +21,4 @@ def render(plan: SamplePlan) -> str:
     title, *about = (
         textwrap.fill(clean(line, LONGEST_NOTE), WIDTH) for line in (section.title, *section.lines)
     )
-    return "\n\n".join([title, aligned_table([section.head or [], *section.rows]), *about]) + "\n"
+    return "\n\n".join([title, rows_table(section), *about]) + "\n"

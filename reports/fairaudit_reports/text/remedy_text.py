@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.text.aligned import aligned_table, wrap_line
+from fairaudit_reports.text.aligned import aligned_table, rows_table, wrap_line
 from fairaudit_reports.view.numerals import fixed, loss_text, p_text
 from fairaudit_reports.view.power_view import power_section
 from fairaudit_reports.view.remedy_view import (
@@ -90,5 +90,5 @@ def _detectable(result: RemedyResult) -> list[str]:
     return [
         "",
         f"What the audit after the repair could have found with {100 * power.power:g} % power",
-        aligned_table([section.head or [], *section.rows], indent="  "),
+        rows_table(section, indent="  "),
     ]

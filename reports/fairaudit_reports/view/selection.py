@@ -24,9 +24,9 @@ def some_of_each(first: Sequence[T], second: Sequence[T], most: int) -> list[T]:
     """
     taken: dict[T, None] = {}
     for pair in zip(first, second, strict=True):
-        for one in pair:
+        for thing in pair:
             if len(taken) < most:
-                taken[one] = None
+                taken[thing] = None
     return list(taken)
 
 
@@ -51,9 +51,9 @@ def shown_cells(table: CellTable, gaps: GapTable | None, most: int) -> tuple[lis
 def _widest(gaps: GapTable | None) -> dict[tuple[str, ...], float]:
     """The largest gap of every group that has one."""
     found: dict[tuple[str, ...], float] = {}
-    for one in () if gaps is None else gaps.gaps:
-        if one.value is not None:
-            found[one.levels] = max(found.get(one.levels, 0.0), abs(one.value))
+    for gap in () if gaps is None else gaps.gaps:
+        if gap.value is not None:
+            found[gap.levels] = max(found.get(gap.levels, 0.0), abs(gap.value))
     return found
 
 
