@@ -363,8 +363,8 @@ def test_levels_are_those_of_the_checks() -> None:
 
 
 def _contrast(one: str, other: str) -> float:
-    def luminance(colour: str) -> float:
-        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    def luminance(color: str) -> float:
+        parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -377,7 +377,7 @@ def test_contrast_in_light_and_dark() -> None:
     palettes = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     assert len(palettes) == 2
     for palette in palettes:
-        colour = dict(re.findall(r"--([\w-]+): (#\w{6});", palette))
+        color = dict(re.findall(r"--([\w-]+): (#\w{6});", palette))
         texts = [
             ("text", "page"),
             ("text", "soft"),
@@ -392,10 +392,10 @@ def test_contrast_in_light_and_dark() -> None:
                 ("text", f"{tone}-soft"),
                 ("muted", f"{tone}-soft"),
             ]
-            assert _contrast(colour[tone], colour["bar"]) > 1.5  # bars that reach, and others
+            assert _contrast(color[tone], color["bar"]) > 1.5  # bars that reach, and others
         for one, other in texts:
-            assert _contrast(colour[one], colour[other]) >= 4.5, (one, other)
-        assert _contrast(colour["bar"], colour["page"]) >= 3
+            assert _contrast(color[one], color[other]) >= 4.5, (one, other)
+        assert _contrast(color["bar"], color["page"]) >= 3
 
 
 # In a browser
@@ -469,8 +469,8 @@ def test_layout(opened, results: dict[str, AuditResult], name: str):
                 }).map(one => one.outerHTML.slice(0, 120))"""
             )
             assert outside == [], at
-            colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (colour == "rgb(255, 255, 255)") == (scheme == "light"), at
+            color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (color == "rgb(255, 255, 255)") == (scheme == "light"), at
 
 
 @pytest.mark.parametrize(
