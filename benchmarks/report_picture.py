@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit_reports.html import render
+from fairaudit_reports.html.audit_page import render
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MARGIN = 24

@@ -35,11 +35,11 @@ def _as_json(diagnosis: Diagnosis) -> str:
 
 
 def _as_text(diagnosis: Diagnosis) -> str:
-    from fairaudit_reports.text import table
+    from fairaudit_reports.text.aligned import aligned_table
 
     core = [_row(part) for part in diagnosis.components if part.core]
     optional = [_row(part) for part in diagnosis.components if not part.core]
-    lines = [table([*core, [], ["optional"], *optional])]
+    lines = [aligned_table([*core, [], ["optional"], *optional])]
     return "\n".join([*lines, *(f"\nwarning: {text}" for text in diagnosis.warnings)])
 
 

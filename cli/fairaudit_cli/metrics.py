@@ -50,13 +50,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _as_text(table: AuditTable, result: Measurements) -> str:
     from fairaudit.evidence.measurements import caution_about
-    from fairaudit_reports.text import cells_table, measures_rows
-    from fairaudit_reports.text import table as aligned
+    from fairaudit_reports.text.metrics_text import groups_table, measures_table
 
     about = "\n".join(map(quiet, table.describe().splitlines()))
-    parts = [about, aligned(measures_rows(result.values))]
+    parts = [about, measures_table(result.values)]
     if result.cells is not None:
-        parts.append(cells_table(result.cells))
+        parts.append(groups_table(result.cells))
     notes = [*result.notes, caution_about(result.values)]
     parts.append("\n".join(quiet(f"note: {text}") for text in notes))
     return "\n\n".join(parts)

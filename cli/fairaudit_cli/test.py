@@ -112,9 +112,3 @@ def _verify_command(args: argparse.Namespace) -> str | None:
     if args.isolate is not None:
         words.append(f"--isolate={args.isolate}" if args.isolate else "--isolate")
     return command_line([*words, "--data", *args.data])
-
-
-def _junit(result: AuditResult, strict: bool) -> str:
-    from fairaudit_reports.junit import render
-
-    return render(result, strict=strict)

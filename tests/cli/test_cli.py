@@ -16,7 +16,7 @@ from fairaudit.integrations import environment
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.termination import Terminated
-from fairaudit_reports.text import table
+from fairaudit_reports.text.aligned import aligned_table
 
 HEAVY = {"numpy", "pandas", "scipy", "sklearn", "statsmodels", "torch", "matplotlib", "rpy2"}
 
@@ -229,4 +229,6 @@ def test_nothing_claims_that_the_project_is_on_a_package_index():
 
 
 def test_text_table_aligns_and_leaves_no_trailing_blanks():
-    assert table([["a", "bb"], [], ["ccc", "", "d"]], indent=" ") == " a    bb\n\n ccc      d"
+    assert (
+        aligned_table([["a", "bb"], [], ["ccc", "", "d"]], indent=" ") == " a    bb\n\n ccc      d"
+    )

@@ -12,7 +12,8 @@ import sklearn
 import fairaudit as fa
 from fairaudit.evidence.measurements import measure
 from fairaudit_cli import main as cli
-from fairaudit_reports.text import cells_table, markdown_table
+from fairaudit_reports.markdown import markdown_parts
+from fairaudit_reports.text.metrics_text import groups_table
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -237,11 +238,13 @@ def test_many_groups_are_not_dropped_in_silence():
     table = fa.AuditTable.of(
         rng.integers(0, 2, 800), group, rng.integers(0, 2, 800), kinds={"g": "categorical"}
     )
-    assert cells_table(measure(table).cells).endswith("… and 20 more groups; --json lists them all")
+    assert groups_table(measure(table).cells).endswith(
+        "… and 20 more groups; --json lists them all"
+    )
 
 
 def test_markdown_table_escapes():
-    assert markdown_table([["a|b"], ["c"]]) == "| a\\|b |\n|---|\n| c |"
+    assert markdown_parts.table(["a|b"], [["c"]]) == "| a\\|b |\n|---|\n| c |"
 
 
 def test_readme_example_runs_and_prints_what_it_says(capsys):

@@ -445,29 +445,32 @@ def test_reports_of_a_remedy_that_lacks_things(quick):
     """No cells, no copies, no notes, no measures: each is said and nothing breaks."""
     from dataclasses import replace
 
-    from fairaudit_reports import remedy_html, remedy_text
+    from fairaudit_reports.html import remedy_page
+    from fairaudit_reports.view.numerals import loss_text
+    from fairaudit_reports.view.remedy_view import list_changes
 
-    page = remedy_html.render(quick)
+    page = remedy_page.render(quick)
     assert "<script" not in page and "&lt;script&gt;" in page
     before, after = (
         replace(one, cells=None, null=(), measures=()) for one in (quick.before, quick.after)
     )
     bare = replace(quick, before=before, after=after, notes=())
-    page = remedy_html.render(bare)
+    page = remedy_page.render(bare)
     assert "There are no copies to draw." in page
-    assert "DEO" not in [name for name, _, _ in remedy_text.change_rows(bare)]
-    assert remedy_text.loss_text(None, quick.loss_name) == "–"
+    assert "DEO" not in [change.name for change in list_changes(bare)]
+    assert loss_text(None, quick.loss_name) == "–"
 
 
-def test_a_terminal_gets_the_verdicts_in_colour(quick, monkeypatch, capsys):
-    from fairaudit_reports import remedy_text
+def test_a_terminal_gets_the_verdicts_in_color(quick, monkeypatch, capsys):
+    from fairaudit_reports.text import remedy_text
+    from fairaudit_reports.text.terminal import show_remedy
 
-    remedy_text.show(quick)
+    show_remedy(quick)
     plain = capsys.readouterr().out
     assert plain == remedy_text.render(quick)
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    remedy_text.show(quick)
-    coloured = capsys.readouterr().out
-    assert "\x1b[" in coloured and re.sub(r"\x1b\[[\d;]*m", "", coloured).split() == plain.split()
+    show_remedy(quick)
+    colored = capsys.readouterr().out
+    assert "\x1b[" in colored and re.sub(r"\x1b\[[\d;]*m", "", colored).split() == plain.split()

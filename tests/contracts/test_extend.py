@@ -35,7 +35,7 @@ from fairaudit.remedy.methods import METHODS
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import STATISTICS, statistic_named
 from fairaudit_cli.main import main
-from fairaudit_reports.repeat import python_call
+from fairaudit_reports.view.repeat import python_call
 
 ROOT = Path(__file__).parents[2]
 REPORTS = {point.name: point for point in entry_points(group="fairaudit.reports")}

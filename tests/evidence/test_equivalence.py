@@ -19,7 +19,7 @@ from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate
 from fairaudit.metrics._labels import label_groups
 from fairaudit_cli.main import main
-from fairaudit_reports import badge
+from fairaudit_reports.machine import badge
 
 
 def cells_of(rate, size, **changes):

@@ -19,9 +19,10 @@ import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.data.facts import Excluded, Source
 from fairaudit.evidence.measured import Cell, Estimate
-from fairaudit_reports.html import CALIBRATION_LEVEL, COPY_CHECK_LEVEL, LIMIT, render
-from fairaudit_reports.html_groups import MOST_CELLS
-from fairaudit_reports.html_parts import SECTIONS
+from fairaudit_reports.html.audit_page import LIMIT, render
+from fairaudit_reports.html.groups_section import MOST_CELLS
+from fairaudit_reports.view.sections import AUDIT
+from fairaudit_reports.view.trust_view import CALIBRATION_LEVEL, COPY_CHECK_LEVEL
 
 HOSTILE = "<script>alert('x')</script>\u202e & \"co\""
 HOSTILE_LEVEL = '"><img src=x onerror=alert(1)>'
@@ -200,7 +201,7 @@ def test_content(results: dict[str, AuditResult], name: str) -> None:
     clean = result.because.replace("\u202e", "\ufffd")
     assert " ".join(clean.split()) in page.text
     assert str(result.verdict) in page.words
-    for title in SECTIONS.values():
+    for title in AUDIT.values():
         assert title in page.words
     assert LIMIT in page.words
     assert result.capsule.command or "import fairaudit as fa" in page.text
@@ -248,7 +249,7 @@ def test_hostile_names_stay_text(results: dict[str, AuditResult]) -> None:
 
 
 def test_gate_that_did_not_reject_claims_nothing(results: dict[str, AuditResult]) -> None:
-    assert "descriptive and no finding is claimed" in render(results["no_violation"])
+    assert "descriptive; no finding is claimed" in render(results["no_violation"])
     page = render(results["violation"])
     assert "it rejected at level 0.05" in page and "descriptive" not in page
     assert "Holm" in page and "Benjamini" in render(results["rich"])
@@ -267,7 +268,7 @@ def test_p_value_is_explained(results: dict[str, AuditResult]) -> None:
     )
     text = _Page(render(stopped)).text
     assert "2 reached the observed value before drawing stopped, so p = 2 / 4 = 0.5" in text
-    assert "there is nothing to divide it into" in text
+    assert "so there is nothing to break it down into" in text
 
 
 def test_masked_cells_are_said_and_hidden(results: dict[str, AuditResult]) -> None:
@@ -322,7 +323,8 @@ def test_histogram_of_any_null(
 
 
 def test_bars_count_every_copy_once_and_agree_with_p() -> None:
-    from fairaudit_reports.svg import _bins, _scale, reaching
+    from fairaudit_reports.html.histogram import _bins, _scale
+    from fairaudit_reports.view.evidence_view import count_reaching
 
     rng = np.random.default_rng(3)
     for size in (1, 2, 9, 99, 999):
@@ -334,7 +336,7 @@ def test_bars_count_every_copy_once_and_agree_with_p() -> None:
             reached = sum(
                 n for left, n in zip(edges, counts, strict=False) if left >= observed - width / 2
             )
-            assert sum(counts) == size and reached == reaching(null, observed)
+            assert sum(counts) == size and reached == count_reaching(null, observed)
 
 
 def test_without_cells_measures_or_p(results: dict[str, AuditResult]) -> None:
@@ -361,8 +363,8 @@ def test_levels_are_those_of_the_checks() -> None:
 
 
 def _contrast(one: str, other: str) -> float:
-    def luminance(colour: str) -> float:
-        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+    def luminance(color: str) -> float:
+        parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -371,11 +373,11 @@ def _contrast(one: str, other: str) -> float:
 
 
 def test_contrast_in_light_and_dark() -> None:
-    style = files("fairaudit_reports").joinpath("page.css").read_text(encoding="utf-8")
+    style = files("fairaudit_reports.html").joinpath("page.css").read_text(encoding="utf-8")
     palettes = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     assert len(palettes) == 2
     for palette in palettes:
-        colour = dict(re.findall(r"--([\w-]+): (#\w{6});", palette))
+        color = dict(re.findall(r"--([\w-]+): (#\w{6});", palette))
         texts = [
             ("text", "page"),
             ("text", "soft"),
@@ -390,10 +392,10 @@ def test_contrast_in_light_and_dark() -> None:
                 ("text", f"{tone}-soft"),
                 ("muted", f"{tone}-soft"),
             ]
-            assert _contrast(colour[tone], colour["bar"]) > 1.5  # bars that reach, and others
+            assert _contrast(color[tone], color["bar"]) > 1.5  # bars that reach, and others
         for one, other in texts:
-            assert _contrast(colour[one], colour[other]) >= 4.5, (one, other)
-        assert _contrast(colour["bar"], colour["page"]) >= 3
+            assert _contrast(color[one], color[other]) >= 4.5, (one, other)
+        assert _contrast(color["bar"], color["page"]) >= 3
 
 
 # In a browser
@@ -457,7 +459,7 @@ def test_layout(opened, results: dict[str, AuditResult], name: str):
                     .filter(one => one.checkVisibility({visibilityProperty: true}))
                     .map(one => one.textContent)"""
             )
-            assert shown == [str(results[name].verdict), *SECTIONS.values()], at
+            assert shown == [str(results[name].verdict), *AUDIT.values()], at
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), at
             outside = page.evaluate(
                 """[...document.querySelectorAll('body *')].filter(one => {
@@ -467,8 +469,8 @@ def test_layout(opened, results: dict[str, AuditResult], name: str):
                 }).map(one => one.outerHTML.slice(0, 120))"""
             )
             assert outside == [], at
-            colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-            assert (colour == "rgb(255, 255, 255)") == (scheme == "light"), at
+            color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            assert (color == "rgb(255, 255, 255)") == (scheme == "light"), at
 
 
 @pytest.mark.parametrize(
@@ -505,7 +507,7 @@ def test_sections_are_reached_by_keyboard(opened):
     page = opened("violation", 1280, "light")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    first = next(iter(SECTIONS))
+    first = next(iter(AUDIT))
     assert page.url.endswith(f"#{first}")
     width = page.evaluate("parseFloat(getComputedStyle(document.activeElement).outlineWidth)")
     assert width >= 2

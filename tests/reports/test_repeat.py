@@ -20,8 +20,8 @@ from fairaudit.datasets import DEMO_FEATURES, demo_model, load_demo
 from fairaudit_cli import main as cli
 from fairaudit_cli.shell_text import command_line
 from fairaudit_cli.verify import differences
-from fairaudit_reports import html as html_report
-from fairaudit_reports.repeat import command_lines
+from fairaudit_reports.html import audit_page
+from fairaudit_reports.view.repeat import command_lines
 
 QUICK = ["--permutations", "99", "--no-power"]
 ODD = 'race, "self"-told'
@@ -324,7 +324,7 @@ PYTHON = {
 
 def called(result, **objects):
     """What the call that the page prints gives, and that it says why there is no command."""
-    page = html_report.render(result)
+    page = audit_page.render(result)
     assert "No command repeats it" in page and "fairaudit verify" not in page
     (block,) = printed(page)
     exec(block, objects)

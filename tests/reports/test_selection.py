@@ -7,8 +7,9 @@ import pytest
 import fairaudit as fa
 from fairaudit.evidence.intervals.certificates import Gap, GapTable
 from fairaudit.evidence.measured import Cell, CellTable, Estimate
-from fairaudit_reports import markdown, terminal
-from fairaudit_reports.selection import shown_cells, shown_gaps
+from fairaudit_reports.markdown import audit_markdown
+from fairaudit_reports.text import audit_text
+from fairaudit_reports.view.selection import shown_cells, shown_gaps
 
 
 def tables(people, gaps, masked=()):
@@ -85,16 +86,16 @@ def test_reports_do_not_send_readers_after_masked_gaps(result):
     masked = result.suppressed(10)
     hidden = sum(gap.value is None for gap in masked.gaps.gaps)
     assert hidden > 24
-    for text in (terminal.render(masked), markdown.render(masked), masked.render("html")):
+    for text in (audit_text.render(masked), audit_markdown.render(masked), masked.render("html")):
         words = " ".join(text.split())
         assert "more gap" not in words and "more group" not in words
         assert f"{hidden} gaps of hidden groups left out." in words
         assert "all others shown, with the same outcome" in words
-    assert "more gaps: see the HTML or JSON report." in " ".join(terminal.render(result).split())
+    assert "more gaps: see the HTML or JSON report." in " ".join(audit_text.render(result).split())
 
 
 def test_the_gap_table_is_sorted_by_size(result):
-    lines = terminal.render(result.suppressed(10)).split("\nGaps\n")[1].split("\n\n")[0]
+    lines = audit_text.render(result.suppressed(10)).split("\nGaps\n")[1].split("\n\n")[0]
     sizes = [
         abs(float(line.split("[")[0].split()[-1])) for line in lines.splitlines() if "[" in line
     ]

@@ -1,0 +1,79 @@
+"""An audit as one HTML page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.html import page as p
+from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.audited_section import audited_section
+from fairaudit_reports.html.belief_section import belief_section
+from fairaudit_reports.html.evidence_section import evidence_section
+from fairaudit_reports.html.gaps_section import gaps_section
+from fairaudit_reports.html.groups_section import groups_section
+from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.html.power_section import power_section
+from fairaudit_reports.html.repeat_section import repeat_section
+from fairaudit_reports.html.size_section import size_section
+from fairaudit_reports.html.where_section import where_section
+from fairaudit_reports.view.numerals import moment_text, number, p_decimal, typeset
+from fairaudit_reports.view.sections import AUDIT
+from fairaudit_reports.view.wording import joined_names
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+
+__all__ = ["render"]
+
+LIMIT = "A test can find evidence of a violation; it cannot show that there is none."
+
+
+def render(result: AuditResult) -> str:
+    """The report as one HTML document."""
+    verdict, capsule = result.verdict.value, result.capsule
+    names = joined_names(result.joint.attributes)
+    certified = verdict == "equivalent within tolerance"
+    frame = p.Frame(
+        title=f"{verdict}: equalized odds of {names} – fairaudit",
+        about="audit of equalized odds",
+        version=capsule.version,
+        created=capsule.created,
+        limit=None if certified else LIMIT,
+        tone=p.TONES[verdict],
+    )
+    kicker = "Certified" if certified else "Verdict"
+    inside = [
+        p.banner(verdict, verdict, result.because, kicker),
+        _facts(result),
+        h.contents(AUDIT),
+        audited_section(result),
+        evidence_section(result),
+        where_section(result),
+        size_section(result),
+        groups_section(result),
+        gaps_section(result),
+        power_section(result.power),
+        belief_section(result),
+        h.notes_section(AUDIT, result.notes),
+        repeat_section(result),
+    ]
+    return p.page(frame, inside)
+
+
+def _facts(result: AuditResult) -> Markup:
+    table, joint = result.table, result.joint
+    day, time = moment_text(result.capsule.created)
+    people = [("People", f"{table.people:,}", "")] if table.people != table.rows else []
+    not_given = "" if joint.p_value is not None else "not given"
+    return h.facts(
+        [
+            ("Rows", f"{table.rows:,}", ""),
+            *people,
+            ("Sensitive attributes", ", ".join(column.name for column in table.attributes), ""),
+            ("Outcome", table.outcome.name, table.outcome.kind),
+            ("p-value", p_decimal(joint.p_value), not_given),
+            ("Size (KPC)", typeset(joint.kpc), "0 is none"),
+            ("Level α", number(result.alpha), ""),
+            ("Date", tag("time", day, datetime=result.capsule.created), time),
+        ]
+    )

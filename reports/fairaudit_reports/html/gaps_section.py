@@ -1,0 +1,104 @@
+"""Certificates, and the gaps of all groups with simultaneous intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.chart_parts import Scale
+from fairaudit_reports.html.interval_chart import Dot, intervals
+from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.view import gaps_view
+from fairaudit_reports.view.numerals import typeset
+from fairaudit_reports.view.sections import AUDIT, Section
+from fairaudit_reports.view.wording import several
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.evidence.intervals.certificates import GapTable
+
+__all__ = ["gaps_section"]
+
+MOST_DRAWN = 40
+MOST_LISTED = 400
+_RATES = {"TPR": "among those who are positive", "FPR": "among those who are negative"}
+
+
+def gaps_section(result: AuditResult) -> Markup:
+    table, part = result.gaps, gaps_view.gaps_section(result, MOST_LISTED)
+    inside: list[Markup | None] = [_certificates(result)]
+    if table is None or part is None:
+        inside.append(h.paragraph("There are no rates of groups to compare; the notes say why."))
+        return h.section("gaps", AUDIT, inside)
+    inside += [h.paragraph(line) for line in part.lines]
+    if part.rows:
+        inside += [_figure(table), _gap_table(table, part)]
+    return h.section("gaps", AUDIT, inside)
+
+
+def _certificates(result: AuditResult) -> Markup:
+    part = gaps_view.certificates_section(result, typeset)
+    if part is None:
+        return h.paragraph(
+            "No tolerance was to be certified (--certify): a verdict of no violation found is not "
+            "evidence that there is none.",
+            class_="quiet",
+        )
+    heads = [*(h.heading(name) for name in (part.head or [])[:-1]), "Note"]
+    kinds = ["n" if k in part.right else None for k in range(len(heads))]
+    cell_kinds = [*kinds[:-1], "name"]
+    rows = (
+        h.row(
+            h.row_head(row[0]),
+            *(
+                h.cell(text, name, kind)
+                for text, name, kind in zip(row[1:], heads[1:], cell_kinds[1:], strict=True)
+            ),
+        )
+        for row in part.rows
+    )
+    level = f"{100 * result.certificates[0].confidence:g} %"
+    return h.table(
+        f"Upper bounds with {level} confidence, and the tolerances declared before the audit",
+        list(zip(heads, kinds, strict=True)),
+        [h.body(rows)],
+    )
+
+
+def _figure(table: GapTable) -> Markup | None:
+    """A panel for each rate, the groups in the same order."""
+    found = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
+    groups = list(dict.fromkeys(levels for levels, _ in found))
+    if not groups or len(groups) > MOST_DRAWN:
+        return None
+    ends = [end for gap in found.values() for end in (gap.low, gap.high) if end is not None]
+    far = max([0.05, *map(abs, ends)])
+    labels = [", ".join(levels) for levels in groups]
+    charts = []
+    for rate, among in _RATES.items():
+        gaps = [found.get((levels, rate)) for levels in groups]
+        dots = [
+            Dot(label) if gap is None else Dot(label, gap.value, gap.low, gap.high)
+            for label, gap in zip(labels, gaps, strict=True)
+        ]
+        told = f"{several(len(dots), 'group')}; the table has the numbers."
+        chart = intervals(dots, Scale(-far, far), title=f"Gaps in {rate}", description=told)
+        charts.append((f"{rate}, {among}", chart))
+    caption = "Dots are gaps between a group and all others, lines their intervals."
+    return tag("figure", h.panels(labels, charts), tag("figcaption", caption))
+
+
+def _gap_table(table: GapTable, part: Section) -> Markup:
+    names, heads = len(table.attributes), part.head or []
+    columns = [(name, "wide" if k < names else "n") for k, name in enumerate(heads)]
+    rows = (
+        h.row(
+            *h.level_heads(row[:names]),
+            *(
+                h.cell(text, name, "n")
+                for text, name in zip(row[names:], heads[names:], strict=True)
+            ),
+        )
+        for row in part.rows
+    )
+    return h.table("Gaps with simultaneous intervals", columns, [h.body(rows)], scrolls=True)

@@ -1,0 +1,150 @@
+"""Models in a plane of two sizes, joined in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from fairaudit_reports.html.chart_parts import (
+    Scale,
+    axis_ticks,
+    chart,
+    level_line,
+    place,
+    upright_line,
+    word,
+)
+from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.view.numerals import number
+
+__all__ = ["Point", "plane"]
+
+_TOP, _BASE = 40.0, 320.0
+_NARROW = 3.4  # pixels of one percent on a phone
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One model in a plane of two sizes."""
+
+    label: str
+    x: float
+    y: float
+    strong: bool = False
+
+
+def plane(
+    points: Sequence[Point],
+    other: Sequence[Point],
+    *,
+    x_name: str,
+    y_name: str,
+    title: str,
+    description: str,
+) -> Markup:
+    """Points joined in their order, beside a dashed line through `other`."""
+    xs = [0.0, *(point.x for point in (*points, *other))]
+    ys = [point.y for point in (*points, *other)]
+    across = _padded(min(xs), max(xs), 15.0, 95.0)  # numbers on the left
+    upwards = _padded(min(ys), max(ys), _BASE - 30, _TOP + 16)
+    marks = _axes(across, upwards, x_name, y_name)
+    for path, kind in ((other, "trivial"), (points, "path")):
+        marks += [
+            tag(
+                "line",
+                x1=place(across, start.x),
+                y1=upwards(start.y),
+                x2=place(across, end.x),
+                y2=upwards(end.y),
+                class_=kind,
+            )
+            for start, end in pairwise(path)
+        ]
+    for point in sorted(points, key=lambda point: point.strong):
+        marks.append(
+            tag(
+                "circle",
+                cx=place(across, point.x),
+                cy=upwards(point.y),
+                r=8 if point.strong else 5,
+                class_="chosen" if point.strong else "dot",
+            )
+        )
+    places = [(across(point.x), upwards(point.y)) for point in points]
+    lines = [places, [(across(point.x), upwards(point.y)) for point in other]]
+    for point, (x, y, anchor) in _labels(points, places, lines):
+        kind = "strong" if point.strong else "tick"
+        dx = {"start": 10, "end": -10, "middle": 0}[anchor]
+        marks.append(
+            tag("text", point.label, x=f"{x:.3f}%", dx=dx, y=y, text_anchor=anchor, class_=kind)
+        )
+    return chart(marks, _BASE + 46, title=title, description=description)
+
+
+def _axes(across: Scale, upwards: Scale, x_name: str, y_name: str) -> list[Markup]:
+    marks = [word(y_name, "0%", 14, anchor="start", class_="tick")]
+    for tick in upwards.ticks(5):
+        marks.append(level_line("0%", "100%", upwards(tick), class_="grid"))
+        shown = number(tick)
+        marks.append(word(shown, "0%", upwards(tick) - 4, anchor="start", class_="tick"))
+    return [
+        *marks,
+        upright_line(place(across, 0.0), _TOP, _BASE, class_="axis"),
+        level_line("0%", "100%", _BASE, class_="axis"),
+        *axis_ticks(across, _BASE),
+        word(x_name, "100%", _BASE + 40, anchor="end", class_="tick"),
+    ]
+
+
+def _padded(low: float, high: float, first: float, last: float) -> Scale:
+    if high - low < 1e-9:
+        low, high = low - 0.5 * abs(low) - 1e-3, high + 0.5 * abs(high) + 1e-3
+    return Scale(low, high, first, last)
+
+
+def _labels(
+    points: Sequence[Point],
+    places: Sequence[tuple[float, float]],
+    lines: Sequence[Sequence[tuple[float, float]]],
+) -> list[tuple[Point, tuple[float, float, str]]]:
+    """Labels where even on a phone they touch no dot and no other label; the rest is left out."""
+    taken = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
+    crossings = [crossing for line in lines for crossing in _along(line)]
+    found = []
+    for point, (x, y) in sorted(zip(points, places, strict=True), key=lambda pair: -pair[0].strong):
+        wide, best = 7.5 * len(point.label), None
+        for spot in (
+            (x, y - 12, "middle"),
+            (x, y + 22, "middle"),
+            (x, y + 4, "start"),
+            (x, y + 4, "end"),
+            (x, y - 8, "start"),
+            (x, y + 16, "start"),
+            (x, y - 8, "end"),
+            (x, y + 16, "end"),
+        ):
+            left = x * _NARROW + {"start": 10, "end": -10 - wide, "middle": -wide / 2}[spot[2]]
+            box = (left, spot[1] - 11, left + wide, spot[1] + 3)
+            if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in taken):
+                continue
+            crossed = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in crossings)
+            if best is None or crossed < best[0]:
+                best = (crossed, spot, box)
+        if best is not None:
+            taken.append(best[2])
+            found.append((point, best[1]))
+    return found
+
+
+def _along(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Places along a line, in pixels."""
+    return [
+        ((a[0] + (b[0] - a[0]) * k / 24) * _NARROW, a[1] + (b[1] - a[1]) * k / 24)
+        for a, b in pairwise(line)
+        for k in range(25)
+    ]
+
+
+def _touch(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

@@ -1,0 +1,107 @@
+"""The groups of a remedy's page: rates before and after, drawn and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.chart_parts import Scale
+from fairaudit_reports.html.groups_section import MOST_CELLS, MOST_DRAWN, masked_row
+from fairaudit_reports.html.interval_chart import Dot, changes, scale_around
+from fairaudit_reports.html.markup import Markup, join, tag
+from fairaudit_reports.view.groups_view import (
+    are_rates,
+    decimals,
+    describe_span,
+    known_numbers,
+    note_sentence,
+)
+from fairaudit_reports.view.numerals import typeset
+from fairaudit_reports.view.wording import capital, joined_names, several
+
+if TYPE_CHECKING:
+    from fairaudit.evidence.measured import Cell, CellTable
+    from fairaudit.remedy.remedy_result import RemedyResult
+
+__all__ = ["groups_part"]
+
+Pairs = Sequence[tuple["Cell", "Cell"]]
+
+
+def groups_part(result: RemedyResult) -> Markup:
+    """The rates of every group, drawn and as a table."""
+    before, after = result.before.cells, result.after.cells
+    if before is None or after is None or before.columns != after.columns:
+        return h.paragraph(
+            "There is no table of groups for both models; the notes of the audits say why."
+        )
+    known = {cell.levels: cell for cell in before.cells}
+    pairs = [(known[cell.levels], cell) for cell in after.cells if cell.levels in known]
+    note = note_sentence(after)
+    masked = (
+        f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or protect "
+        "small ones."
+    )
+    return join(
+        [
+            h.paragraph(
+                f"{several(len(after.cells), 'group')} by {joined_names(after.attributes)}. Gaps "
+                "between groups are also sampling noise: the test above judges them, not the eye."
+            ),
+            h.paragraph(note, class_="quiet name") if note else None,
+            h.paragraph(masked, class_="said") if after.masked else None,
+            _figure(pairs, after),
+            _table(pairs, after),
+        ]
+    )
+
+
+def _figure(pairs: Pairs, cells: CellTable) -> Markup | None:
+    shown = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
+    values = known_numbers([cell for pair in shown for cell in pair])
+    if not shown or not values or len(shown) > MOST_DRAWN:
+        return None
+    scale = Scale(0.0, 1.0) if are_rates(cells) else scale_around(values)
+    labels = [", ".join(cell.levels) for _, cell in shown]
+    charts = []
+    for k, name in enumerate(cells.columns):
+        old, new = (
+            [_dot(label, pair[side], k) for label, pair in zip(labels, shown, strict=True)]
+            for side in (0, 1)
+        )
+        spans = [describe_span([dot.value for dot in dots]) for dots in (old, new)]
+        told = f"{several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}."
+        title = f"{name} by group, before and after"
+        charts.append((name, changes(old, new, scale, title=title, description=told)))
+    keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
+    return tag("figure", h.figure_key(keys), h.panels(labels, charts))
+
+
+def _dot(label: str, cell: Cell, column: int) -> Dot:
+    estimate = cell.estimates[column]
+    return Dot(label, estimate.value, estimate.low, estimate.high)
+
+
+def _table(pairs: Pairs, cells: CellTable) -> Markup:
+    digits = decimals(cells)
+    columns = [
+        *((name, "wide") for name in cells.attributes),
+        ("Rows", "n"),
+        *((f"{name}, {when}", "n") for name in cells.columns for when in ("before", "after")),
+    ]
+    rows = (_pair_row(old, new, cells, digits) for old, new in pairs[:MOST_CELLS])
+    caption = f"{capital(joined_names(cells.columns))} by group, before and after"
+    return h.table(caption, columns, [h.body(rows)], scrolls=True)
+
+
+def _pair_row(old: Cell, new: Cell, cells: CellTable, digits: int) -> Markup:
+    if old.masked or new.masked:
+        return masked_row(new, 1 + 2 * len(cells.columns))
+    rates = [
+        h.cell(typeset(cell.estimates[k].value, digits), f"{name}, {when}", "n")
+        for k, name in enumerate(cells.columns)
+        for cell, when in ((old, "before"), (new, "after"))
+    ]
+    count = "–" if new.rows is None else f"{new.rows:,}"
+    return h.row(*h.level_heads(new.levels), h.cell(count, "Rows", "n"), *rates)

@@ -1,0 +1,1 @@
+"""Formats that programs read: JSON, JUnit, SARIF, annotations of GitHub, pictures."""

@@ -1,0 +1,136 @@
+"""An audit as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape as html_escape
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.markdown import markdown_parts as m
+from fairaudit_reports.view.audit_view import (
+    measures_section,
+    notes_section,
+    questions_section,
+    table_facts,
+)
+from fairaudit_reports.view.gaps_view import certificates_section, gaps_section
+from fairaudit_reports.view.groups_view import groups_section
+from fairaudit_reports.view.place_view import place_section
+from fairaudit_reports.view.power_view import power_section
+from fairaudit_reports.view.selection import shown_cells
+from fairaudit_reports.view.trust_view import copies_section
+from fairaudit_reports.view.wording import LONGEST_NOTE, clean
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.evidence.measured import CellTable
+    from fairaudit_reports.view.sections import Section
+
+__all__ = ["render"]
+
+LIMIT = 60_000  # characters; a comment on GitHub may have 65,536
+MOST_FINDINGS = 60
+MOST_GAPS = 24
+MOST_SOURCES = 20
+ELSEWHERE = "the HTML and JSON reports list them all"
+
+
+def render(result: AuditResult) -> str:
+    """The result in fewer than 60,000 characters; groups that do not fit are counted."""
+    parts = [
+        f"## Equalized odds: {result.verdict.value.upper()}",
+        m.escape(clean(result.because, LONGEST_NOTE)),
+        m.facts_list(table_facts(result)),
+        _questions(result),
+        _shown(place_section(result.localisation, LONGEST_NOTE)),
+        _shown(measures_section(result)),
+        m.join_parts([_shown(certificates_section(result)), _gaps(result)]),
+        _power(result),
+    ]
+    after = [
+        m.section_text(copies_section(result)),
+        _shown(notes_section(result, LONGEST_NOTE)),
+        _repeat(result),
+    ]
+    if result.cells is not None:
+        room = LIMIT - sum(len(part) + 2 for part in (*parts, *after)) - 2_000
+        parts.append(_groups(result, result.cells, room))
+    return _fitting([part for part in (*parts, *after) if part])
+
+
+def _shown(section: Section | None) -> str:
+    return "" if section is None else m.section_text(section)
+
+
+def _fitting(parts: Sequence[str]) -> str:
+    """The parts that fit, in their order; the first two always do."""
+    kept, size, left = [], 0, 0
+    for part in parts:
+        if size + len(part) + 2 > LIMIT - 200:
+            left += 1
+            continue
+        kept.append(part)
+        size += len(part) + 2
+    if left:
+        kept.append(f"{left} parts of this report are too long for this format; {ELSEWHERE}.")
+    return "\n\n".join(kept) + "\n"
+
+
+def _questions(result: AuditResult) -> str:
+    section, left = questions_section(result, MOST_FINDINGS)
+    more = f"{left:,} more questions are not listed; {ELSEWHERE}. " if left else ""
+    table = m.rows_table(section, range(1, 5))
+    return m.join_parts([f"### {section.title}", table, more + section.lines[0]])
+
+
+def _gaps(result: AuditResult) -> str:
+    section = gaps_section(result, MOST_GAPS)
+    if section is None:
+        return ""
+    table = "" if section.head is None else m.rows_table(section)
+    about = map(m.escape, section.lines)
+    return m.folded("Gaps of the groups, with simultaneous intervals", [table, *about])
+
+
+def _power(result: AuditResult) -> str:
+    section = power_section(result.power)
+    return "" if section is None or not section.rows else m.section_text(section)
+
+
+def _groups(result: AuditResult, table: CellTable, room: int) -> str:
+    """As many groups as fit, folded away."""
+    most = len(table.cells)
+    while True:
+        cells, left = shown_cells(table, result.gaps, most)
+        section = groups_section(table, cells, left=left, elsewhere=ELSEWHERE)
+        size = sum(len(m.escape(cell)) + 3 for row in section.rows for cell in row)
+        size += 2 * len(section.rows)
+        if size <= room or not most:
+            break
+        most = min(most - 1, int(most * max(room, 0) / size))
+    named = html_escape(clean(", ".join(table.attributes), 200), quote=False)
+    return m.folded(
+        f"Groups by {m.mention_nobody(named)} ({len(table.cells):,})",
+        [m.rows_table(section, section.right), " ".join(map(m.escape, section.lines))],
+    )
+
+
+def _repeat(result: AuditResult) -> str:
+    capsule = result.capsule
+    sources = [*([capsule.model] if capsule.model else []), *capsule.data]
+    packages = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
+    versions = (f"{m.escape(name)} {m.escape(clean(text))}" for name, text in packages.items())
+    lines = [
+        f"- seed {capsule.seed}, {capsule.copies:,} copies, {capsule.steps} steps",
+        f"- {', '.join(versions)}",
+        f"- audited columns: sha256 {m.code_span(clean(capsule.table_sha256))}",
+    ]
+    for source in sources[:MOST_SOURCES]:
+        name = m.escape(clean(source.path or source.kind))
+        digest = f"sha256 {m.code_span(clean(source.sha256))}" if source.sha256 else "no hash"
+        lines.append(f"- {name}: {digest}")
+    if len(sources) > MOST_SOURCES:
+        lines.append(f"- {len(sources) - MOST_SOURCES} more files; {ELSEWHERE}")
+    lines.append(f"- {m.escape(clean(capsule.created))}, {result.seconds:.1f} s of CPU")
+    command = m.code_block(capsule.command) if capsule.command else ""
+    return m.join_parts(["### Repeat it", command, "\n".join(lines)])

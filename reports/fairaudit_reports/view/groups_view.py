@@ -1,0 +1,141 @@
+"""What is said of the groups: rates or errors with their intervals, and what is hidden."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.view.numerals import estimate_text, number
+from fairaudit_reports.view.sections import Row, Section
+from fairaudit_reports.view.wording import capital, clean, several
+
+if TYPE_CHECKING:
+    from fairaudit.evidence.measured import Cell, CellTable
+
+__all__ = [
+    "are_rates",
+    "counts_people",
+    "decimals",
+    "describe_hidden",
+    "describe_left_out",
+    "describe_masking",
+    "describe_span",
+    "groups_section",
+    "known_numbers",
+    "note_sentence",
+    "open_cells",
+]
+
+
+def groups_section(
+    table: CellTable, cells: Sequence[Cell], *, left: int, elsewhere: str, digits: int = 3
+) -> Section:
+    """These cells with 95 % intervals; `left` others are to be found `elsewhere`."""
+    people = counts_people(table)
+    head = [*map(clean, table.attributes), "rows", *(["people"] if people else [])]
+    counts = range(len(table.attributes), len(head))
+    return Section(
+        title="Groups",
+        head=[*head, *map(clean, table.columns)],
+        rows=[_cell_row(cell, people, digits) for cell in cells],
+        right=frozenset(counts),
+        lines=_about_cells(table, left, elsewhere),
+    )
+
+
+def counts_people(table: CellTable) -> bool:
+    """Whether people and rows differ."""
+    return any(cell.people != cell.rows for cell in table.cells)
+
+
+def _cell_row(cell: Cell, people: bool, digits: int) -> Row:
+    levels = [clean(level) for level in cell.levels]
+    counts = [cell.rows, cell.people] if people else [cell.rows]
+    if cell.masked:
+        return [*levels, *("hidden" for _ in counts), *("–" for _ in cell.estimates)]
+    shown = [f"{count or 0:,}" for count in counts]
+    return [*levels, *shown, *(estimate_text(estimate, digits) for estimate in cell.estimates)]
+
+
+def _about_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
+    """What a reader must know about the cells, as sentences."""
+    lines = ["Brackets are 95 % intervals." + (f" {capital(table.note)}." if table.note else "")]
+    if table.masked:
+        lines.append(f"{describe_hidden(table, 'hidden')}.")
+    if left:
+        lines.append(f"{several(left, 'more group')}: {elsewhere}.")
+    if table.unlisted:
+        lines.append(f"{several(table.unlisted, 'more combination')} without rows.")
+    return tuple(clean(line) for line in lines)
+
+
+def describe_hidden(table: CellTable, word: str) -> str:
+    """How many groups are masked, which is called `word`, and why."""
+    groups = "1 group is" if table.masked == 1 else f"{table.masked} groups are"
+    return (
+        f"{groups} {word}, to protect groups of few people; numbers that include them are rounded"
+    )
+
+
+def are_rates(table: CellTable) -> bool:
+    """Rates lie between 0 and 1; errors are in the unit of the outcome."""
+    return "TPR" in table.columns
+
+
+def open_cells(table: CellTable) -> list[Cell]:
+    """Those that are not masked."""
+    return [cell for cell in table.cells if not cell.masked]
+
+
+def known_numbers(cells: Sequence[Cell]) -> list[float]:
+    """All estimates and ends of intervals that are numbers."""
+    numbers = (
+        value
+        for cell in cells
+        for estimate in cell.estimates
+        for value in (estimate.value, estimate.low, estimate.high)
+    )
+    return [value for value in numbers if value is not None and math.isfinite(value)]
+
+
+def decimals(table: CellTable | None) -> int:
+    """Decimals: three for rates; three figures of the largest error."""
+    if table is None:
+        return 3
+    largest = max((abs(value) for value in known_numbers(table.cells)), default=0.0)
+    if are_rates(table) or largest == 0:
+        return 3
+    return min(9, max(0, 2 - math.floor(math.log10(largest))))
+
+
+def describe_span(values: Sequence[float | None]) -> str:
+    """``from 0.1 to 0.4``."""
+    known = [value for value in values if value is not None]
+    return f"from {number(min(known))} to {number(max(known))}" if known else "undefined"
+
+
+def note_sentence(table: CellTable) -> str | None:
+    """How the numbers were made."""
+    return capital(table.note.rstrip(".")) + "." if table.note else None
+
+
+def describe_masking(table: CellTable) -> str:
+    return (
+        f"{table.masked:,} of {several(len(table.cells), 'group')} "
+        f"{'is' if table.masked == 1 else 'are'} masked. They have too few people, or too few "
+        "with one of the outcomes, to be shown without singling someone out; others are hidden "
+        "with them so that no total gives the small ones away; gaps are those of the groups "
+        "shown, and other sizes are rounded. Masking hides numbers from this report only: every "
+        "row took part in the test."
+    )
+
+
+def describe_left_out(table: CellTable, left: int) -> str | None:
+    """Groups that the page does not list."""
+    told = []
+    if left > 0:
+        told.append(f"{several(left, 'more group')} not shown; the JSON record lists them all.")
+    if table.unlisted:
+        told.append(f"{several(table.unlisted, 'further combination')} of levels without rows.")
+    return " ".join(told) or None

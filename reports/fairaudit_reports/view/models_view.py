@@ -1,0 +1,50 @@
+"""What is said of several audited models in one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.view.numerals import fixed, loss_text, p_text
+from fairaudit_reports.view.sections import Section
+from fairaudit_reports.view.wording import clean
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.comparison.audited_models import AuditedModels
+
+__all__ = ["models_section"]
+
+
+def models_section(result: AuditedModels) -> Section:
+    """One row per model: name, loss, sizes, p-value, and the verdict last."""
+    models = result.models
+    sizes = [model.deo for model in models]
+    deo = any(size is not None for size in sizes)
+    rows = [
+        [
+            clean(model.name),
+            loss_text(model.loss, model.loss_name),
+            fixed(model.audit.joint.kpc),
+            *([fixed(size)] if deo else []),
+            p_text(model.audit.p_value),
+            str(model.audit.verdict),
+        ]
+        for model, size in zip(models, sizes, strict=True)
+    ]
+    head = ["model", models[0].loss_name, "KPC", *(["DEO"] if deo else []), "p", "verdict"]
+    return Section(
+        title="Models",
+        head=head,
+        rows=rows,
+        right=frozenset(range(1, len(head) - 1)),
+        lines=(_about(models[0].audit),),
+    )
+
+
+def _about(audit: AuditResult) -> str:
+    names = ", ".join(column.name for column in audit.table.attributes)
+    return clean(
+        f"{audit.table.rows:,} rows; outcome {audit.table.outcome.name}; sensitive: {names}; "
+        f"level {audit.alpha:g}, {audit.capsule.copies:,} copies, seed {audit.capsule.seed}. "
+        "p-values are for each model alone and not adjusted for the number of models."
+    )

@@ -1,0 +1,76 @@
+"""What is said of a monitor: its batches and what its evidence guarantees."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.view.numerals import p_text
+from fairaudit_reports.view.sections import Row, Section
+from fairaudit_reports.view.wording import clean
+
+if TYPE_CHECKING:
+    from fairaudit.monitoring.monitoring_result import MonitoredBatch, MonitorResult
+
+__all__ = [
+    "MOST_LISTED",
+    "alarm_text",
+    "batches_section",
+    "describe_earlier",
+    "describe_guarantee",
+    "monitored_attributes",
+]
+
+MOST_LISTED = 30  # batches in text and Markdown; of more the last
+
+
+def alarm_text(result: MonitorResult) -> str:
+    """The evidence that sounds the alarm."""
+    return f"{1 / result.alpha:.4g}"
+
+
+def describe_guarantee(result: MonitorResult) -> str:
+    return (
+        f"If equalized odds holds in every batch, the probability that the evidence ever reaches "
+        f"{alarm_text(result)} is at most {result.alpha:g}: look and stop whenever you like."
+    )
+
+
+def describe_earlier(left: int) -> str:
+    """Batches that text and Markdown do not list."""
+    return f"{left:,} earlier batches are not listed; the JSON report has all."
+
+
+def monitored_attributes(result: MonitorResult) -> list[str]:
+    """The names of the sensitive attributes."""
+    return [name for name in result.settings["kinds"] if name != result.settings["outcome"]]
+
+
+def batches_section(result: MonitorResult, most: int) -> tuple[Section, int]:
+    """One row per batch, and how many earlier ones are left out."""
+    left = max(0, len(result.batches) - most)
+    section = Section(
+        title="Batches",
+        head=["batch", "name", "rows", "p alone", "times", "evidence"],
+        rows=[_batch_row(batch, result) for batch in result.batches[left:]],
+        right=frozenset(range(2, 6)),
+    )
+    return section, left
+
+
+def _batch_row(batch: MonitoredBatch, result: MonitorResult) -> Row:
+    from fairaudit.monitoring.monitoring_result import evidence_text
+
+    evidence = evidence_text(batch.log10_evidence)
+    if batch.number == result.alarm:
+        evidence += "  alarm"
+    elif batch.unusable:
+        evidence += "  not used"
+    return [
+        str(batch.number),
+        clean(batch.name, 40),
+        f"{batch.rows:,}",
+        p_text(batch.p_value),
+        evidence_text(math.log10(batch.e_value)),
+        evidence,
+    ]

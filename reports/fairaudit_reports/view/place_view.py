@@ -1,0 +1,62 @@
+"""What is said of the place of a violation: claims in words, and the curves worth drawing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.view.sections import Section
+from fairaudit_reports.view.wording import clean
+
+if TYPE_CHECKING:
+    from fairaudit.evidence.localization.claims import Claim, Curve, Localisation
+
+__all__ = ["TITLE", "place_section", "shown_curves", "sorted_claims"]
+
+TITLE = "Where it sits"
+
+
+def place_section(place: Localisation | None, most: int) -> Section | None:
+    """What was found, then what was not, then how; lines of at most so many characters."""
+    if place is None:
+        return None
+    others = [_open_claim(claim) for claim in place.claims if not claim.significant]
+    told = [f"Not shown to differ: {'; '.join(other.rstrip('.') for other in others)}."]
+    lines = [*(claim.text for claim in place.found), *(told if others else []), *place.notes]
+    return Section(title=TITLE, lines=tuple(clean(line, most) for line in lines), bullets=True)
+
+
+def _open_claim(claim: Claim) -> str:
+    """A question without an answer; in a few words where they are enough."""
+    if claim.family == "subgroup" or claim.p_value is None:
+        return claim.text
+    if claim.family == "attribute":
+        return f"{claim.name} beyond the others"
+    return f"the mean over {claim.name}" + (f" ({claim.outcome})" if claim.outcome else "")
+
+
+def sorted_claims(place: Localisation) -> tuple[list[Claim], list[Claim]]:
+    """The claims that hold, and the others."""
+    return list(place.found), [claim for claim in place.claims if not claim.significant]
+
+
+def shown_curves(place: Localisation) -> list[Curve]:
+    """Curves with something to see: those of findings, or of all rows where there is none."""
+    found = {
+        (claim.attributes, claim.outcome)
+        for claim in place.claims
+        if claim.family == "curve" and claim.significant
+    }
+    if not found:
+        return [curve for curve in place.curves if curve.group is None]
+    return [curve for curve in place.curves if (_attributes(curve, found), curve.outcome) in found]
+
+
+def _attributes(curve: Curve, found: set[tuple[tuple[str, ...], str | None]]) -> tuple[str, ...]:
+    """The attributes of the claims that this curve belongs to."""
+    if curve.group is None:
+        return (curve.attribute,)
+    for attributes, _ in found:
+        by = attributes[1:]
+        if attributes[0] == curve.attribute and by and curve.group.startswith(f"{by[0]} = "):
+            return attributes
+    return ()

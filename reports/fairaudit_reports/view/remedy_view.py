@@ -1,0 +1,150 @@
+"""What is said of a remedy: both verdicts, what changed, and the models of the curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairaudit_reports.view.audit_view import measured_value
+from fairaudit_reports.view.numerals import fixed, loss_text, p_text
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.remedy.remedy_result import RemedyResult
+
+__all__ = [
+    "Change",
+    "Model",
+    "after_and_before",
+    "list_changes",
+    "list_models",
+    "list_notes",
+    "measured_on",
+    "name_chosen",
+    "with_deo",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One measure before and after, and what it means; `is_verdict` where it is the verdict."""
+
+    name: str
+    before: str
+    after: str
+    about: str | None = None
+    is_verdict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One model of the curve; undefined numbers are None."""
+
+    mu: float
+    loss: float
+    kpc: float
+    deo: float | None
+    p_value: float | None
+    p_train: float | None
+    chosen: bool
+    fate: str
+
+
+def name_chosen(result: RemedyResult) -> str:
+    """``hgr, λ = 3``."""
+    return f"{result.method}, {result.symbol} = {result.mu:g}"
+
+
+def after_and_before(result: RemedyResult) -> list[tuple[str, str, AuditResult]]:
+    """When, which model, and its audit; before comes first."""
+    old = "plain training" if result.old is None else result.old
+    return [("Before", old, result.before), ("After", name_chosen(result), result.after)]
+
+
+def list_changes(result: RemedyResult) -> list[Change]:
+    """Every measure before and after."""
+    before, after = result.before, result.after
+    changes = [
+        Change(
+            name="verdict", before=str(before.verdict), after=str(after.verdict), is_verdict=True
+        ),
+        Change(
+            name="joint test, p",
+            before=p_text(before.p_value),
+            after=p_text(after.p_value),
+            about="Small: evidence against equalized odds.",
+        ),
+        Change(
+            name="KPC",
+            before=fixed(before.joint.kpc),
+            after=fixed(after.joint.kpc),
+            about="Size of the dependence on the attributes given the outcome; 0 is none.",
+        ),
+    ]
+    for key, name, digits, about in (
+        ("deo", "DEO", 3, "Distances of the groups’ rates from the common rate, summed."),
+        ("mean_error_difference", "mean errors (calibration)", 1, None),
+    ):
+        sizes = [measured_value(audit, key) for audit in (before, after)]
+        if any(size is not None for size in sizes):
+            old, new = (fixed(size, digits) for size in sizes)
+            changes.append(Change(name=name, before=old, after=new, about=about))
+    old, new = (loss_text(value, result.loss_name) for value in result.loss)
+    share = "Share of rows with a wrong label." if result.loss_name == "misclassified" else None
+    return [*changes, Change(name=result.loss_name, before=old, after=new, about=share)]
+
+
+def list_models(result: RemedyResult) -> list[Model]:
+    """The models of the curve."""
+    return [
+        Model(
+            mu=record["mu"],
+            loss=record["loss"],
+            kpc=record["kpc"],
+            deo=_defined(record["deo"]),
+            p_value=_defined(record["p_value"]),
+            p_train=_defined(record["p_train"]),
+            chosen=record["chosen"],
+            fate=_fate(record),
+        )
+        for record in result.curve.to_dict("records")
+    ]
+
+
+def _defined(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value
+
+
+def _fate(record: dict[Any, Any]) -> str:
+    """What became of a model."""
+    fates = (
+        ("chosen", record["chosen"]),
+        ("collapsed", record["collapsed"] is not None),
+        ("worse than the mixture", record["dominated"]),
+    )
+    return ", ".join(name for name, holds in fates if holds)
+
+
+def with_deo(models: Sequence[Model]) -> bool:
+    """Whether any model has a DEO: those of a regression have none."""
+    return any(model.deo is not None for model in models)
+
+
+def measured_on(result: RemedyResult) -> str:
+    """On which rows the curve was measured."""
+    if result.rows["choice"]:
+        return f"the {result.rows['choice']:,} rows for choosing"
+    return "the audited rows, since nothing was chosen"
+
+
+def list_notes(result: RemedyResult) -> list[str]:
+    """Of the remedy, then of both audits; those of one audit say of which."""
+    before, after = result.before.notes, result.after.notes
+    return [
+        *result.notes,
+        *(note for note in after if note in before),
+        *(f"Before: {note}" for note in before if note not in after),
+        *(f"After: {note}" for note in after if note not in before),
+    ]

@@ -1,0 +1,114 @@
+"""What is said of the copies: how they were made, their checks, the calibration on this table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.view.numerals import number, p_decimal, p_text, percent
+from fairaudit_reports.view.sections import Section, facts_section
+from fairaudit_reports.view.wording import clean
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.evidence.power.power_result import Calibration
+    from fairaudit.testing.trust import Trust
+
+__all__ = [
+    "CALIBRATION_LEVEL",
+    "COPY_CHECK_LEVEL",
+    "calibration_facts",
+    "check_facts",
+    "copies_section",
+    "describe_moved",
+    "ranked_scores",
+]
+
+#: Levels of the two checks of a fitted density; `fairaudit.testing.diagnostics` sets them.
+COPY_CHECK_LEVEL, CALIBRATION_LEVEL = 0.01, 0.001
+
+
+def copies_section(result: AuditResult) -> Section:
+    """How the copies behind the p-value were made, and whether they can be believed."""
+    quality, joint = result.quality, result.joint
+    facts = [
+        ("copies", f"{joint.copies:,}, {quality.copies_by}"),
+        ("trustworthy", f"{'yes' if quality.trustworthy else 'no'}; {quality.because}"),
+    ]
+    checks = [("copies", quality.copy_check), ("density", quality.calibration)]
+    done = [f"{name} p = {p_text(p)}" for name, p in checks if p is not None]
+    if done:
+        facts.append(("checks", ", ".join(done)))
+    facts.append(("moved", f"{quality.moved:.0%} of the rows differ between data and copies"))
+    if joint.p_value is not None:
+        low, high = joint.p_interval
+        simulated = f"95 % interval by simulation {low:.3g} to {high:.3g}"
+        facts.append(("p-value", f"{p_text(joint.p_value)} ({simulated})"))
+    if result.calibration is not None:
+        facts += calibration_facts(result.calibration, result.alpha)
+    return facts_section("Copies", [(name, clean(fact)) for name, fact in facts])
+
+
+def calibration_facts(found: Calibration, alpha: float) -> list[tuple[str, str]]:
+    """Placebos and planted violations: names and facts."""
+    placebos = len(found.p_values)
+    return [
+        ("calibrated", "yes" if found.passed else clean(f"no; {found.because}")),
+        (
+            "placebo",
+            f"{found.alarms:.1%} of {placebos} placebos have p ≤ {alpha:g}; p-values not "
+            f"too small: p = {p_text(found.uniform)}",
+        ),
+        (
+            "planted",
+            clean(
+                f"a violation of {found.shift:.2f} sd for {found.group} was found in "
+                f"{found.found:.0%} of the tables"
+            ),
+        ),
+    ]
+
+
+def check_facts(quality: Trust) -> list[tuple[str, str, str | None]]:
+    """Name, answer and explanation of the two checks of a fitted density."""
+    checks = (
+        (
+            "Copy check",
+            quality.copy_check,
+            COPY_CHECK_LEVEL,
+            "Can the attributes and outcomes of the copies be told apart from those of the data?",
+        ),
+        (
+            "Calibration",
+            quality.calibration,
+            CALIBRATION_LEVEL,
+            "Are the outcomes distributed as the fitted model of the outcome says?",
+        ),
+    )
+    facts: list[tuple[str, str, str | None]] = []
+    for name, p, level, question in checks:
+        if p is None:
+            facts.append((name, "not needed: nothing was fitted", None))
+            continue
+        answer = f"{'failed' if p <= level else 'passed'}, p = {p_decimal(p)}"
+        about = f"{question} A p-value of {number(level)} or less fails."
+        facts.append((name, answer, about))
+    return facts
+
+
+def describe_moved(quality: Trust) -> str:
+    return (
+        f"On average, {percent(quality.moved)} of the rows have different attributes in a copy "
+        "than in the data. At 0 there would be nothing to compare."
+    )
+
+
+def ranked_scores(quality: Trust) -> list[tuple[str, float | None, bool]]:
+    """The densities that were tried: name, held-out log-likelihood, and whether it was used."""
+    order = sorted(
+        quality.scores, key=lambda name: _score_order(quality.scores[name]), reverse=True
+    )
+    return [(name, quality.scores[name], name == quality.family) for name in order]
+
+
+def _score_order(score: float | None) -> float:
+    return float("-inf") if score is None else score

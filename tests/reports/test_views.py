@@ -1,0 +1,82 @@
+"""What all formats share: tables, undefined numbers, and that every renderer can be found."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint, SamplePlan
+from fairaudit_reports.html import plan_page, remedy_curve_section
+from fairaudit_reports.machine import plan_picture
+from fairaudit_reports.markdown import markdown_parts, plan_markdown
+from fairaudit_reports.text import plan_text, remedy_text
+from fairaudit_reports.view.remedy_view import list_models, with_deo
+
+HOSTILE = "<b>*x*</b> @user | #7"
+
+
+def test_names_in_tables_are_no_markup_and_call_nobody():
+    """Two tables: that of comparisons turned `@user` into `@ user`, which is another name."""
+    text = markdown_parts.table([HOSTILE], [[HOSTILE], ["::add-mask::y"]])
+    shown = "| &lt;b>\\*x\\*&lt;/b> @\u200buser \\| #\u200b7 |"
+    assert text.splitlines() == [shown, "|---|", shown, "| : :add-mask: :y |"]
+
+
+@pytest.fixture
+def plan() -> SamplePlan:
+    curve = tuple(PowerPoint(rows, found, 40, found) for rows, found in ((100, 0.2), (800, 0.9)))
+    group = GroupPlan(
+        group=HOSTILE,
+        share=0.25,
+        rows=640,
+        rows_of_group=160,
+        rows_by_outcome=(("y = 0", 60), ("y = 1", 100)),
+        curve=curve,
+    )
+    masked = GroupPlan(
+        group="small", share=None, rows=None, rows_of_group=None, rows_by_outcome=(), curve=curve
+    )
+    return SamplePlan(
+        effect="tpr_gap",
+        size=0.1,
+        power=0.8,
+        alpha=0.05,
+        goal="find a TPR gap of 0.1",
+        groups=(group, masked),
+        pilot_rows=900,
+        most_rows=5_000,
+        statistic="kpc",
+        seconds=1.0,
+    )
+
+
+def test_a_plan_says_the_same_in_every_format(plan):
+    """Its Markdown showed names of groups as markup."""
+    headline = "More than 5,000 rows are needed to find a TPR gap of 0.1"
+    texts = [module.render(plan) for module in (plan_text, plan_markdown, plan_page)]
+    for text in texts:
+        assert (
+            headline in text and "hidden" in text and "&gt; 5,000" in text.replace("> 5", "&gt; 5")
+        )
+        assert "a simulation error of a few percent" in " ".join(text.split())
+    assert "| &lt;b>\\*x\\*" in texts[1] and "<b>" not in texts[1] + texts[2]
+    assert plan_picture.render(plan).startswith("<svg") and "<b>" not in plan_picture.render(plan)
+
+
+def test_undefined_numbers_of_a_curve_are_dashes():
+    """The page said `–` where the text said `nan`."""
+    nan = float("nan")
+    record = {"mu": 0.0, "loss": 0.2, "kpc": 0.1, "deo": nan, "p_value": nan, "p_train": nan}
+    fate = {"collapsed": None, "dominated": True, "chosen": True}
+    result = SimpleNamespace(
+        curve=pd.DataFrame([record | fate]), symbol="μ", loss_name="misclassified"
+    )
+    (model,) = list_models(result)
+    assert model.deo is model.p_value is model.p_train is None and not with_deo([model])
+    assert remedy_text._curve_rows(result) == [
+        ["μ", "loss", "KPC", "p", "p, training rows", ""],
+        ["0", "20.0 %", "0.100", "–", "–", "chosen, worse than the mixture"],
+    ]
+    assert "nan" not in remedy_curve_section._model(model, result, deo=False)
