@@ -34,7 +34,8 @@ def deliver(
 
     `said` are lines that follow it for people; `strict` counts inconclusive as a failure.
     """
-    shown = result.suppressed(getattr(args, "suppress", SUPPRESS))
+    fewest = getattr(args, "suppress", None)
+    shown = result.suppressed(SUPPRESS if fewest is None else fewest)
     for path in args.report or ():
         write_report(shown, path, strict=strict)
     if args.json:

@@ -44,15 +44,7 @@ def decide(
     """
     names = as_words(joint.attributes)
     sizes = {name: _measured(name, measures)[0] for name in tolerance}
-    reason = joint.inconclusive
-    copies = joint.copies if planned is None else planned
-    if reason is None and 1 / (copies + 1) > alpha:
-        reason = (
-            f"{copies} copies cannot give a p-value of {alpha:g} or less; "
-            f"draw at least {int(1 / alpha - 1e-9)}"
-        )
-    if reason is None and calibration is not None and not calibration.passed:
-        reason = calibration.because
+    reason = _reason_for_none(joint, planned or joint.copies, alpha, calibration)
     if reason is not None or joint.p_value is None:
         return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
     about = f"about {names} that the outcome {outcome.name} does not explain"
@@ -103,6 +95,22 @@ def decide(
         f"Violation of equalized odds: the prediction carries information {about} "
         f"({p}, level {alpha:g}{size})."
     )
+
+
+def _reason_for_none(
+    joint: Finding, copies: int, alpha: float, calibration: Calibration | None
+) -> str | None:
+    """Why the test could not have given a verdict, if it could not."""
+    if joint.inconclusive is not None:
+        return joint.inconclusive
+    if 1 / (copies + 1) > alpha:
+        return (
+            f"{copies} copies cannot give a p-value of {alpha:g} or less; "
+            f"draw at least {int(1 / alpha - 1e-9)}"
+        )
+    if calibration is not None and not calibration.passed:
+        return calibration.because
+    return None
 
 
 def _size(value: float | None) -> str:

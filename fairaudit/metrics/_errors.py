@@ -151,12 +151,10 @@ def errors_of_groups(table: AuditTable, groups: Groups, confidence: float = 0.95
         CellErrors(
             levels=levels, n=n, mean=m, standard_error=s, low=m - d, high=m + d, quantiles=tuple(q)
         )
-        for levels, n, m, s, d, q in zip(
+        for levels, n, (m, s, d), q in zip(
             groups.levels,
             rows.tolist(),
-            mean.tolist(),
-            se.tolist(),
-            margin.tolist(),
+            np.column_stack([mean, se, margin]).tolist(),
             quantiles.tolist(),
             strict=True,
         )

@@ -97,8 +97,9 @@ def kpc_graph(
                 "Pass a bandwidth or kernel='discrete'."
             )
     width = 1.0 if bandwidth is None else float(bandwidth)
-    neighbours = "MST" if knn == "mst" else int(knn)
-    return _checked("KPCgraph", call(_KPC_GRAPH, _seed(seed), u, x, z, neighbours, kernel, width))
+    neighbors = "MST" if knn == "mst" else int(knn)
+    given = (u, x, z, neighbors, kernel, width)
+    return _checked("KPCgraph", call(_KPC_GRAPH, _seed(seed), *given))
 
 
 def kpc_rkhs(
@@ -111,7 +112,7 @@ def kpc_rkhs(
 ) -> float:
     """R's ``KPCRKHS(Y=u, X=x, Z=z, eps=eps)`` with its default kernels."""
     _require("KPC")
-    return _checked("KPCRKHS", call(_KPC_RKHS, _seed(seed), u, x, z, float(eps)))
+    return _checked("KPCRKHS", call(_KPC_RKHS, _seed(seed), *(u, x, z, float(eps))))
 
 
 def codec(

@@ -162,7 +162,9 @@ class Remedy(BaseEstimator):
         self.mean_, scale = values.mean(axis=0), values.std(axis=0)
         self.scale_ = np.where(scale > 1e-12, scale, 1.0)
         x = (values - self.mean_) / self.scale_
-        task = self._task(x, outcome, numbers, classes, attributes, offset)
+        task = self._task(
+            x, outcome, y=numbers, classes=classes, attributes=attributes, offset=offset
+        )
         fitted: list[Remedy] = [self, *(copy.copy(self) for _ in mus[1:])]
         bar = _Bar(self.progress)
         every = range(len(mus))
@@ -184,6 +186,7 @@ class Remedy(BaseEstimator):
         self,
         x: Array,
         outcome: Column,
+        *,
         y: Array,
         classes: int,
         attributes: Sequence[Column],

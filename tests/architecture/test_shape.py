@@ -67,10 +67,10 @@ def names_that_stand_twice(module: Module) -> Iterator[str]:
 
 #: Exceptions that are left, by rule. A number may be lowered, never raised.
 LEFT = {
-    long_modules: 4,
-    long_functions: 5,
+    long_modules: 0,
+    long_functions: 0,
     unformatted: 7,
-    many_positional: 21,
+    many_positional: 0,
     flags_in_the_library: 0,
     names_that_stand_twice: 0,
 }

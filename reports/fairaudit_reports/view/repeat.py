@@ -55,9 +55,7 @@ def _arguments(result: AuditResult) -> Iterator[str]:
         yield "model"
     if capsule.model is not None or by_name:
         yield "X" if capsule.model is not None else "X=X"
-    if by_name:
-        yield 'engine="local"'
-    else:
+    if not by_name:
         yield "y" if capsule.model is not None else "predictions=predictions"
         if capsule.model is None:
             yield "outcome=y"
@@ -76,7 +74,7 @@ def _arguments(result: AuditResult) -> Iterator[str]:
 
 def _literal(name: str, value: Any) -> str:
     """A value as Python, or the name of what the caller has to pass again."""
-    if name in ("statistic", "density"):
+    if name in ("statistic", "density", "engine"):
         names = [_name_of(name, item) for item in (value if isinstance(value, list) else [value])]
         if None in names:
             return name
@@ -86,9 +84,12 @@ def _literal(name: str, value: Any) -> str:
 
 def _name_of(option: str, item: Any) -> str | None:
     """The name by which a statistic or density was asked for, if there is one."""
+    from fairaudit.auditing.engines import ENGINES
     from fairaudit.density import density_names
     from fairaudit.testing.statistic import STATISTICS
 
+    if option == "engine":
+        return item["name"] if item.get("name") in ENGINES.names() else None
     if isinstance(item, dict):  # an object; or a name that a package added
         return str(item["name"]) if "package" in item else None
     known = density_names() if option == "density" else STATISTICS.names()
