@@ -654,7 +654,7 @@ def test_a_crash_is_no_violation(here, capsys, monkeypatch):
     def crash(*_, **__):
         raise ZeroDivisionError("float division by zero")
 
-    monkeypatch.setattr("fairaudit.auditing.run.find", crash)
+    monkeypatch.setattr("fairaudit.auditing.run.judged", crash)
     assert cli.main(test_command()) == 2
     assert "internal error: ZeroDivisionError" in capsys.readouterr().err
 

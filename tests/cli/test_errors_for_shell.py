@@ -66,8 +66,8 @@ YES = f"{TEST} --positive yes"
             "--calibrate does not work where people have several rows (--id)",
         ),
         (
-            {"engine": "local", "weights": "w"},
-            f"{YES} --engine local --weights w".replace(".csv", ".parquet"),
+            {"engine": "local", "shards": 2, "weights": "w"},
+            f"{YES} --engine local --shards 2 --weights w".replace(".csv", ".parquet"),
             "Leave 'weights' out",
             "Leave --weights out",
         ),

@@ -72,7 +72,7 @@ def test_the_same_copies_give_one_number_at_every_place(statistic):
         return
     own = np.arange(300)[None, :]
     for alpha, rejected in ((result.p_value, True), (result.p_value - 1e-6, False)):
-        trial = Trial(table, fitted, statistics, result.null, alpha, 0)
+        trial = Trial(table, fitted, statistics, result.null, alpha=alpha, seed=0)
         assert bool(trial.rejects(own)[0]) is rejected
 
 
