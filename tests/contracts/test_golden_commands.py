@@ -33,9 +33,17 @@ COMMANDS = {
     "test-regression": "test --predictions guess --data numbers.csv --sensitive group,age "
     "--outcome amount --permutations 99 --density ols",
     "test-shards": f"test {SCORED} scored.parquet --permutations 99 --shards 1",
+    "test-three-shards": f"test {SCORED} many.parquet --permutations 99 --shards 3",
+    "test-shards-of-people": f"test {SCORED} many.parquet --id person --permutations 99 --shards 2",
+    "test-shards-of-numbers": "test --predictions guess --data many_numbers.parquet "
+    "--sensitive group,age --outcome amount --permutations 99 --density ols --shards 2",
     "metrics": f"metrics --model model.pkl {TABLE}",
     "compare": "compare --baseline model.pkl --candidate other.pkl --data test.csv "
     "--sensitive race,sex --outcome repaid",
+    "compare-models": "compare --models model.pkl other.pkl --data test.csv --sensitive race,sex "
+    "--outcome repaid --permutations 99",
+    "remedy": "remedy --data test.csv --sensitive race,sex --outcome repaid --method postprocess "
+    "--model model.pkl --permutations 99",
     "monitor": f"monitor --state fairness.state --model model.pkl {TABLE} --permutations 99",
     "missing": f"missing {SCORED} gaps.csv --permutations 99",
     "plan": f"plan {SCORED} scored.csv --certify tpr_gap=0.2",
@@ -85,6 +93,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     numbers["amount"] = np.round(numbers["age"] / 20 + rng.normal(size=len(scored)), 6)
     numbers["guess"] = np.round(numbers["amount"] / 2 + rng.normal(size=len(scored)), 6)
     numbers.to_csv(place / "numbers.csv", index=False)
+    for name, table in (("many", scored), ("many_numbers", numbers)):
+        rows = rng.integers(0, len(table), 4 * len(table))
+        table.iloc[rows].reset_index(drop=True).to_parquet(place / f"{name}.parquet")
     return place
 
 
