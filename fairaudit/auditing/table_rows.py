@@ -248,7 +248,7 @@ class TableRows:
             seed=drawn.seed,
             threshold=plan.threshold,
             first=drawn.n + 1_000_000,
-            hear=hear,
+            progress=hear,
         )
 
     def localization(self, gate: Finding, hear: Progress) -> Localisation | None:
@@ -264,7 +264,7 @@ class TableRows:
             permutations=plan.permutations,
             density=plan.density,
             folds=plan.folds,
-            hear=hear,
+            progress=hear,
         )
 
 

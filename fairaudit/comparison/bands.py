@@ -235,12 +235,12 @@ def _off_diagonal(block: Array) -> Array:
 
 def _pairs(cells: PairedCells, classes: tuple[int, ...]) -> Index:
     """Ordered pairs of cells of the same outcome."""
-    found = []
-    for one in classes:
-        members = np.flatnonzero(cells.class_of == one)
+    pairs = []
+    for outcome in classes:
+        members = np.flatnonzero(cells.class_of == outcome)
         a, b = np.meshgrid(members, members)
-        found.append(np.stack([a[a != b], b[a != b]], axis=1))
-    return np.concatenate(found)
+        pairs.append(np.stack([a[a != b], b[a != b]], axis=1))
+    return np.concatenate(pairs)
 
 
 def _noise(cells: PairedCells, seed: int) -> Array:
@@ -273,8 +273,8 @@ def deo_difference(cells: PairedCells, alpha: float, seed: int) -> Interval:
     :math:`\tau` the sign of b where it is determined and :math:`\sigma` elsewhere.
     """
     contrast = np.eye(len(cells.labels))
-    for one in (0, 1):
-        members = cells.class_of == one
+    for outcome in (0, 1):
+        members = cells.class_of == outcome
         if members.any():
             contrast[np.ix_(members, members)] -= cells.size[members] / cells.size[members].sum()
     gaps = _Gaps(cells, contrast, seed)

@@ -118,6 +118,6 @@ class Comparison(Result):
         """One row per measure."""
         import pandas as pd
 
-        frame = pd.DataFrame([asdict(one) for one in self.differences])
-        frame.insert(4, "difference", [one.value for one in self.differences])
+        frame = pd.DataFrame([asdict(difference) for difference in self.differences])
+        frame.insert(4, "difference", [difference.value for difference in self.differences])
         return frame

@@ -60,7 +60,7 @@ def usable_measures(cells: PairedCells) -> list[str]:
 
 def _has_groups(cells: PairedCells, classes: tuple[int, ...]) -> bool:
     """Whether all these outcomes have groups to compare."""
-    return all((cells.class_of == one).sum() > 1 for one in classes)
+    return all((cells.class_of == outcome).sum() > 1 for outcome in classes)
 
 
 def intervals_of(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interval]:
@@ -151,12 +151,12 @@ def _value(cells: PairedCells, key: str, model: int) -> float:
     values = cells.raw[model]
     if key == "deo":
         total = 0.0
-        for one in np.unique(cells.class_of):
-            members = cells.class_of == one
+        for outcome in np.unique(cells.class_of):
+            members = cells.class_of == outcome
             overall = np.average(values[members], weights=cells.size[members])
             total += float(np.abs(values[members] - overall).sum())
         return total
-    return max(float(np.ptp(values[cells.class_of == one])) for one in _CLASSES[key])
+    return max(float(np.ptp(values[cells.class_of == outcome])) for outcome in _CLASSES[key])
 
 
 def measure_losses(

@@ -189,10 +189,12 @@ class CellFeatures:
         self, whole: FeatureMap | GridFeatures, of_class: Sequence[FeatureMap | GridFeatures | None]
     ) -> None:
         self.whole, self.of_class = whole, of_class
-        self.maps = [whole, *(one for one in of_class if one is not None)]
+        self.maps = [whole, *(feature_map for feature_map in of_class if feature_map is not None)]
         self.split = whole.rank + 1
-        self.width = self.split + max((one.rank + 1 for one in self.maps[1:]), default=0)
-        self.sparse = any(isinstance(one, GridFeatures) for one in self.maps)
+        self.width = self.split + max(
+            (feature_map.rank + 1 for feature_map in self.maps[1:]), default=0
+        )
+        self.sparse = any(isinstance(feature_map, GridFeatures) for feature_map in self.maps)
 
     def __call__(self, u: Array, code: int) -> Any:
         own = self.of_class[code] if self.of_class else None
@@ -200,9 +202,9 @@ class CellFeatures:
         if self.sparse:
             return _side_by_side(u, parts)
         result = np.zeros((len(u), self.width))
-        for one, at in parts:
-            if one is not None:
-                features = one(u)
+        for feature_map, at in parts:
+            if feature_map is not None:
+                features = feature_map(u)
                 result[:, at][:, : features.shape[1]] = features
                 result[:, at.stop - 1] = row_products(features, features)
         return result
@@ -220,7 +222,9 @@ class CellFeatures:
         """That the features of a row take, at most."""
         if not self.sparse:
             return 8 * self.width
-        dense = sum(one.rank for one in self.maps if isinstance(one, FeatureMap))
+        dense = sum(
+            feature_map.rank for feature_map in self.maps if isinstance(feature_map, FeatureMap)
+        )
         return 12 * (2 * (GridFeatures.ENTRIES + 1) + dense)
 
     def copy_bytes(self, cells: int, rows: int) -> int:
@@ -249,12 +253,12 @@ def _side_by_side(u: Array, parts: Sequence[tuple[Any, slice]]) -> Any:
     from scipy.sparse import csr_array, hstack
 
     blocks = []
-    for one, at in parts:
+    for feature_map, at in parts:
         width = at.stop - at.start
-        if one is None:
+        if feature_map is None:
             blocks.append(csr_array((len(u), width)))
             continue
-        features = csr_array(one(u))
+        features = csr_array(feature_map(u))
         norms = csr_array(row_products(features, features)[:, None])
         features.resize(len(u), width - 1)
         blocks += [features, norms]

@@ -225,7 +225,7 @@ class FeatureMap:
     def __call__(self, u: Array) -> Array:
         from scipy.linalg import solve_triangular
 
-        values = np.stack([self.kernel(u, one) for one in self.landmarks])
+        values = np.stack([self.kernel(u, landmark) for landmark in self.landmarks])
         return np.ascontiguousarray(
             solve_triangular(self.factor, values, lower=True, overwrite_b=True).T
         )

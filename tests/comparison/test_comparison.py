@@ -48,7 +48,7 @@ def cells_of(frame, baseline, candidate, ids=None, groups=("sex",)):
 def test_values_are_those_of_the_metrics():
     frame = people()
     result = fa.compare(scorer(), scorer(0.5), frame, sensitive="sex,race", outcome="y")
-    found = {one.key: one for one in result.differences}
+    found = {difference.key: difference for difference in result.differences}
     for model, name in ((scorer(), "baseline"), (scorer(0.5), "candidate")):
         given = {"sensitive": frame[["sex", "race"]], "y_true": frame["y"], "threshold": 0.5}
         eod = fa.metrics.equalized_odds_difference(model(frame), **given)
@@ -119,9 +119,9 @@ def test_rows_of_one_person_do_not_count_as_people():
     np.testing.assert_allclose(spread[1], spread[0], rtol=0.02)
     np.testing.assert_allclose(spread[2], spread[0] / np.sqrt(2), rtol=0.02)
     values = np.random.default_rng(0).normal(size=500)
-    one = mean_difference(values, np.arange(500), 0.05)
-    two = mean_difference(np.tile(values, 2), np.tile(np.arange(500), 2), 0.05)
-    assert (one.low, one.high) == pytest.approx((two.low, two.high))
+    single = mean_difference(values, np.arange(500), 0.05)
+    double = mean_difference(np.tile(values, 2), np.tile(np.arange(500), 2), 0.05)
+    assert (single.low, single.high) == pytest.approx((double.low, double.high))
 
 
 def test_small_groups_are_left_out():
@@ -162,7 +162,9 @@ def test_a_continuous_outcome():
     assert result.differences[0].candidate == pytest.approx(gap.value)
     assert result.differences[0].low < 0.4 < result.differences[0].high
     errors = fa.metrics.group_errors(new(frame), sensitive=frame["sex"], y_true=frame["y"])
-    told = {one.key: one for one in result.differences}["mean_error_difference"]
+    told = {difference.key: difference for difference in result.differences}[
+        "mean_error_difference"
+    ]
     assert told.candidate == pytest.approx(errors.value)
     assert told.note == "calibration; not 0 under equalized odds"
 
@@ -187,7 +189,9 @@ def test_a_constant_prediction_is_not_less_fair():
     )
     assert str(result.verdict) == "not less fair"
     assert result.differences[0].candidate == 0
-    told = {one.key: one for one in result.differences}["mean_error_difference"]
+    told = {difference.key: difference for difference in result.differences}[
+        "mean_error_difference"
+    ]
     assert told.low > 0.5  # which is no verdict
 
 
