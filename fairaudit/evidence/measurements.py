@@ -104,10 +104,10 @@ def caution_about(values: Sequence[MeasuredValue]) -> str:
 def _kpc(table: AuditTable, attribute_sets: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
     """KPC of each set of attributes."""
     from fairaudit.metrics._kpc import kpc_of_table
-    from fairaudit.metrics._kpc_cells import kpc_by_cells
+    from fairaudit.metrics._kpc_blocks import kpc_by_blocks
 
     names = [tuple(column.name for column in some) for some in attribute_sets]
-    sizes = None if table.weights is not None else kpc_by_cells(table, names)
+    sizes = None if table.weights is not None else kpc_by_blocks(table, names)
     if sizes is not None and np.isfinite(sizes).all():
         return [
             MeasuredValue(key="kpc", name="KPC", value=float(size), attributes=name)

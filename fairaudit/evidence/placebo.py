@@ -43,7 +43,7 @@ def calibrate(
     """Run the joint test on placebos and on planted violations.
 
     A placebo keeps attributes and outcomes and permutes the predictions among rows with the
-    same outcome (a continuous one: among 20 neighbours), so that they are independent of the
+    same outcome (a continuous one: among 20 neighbors), so that they are independent of the
     attributes given the outcome, exactly. `first` is the number of a copy that is not in use.
     """
     from scipy.stats import kstest

@@ -22,7 +22,7 @@ from fairaudit_cli.main import main
 from fairaudit_reports.machine import badge
 
 
-def cells_of(rate, size, **changes):
+def find_tied_blocks(rate, size, **changes):
     """Groups × outcomes."""
     rate, size = np.array(rate, float).T, np.array(size, float).T
     levels = tuple((str(k),) for k in range(rate.shape[1]))
@@ -48,7 +48,7 @@ def test_the_bound_of_one_gap_fails_with_probability_alpha_at_most(sizes):
         [
             [
                 gap_bound(
-                    cells_of(
+                    find_tied_blocks(
                         [[0.5, a / sizes[0]], [0.5, b / sizes[1]]], [[9, sizes[0]], [9, sizes[1]]]
                     ),
                     1,
@@ -68,7 +68,7 @@ def test_the_bound_of_one_gap_fails_with_probability_alpha_at_most(sizes):
 
 
 def test_the_bound_of_deo_is_the_largest_over_all_signs(monkeypatch):
-    cells = cells_of([[0.2, 0.7], [0.3, 0.75], [0.25, 0.6]], [[50, 40], [80, 30], [20, 60]])
+    cells = find_tied_blocks([[0.2, 0.7], [0.3, 0.75], [0.25, 0.6]], [[50, 40], [80, 30], [20, 60]])
     value, upper = deo_bound(cells, 0.05)
     best = 0.0
     for signs in product((-1, 1), repeat=6):
@@ -88,7 +88,7 @@ def test_the_bound_of_deo_is_the_largest_over_all_signs(monkeypatch):
 
 
 def test_related_errors_are_added_up():
-    cells = cells_of([[0.2, 0.7], [0.3, 0.75]], [[50, 40], [80, 30]])
+    cells = find_tied_blocks([[0.2, 0.7], [0.3, 0.75]], [[50, 40], [80, 30]])
     same = replace(cells, groups_apart=False)
     assert gap_bound(same, 1, 0.05)[1] > gap_bound(cells, 1, 0.05)[1]
     assert deo_bound(replace(cells, outcomes_apart=False), 0.05)[1] > deo_bound(cells, 0.05)[1]

@@ -51,7 +51,7 @@ class Bounds:
     worst : float
         No filling has a larger gap, and one has this.
     worst_pair : tuple of str
-        The groups of the worst case, the favoured one first.
+        The groups of the worst case, the favored one first.
     """
 
     attribute: str

@@ -62,7 +62,7 @@ def gap_intervals(
     -----
     The interval of one gap is Newcombe's, with the critical value c of the maximum in the place
     of 1.96: the quantile of :math:`\max_j |\hat g^*_j| / s_j` over all groups j and both rates, in
-    20,000 draws of a multiplier bootstrap of the centred rates. A gap is a smooth function of the
+    20,000 draws of a multiplier bootstrap of the centered rates. A gap is a smooth function of the
     rates, also where it is zero; the largest absolute gap is not, and its own bootstrap is not
     valid there. Where people are in several groups, c is Bonferroni's.
 

@@ -12,7 +12,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.data.table import AuditTable
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopySampler, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.multiplicity import adjusted
@@ -145,7 +145,9 @@ class _Shuffle(CopySampler):
 def _strata(fixed_columns: Sequence[Column]) -> tuple[Index, bool]:
     """Cells of equal categories, cut into blocks of neighbors where numbers are among them."""
     n = len(fixed_columns[0])
-    cells = cells_of([column for column in fixed_columns if column.kind.is_categorical], n).of_row
+    cells = find_tied_blocks(
+        [column for column in fixed_columns if column.kind.is_categorical], n
+    ).of_row
     numbers = [column for column in fixed_columns if not column.kind.is_categorical]
     if not numbers:
         return cells, True
