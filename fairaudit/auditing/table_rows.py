@@ -248,7 +248,7 @@ class TableRows:
             seed=drawn.seed,
             threshold=plan.threshold,
             first=drawn.n + 1_000_000,
-            hear=hear,
+            progress=hear,
         )
 
     def localization(self, gate: Finding, hear: Progress) -> Localisation | None:
@@ -264,7 +264,7 @@ class TableRows:
             permutations=plan.permutations,
             density=plan.density,
             folds=plan.folds,
-            hear=hear,
+            progress=hear,
         )
 
 
@@ -311,9 +311,9 @@ def varies(table: AuditTable) -> bool:
 def size_of(table: AuditTable) -> float | None:
     """KPC; None where it is not defined."""
     from fairaudit.metrics._kpc import kpc_of_table
-    from fairaudit.metrics._kpc_cells import kpc_by_cells
+    from fairaudit.metrics._kpc_blocks import kpc_by_blocks
 
-    by_cells = kpc_by_cells(table, [[column.name for column in table.attributes]])
+    by_cells = kpc_by_blocks(table, [[column.name for column in table.attributes]])
     if by_cells is not None and np.isfinite(by_cells[0]):
         return by_cells[0]
     try:

@@ -3,7 +3,7 @@
 The largest of several gaps is not smooth where two are equal, and the usual bootstrap fails
 there. The bounds below need no smoothness: the true largest gap belongs to one pair of groups,
 which is unknown but fixed, and a bound that holds for that pair holds for the measure. The noise
-of every cell has the limits of `fairaudit.comparison.limits`; a normal law serves only to tell how
+of every group has the limits of `fairaudit.comparison.limits`; a normal law serves only to tell how
 much of it several gaps share.
 """
 
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairaudit._types import Array, Index
-from fairaudit.comparison.cells import PairedCells
 from fairaudit.comparison.limits import Reach, excess_of, reach_of
+from fairaudit.comparison.paired_groups import PairedGroups
 
 __all__ = ["Interval", "deo_difference", "gap_difference", "mean_difference"]
 
@@ -67,7 +67,7 @@ def mean_difference(values: Array, unit: Index, alpha: float) -> Interval:
 
 
 def gap_difference(
-    cells: PairedCells, classes: tuple[int, ...], alpha: float, seed: int
+    groups: PairedGroups, classes: tuple[int, ...], alpha: float, seed: int
 ) -> Interval:
     r"""For the largest difference between two groups: candidate minus baseline.
 
@@ -87,11 +87,11 @@ def gap_difference(
     smaller of the two: no band over all p is needed, since p is fixed. The lower end is the same
     with the models exchanged.
     """
-    pairs = _pairs(cells, classes)
-    contrast = np.zeros((len(pairs), len(cells.labels)))
+    pairs = _pairs(groups, classes)
+    contrast = np.zeros((len(pairs), len(groups.labels)))
     contrast[np.arange(len(pairs)), pairs[:, 0]] = 1
     contrast[np.arange(len(pairs)), pairs[:, 1]] = -1
-    gaps = _Gaps(cells, contrast, seed)
+    gaps = _Gaps(groups, contrast, seed)
 
     def at_most(error: float, swapped: bool) -> float:
         return _largest_gap_at_most(gaps, error, *((1, 0) if swapped else (0, 1)))
@@ -113,21 +113,21 @@ def _largest_gap_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
 
 
 class _Gaps:
-    """Linear functions of the cells (rows of `contrast`) in both models, with their noise."""
+    """Linear functions of the groups (rows of `contrast`) in both models, with their noise."""
 
-    def __init__(self, cells: PairedCells, contrast: Array, seed: int) -> None:
-        count = len(cells.labels)
+    def __init__(self, groups: PairedGroups, contrast: Array, seed: int) -> None:
+        count = len(groups.labels)
         parts = (slice(0, count), slice(count, 2 * count))
         self.contrast = contrast
-        self.covariance = [[cells.covariance[a, b] for b in parts] for a in parts]
+        self.covariance = [[groups.covariance[a, b] for b in parts] for a in parts]
         self.between = [[_off_diagonal(block) for block in line] for line in self.covariance]
-        self.value = cells.raw @ contrast.T
-        noise = _noise(cells, seed)
+        self.value = groups.raw @ contrast.T
+        noise = _noise(groups, seed)
         self.noise = [noise[:, part] @ contrast.T for part in parts]
         rows = np.arange(len(contrast))
         self.spread = [_root(self._product(k, k, rows, rows)) for k in (0, 1)]
         self.largest = np.maximum(*(_largest(self.noise[k], self.spread[k]) for k in (0, 1)))
-        self.cells = cells
+        self.groups = groups
         self.limits: dict[float, Reach] = {}
 
     def candidates(self, error: float, model: int) -> Index:
@@ -147,14 +147,14 @@ class _Gaps:
         return sides[0], sides[1]
 
     def reach(self, on_baseline: Array, on_candidate: Array, z: float) -> Array:
-        """How far above their estimates weighted sums of all cells can lie.
+        """How far above their estimates weighted sums of all groups can lie.
 
-        Distances of the cells are added in squares, as their noise is independent; what it is
-        not (people with rows in several cells, a common fit) enters by its covariance.
+        Distances of the groups are added in squares, as their noise is independent; what it is
+        not (people with rows in several groups, a common fit) enters by its covariance.
         """
         z = float(np.ceil(100 * z) / 100)  # few different ones, so that limits are found once
         if z not in self.limits:
-            self.limits[z] = reach_of(self.cells, z)
+            self.limits[z] = reach_of(self.groups, z)
         squares = (self.limits[z].of_sum(on_baseline, on_candidate) ** 2).sum(axis=1)
         weights = (on_baseline, on_candidate)
         for a, line in enumerate(self.between):
@@ -191,7 +191,7 @@ class _Gaps:
             return None, float(ndtri(1 - error))
         noise = self.noise[c][:, [p]] - self.noise[b][:, u[some]]
         t = (noise / se[some]).max(axis=1)
-        if not self.cells.rates:  # a reserve: Student's limits fall short for skewed numbers
+        if not self.groups.rates:  # a reserve: Student's limits fall short for skewed numbers
             return float(ndtri(1 - error / 2)), float(np.quantile(t, 1 - error / 2))
         own = float(se[np.flatnonzero(u == p)[0]]) if paired else 0.0
         if own == 0:
@@ -233,19 +233,19 @@ def _off_diagonal(block: Array) -> Array:
     return np.asarray(block - np.diag(np.diag(block)))
 
 
-def _pairs(cells: PairedCells, classes: tuple[int, ...]) -> Index:
-    """Ordered pairs of cells of the same outcome."""
-    found = []
-    for one in classes:
-        members = np.flatnonzero(cells.class_of == one)
+def _pairs(groups: PairedGroups, classes: tuple[int, ...]) -> Index:
+    """Ordered pairs of groups of the same outcome."""
+    pairs = []
+    for outcome in classes:
+        members = np.flatnonzero(groups.class_of == outcome)
         a, b = np.meshgrid(members, members)
-        found.append(np.stack([a[a != b], b[a != b]], axis=1))
-    return np.concatenate(found)
+        pairs.append(np.stack([a[a != b], b[a != b]], axis=1))
+    return np.concatenate(pairs)
 
 
-def _noise(cells: PairedCells, seed: int) -> Array:
-    """Draws of the normal law that the centres have around the truth."""
-    values, vectors = np.linalg.eigh(cells.covariance)
+def _noise(groups: PairedGroups, seed: int) -> Array:
+    """Draws of the normal law that the centers have around the truth."""
+    values, vectors = np.linalg.eigh(groups.covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     draws = np.random.default_rng(seed).normal(size=(DRAWS, len(values)))
     return np.asarray(draws @ root.T)
@@ -261,23 +261,23 @@ def _largest(noise: Array, se: Array) -> Array:
     return np.abs(noise[:, some] / se[some]).max(axis=1) if some.any() else np.zeros(len(noise))
 
 
-def deo_difference(cells: PairedCells, alpha: float, seed: int) -> Interval:
+def deo_difference(groups: PairedGroups, alpha: float, seed: int) -> Interval:
     r"""For DEO, the sum of all groups' absolute deviations: candidate minus baseline.
 
     Notes
     -----
-    With c and b the deviations of all cells, :math:`\sum |c_k| - \sum |b_k| \le \sum \sigma_k c_k
+    With c and b the deviations of all groups, :math:`\sum |c_k| - \sum |b_k| \le \sum \sigma_k c_k
     - \tau_k b_k` for the true signs :math:`\sigma` of c, which are unknown but fixed, and any
     signs :math:`\tau`. A first band, at a tenth of the error, determines the signs of what is
     clearly not 0. The bound is the largest over the signs :math:`\sigma` that are left, with
     :math:`\tau` the sign of b where it is determined and :math:`\sigma` elsewhere.
     """
-    contrast = np.eye(len(cells.labels))
-    for one in (0, 1):
-        members = cells.class_of == one
+    contrast = np.eye(len(groups.labels))
+    for outcome in (0, 1):
+        members = groups.class_of == outcome
         if members.any():
-            contrast[np.ix_(members, members)] -= cells.size[members] / cells.size[members].sum()
-    gaps = _Gaps(cells, contrast, seed)
+            contrast[np.ix_(members, members)] -= groups.size[members] / groups.size[members].sum()
+    gaps = _Gaps(groups, contrast, seed)
 
     def at_most(error: float, swapped: bool) -> float:
         return _deo_at_most(gaps, error, *((1, 0) if swapped else (0, 1)))
@@ -308,7 +308,7 @@ def _deo_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
 def _deo_roughly(gaps: _Gaps, known: list[Array], b: int, c: int, z: float) -> float:
     """The same for too many open signs: the largest value plus the largest width.
 
-    Each is taken over all signs, the width by the largest covariance of every two cells and what
+    Each is taken over all signs, the width by the largest covariance of every two groups and what
     exact limits add to it, which is a quadratic form of the signs.
     """
     value = np.full(len(known[c]), -np.inf)
@@ -326,7 +326,7 @@ def _deo_roughly(gaps: _Gaps, known: list[Array], b: int, c: int, z: float) -> f
             both = (c_j @ cov[c][c] + b_j @ cov[b][c]) @ c_k.T
             both = both + (c_j @ cov[c][b] + b_j @ cov[b][b]) @ b_k.T
             largest = np.where(np.outer(can_j, can_k), np.maximum(largest, both), largest)
-    excess = excess_of(gaps.cells, z)
+    excess = excess_of(gaps.groups, z)
     steepest = np.linalg.eigvalsh((gaps.contrast * excess) @ gaps.contrast.T)[-1]
     models = 2 if known[b].any() else 1  # where all signs are shared, only differences count
     added = min(excess @ np.abs(gaps.contrast).sum(axis=0) ** 2, models * steepest * len(value))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from fairaudit.comparison.bands import Interval
-from fairaudit.comparison.cells import FEWEST, PairedCells, error_cells, paired_cells
-from fairaudit.comparison.comparison_result import ComparedCell, Comparison, Difference
+from fairaudit.comparison.comparison_result import ComparedGroup, Comparison, Difference
 from fairaudit.comparison.noninferiority import decide_verdict, explain_shown, margin_from
+from fairaudit.comparison.paired_groups import FEWEST, PairedGroups, pair_errors, pair_groups
 from fairaudit.comparison.paired_measures import (
     intervals_of,
-    list_cells,
+    list_groups,
     measure_all_groups,
     measure_errors,
     measure_groups,
@@ -152,18 +152,18 @@ def compare_frame(
         roles = replace(roles, outcome=roles.outcome or table.require_outcome().name)
         tables.append(table)
         sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
-    cells = paired_cells(tables[0], tables[1], roles.threshold)
-    measure, allowed = margin_from(margin, cells, tables[0])
-    found = intervals_of(cells, alpha, seed)
-    decisive = measure_groups(cells, measure, found[measure])
+    groups = pair_groups(tables[0], tables[1], roles.threshold)
+    measure, allowed = margin_from(margin, groups, tables[0])
+    found = intervals_of(groups, alpha, seed)
+    decisive = measure_groups(groups, measure, found[measure])
     verdict, because = decide_verdict(decisive, allowed, alpha, found[measure])
-    seen = _Seen(cells=cells, intervals=found, masked=masked_groups(tables[0], suppress))
+    seen = _Seen(groups=groups, intervals=found, masked=masked_groups(tables[0], suppress))
     if seen.masked:
         seen = _without_masked(seen, tables, roles.threshold, alpha=alpha, seed=seed)
     interval = seen.intervals.get(measure, _NO_INTERVAL)
     if seen.masked:
         because = explain_shown(
-            seen.cells, measure, margin=allowed, alpha=alpha, interval=interval, verdict=verdict
+            seen.groups, measure, margin=allowed, alpha=alpha, interval=interval, verdict=verdict
         )
     differences, listed = _compare_measures(
         seen, tables, measure=measure, threshold=roles.threshold, alpha=alpha, seed=seed
@@ -179,11 +179,11 @@ def compare_frame(
         at_most=interval.at_most,
         differences=(*differences, *measure_kpc(tables, step)),
         cells=listed,
-        attributes=cells.attributes,
+        attributes=groups.attributes,
         rows=len(tables[0]),
         models=(sources[0], sources[1]),
         data=data,
-        notes=(*notes, *_notes(tables[0], cells, seen.masked)),
+        notes=(*notes, *_notes(tables[0], groups, seen.masked)),
         created=now(),
         version=version("fairaudit-icp"),
         command=command,
@@ -195,9 +195,9 @@ _NO_INTERVAL = Interval(*(float("nan"),) * 4)
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What may be shown: cells (None: no two groups are left), intervals, and what is masked."""
+    """What may be shown: groups (None: no two groups are left), intervals, and what is masked."""
 
-    cells: PairedCells | None
+    groups: PairedGroups | None
     intervals: dict[str, Interval]
     masked: set[tuple[str, ...]]
 
@@ -205,12 +205,12 @@ class _Seen:
 def _without_masked(
     seen: _Seen, tables: Sequence[AuditTable], threshold: float | None, *, alpha: float, seed: int
 ) -> _Seen:
-    """The cells of the groups that are not masked, and their intervals."""
+    """The groups of the groups that are not masked, and their intervals."""
     try:
-        cells = paired_cells(tables[0], tables[1], threshold, without=seen.masked)
+        groups = pair_groups(tables[0], tables[1], threshold, without=seen.masked)
     except InputError:
-        return replace(seen, cells=None, intervals={})
-    return replace(seen, cells=cells, intervals=intervals_of(cells, alpha, seed))
+        return replace(seen, groups=None, intervals={})
+    return replace(seen, groups=groups, intervals=intervals_of(groups, alpha, seed))
 
 
 def _compare_measures(
@@ -221,25 +221,30 @@ def _compare_measures(
     threshold: float | None,
     alpha: float,
     seed: int,
-) -> tuple[list[Difference], tuple[ComparedCell, ...]]:
-    """All measures but KPC, the one that decides first; and the cells behind them."""
-    cells = seen.cells
-    if cells is None:
+) -> tuple[list[Difference], tuple[ComparedGroup, ...]]:
+    """All measures but KPC, the one that decides first; and the groups behind them."""
+    groups = seen.groups
+    if groups is None:
         return [], ()
     order = sorted(seen.intervals, key=lambda key: key != measure)
-    differences = [measure_groups(cells, key, seen.intervals[key]) for key in order]
-    listed = list_cells(cells)
-    if not cells.rates:
-        errors = error_cells(tables[0], tables[1], without=seen.masked)
+    differences = [measure_groups(groups, key, seen.intervals[key]) for key in order]
+    listed = list_groups(groups)
+    if not groups.rates:
+        errors = pair_errors(tables[0], tables[1], without=seen.masked)
         differences.append(measure_errors(errors, alpha, seed))
-        listed = (*(replace(cell, what="prediction gap") for cell in listed), *list_cells(errors))
-    if cells.left_out and not seen.masked:
-        differences += measure_all_groups(tables, cells, threshold)
-    rows = np.flatnonzero(cells.used) if seen.masked else np.arange(len(tables[0]))
+        listed = (
+            *(replace(group, what="prediction gap") for group in listed),
+            *list_groups(errors),
+        )
+    if groups.left_out and not seen.masked:
+        differences += measure_all_groups(tables, groups, threshold)
+    rows = np.flatnonzero(groups.used) if seen.masked else np.arange(len(tables[0]))
     return [*differences, *measure_losses(tables, rows, threshold, alpha)], listed
 
 
-def _notes(table: AuditTable, cells: PairedCells, masked: set[tuple[str, ...]]) -> tuple[str, ...]:
+def _notes(
+    table: AuditTable, groups: PairedGroups, masked: set[tuple[str, ...]]
+) -> tuple[str, ...]:
     notes = []
     rest = [
         f"{column.name} ({column.kind})"
@@ -255,14 +260,14 @@ def _notes(table: AuditTable, cells: PairedCells, masked: set[tuple[str, ...]]) 
             "Groups of few people, or with few of one outcome, are masked, and others so that no "
             "total gives them away. They enter the verdict and no number but KPC, which is rounded."
         )
-    elif cells.left_out:
-        what = "groups (by outcome)" if cells.rates else "groups"
+    elif groups.left_out:
+        what = "groups (by outcome)" if groups.rates else "groups"
         notes.append(
-            f"{cells.left_out} {what} with fewer than {FEWEST} people are left out of the verdict "
+            f"{groups.left_out} {what} with fewer than {FEWEST} people are left out of the verdict "
             "and of all intervals, which do not hold there; the measures without an interval have "
             "them."
         )
-    if cells.rates:
+    if groups.rates:
         shown = level_text(table.positive)
         notes.append(f"TPR and FPR: share predicted {shown} among those who are and are not.")
     else:

@@ -12,7 +12,7 @@ from fairaudit.results import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["ComparedCell", "Comparison", "ComparisonVerdict", "Difference"]
+__all__ = ["ComparedGroup", "Comparison", "ComparisonVerdict", "Difference"]
 
 
 class ComparisonVerdict(str, Enum):
@@ -54,7 +54,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedCell:
+class ComparedGroup:
     """One group (and, of rates, one outcome): its people, and what both models do there."""
 
     levels: tuple[str, ...]
@@ -81,7 +81,7 @@ class Comparison(Result):
         One-sided bounds of the difference, each at level 1 − alpha.
     differences : tuple of Difference
         The measure that decides comes first.
-    cells : tuple of ComparedCell
+    cells : tuple of ComparedGroup
     attributes : tuple of str
         Whose groups are compared.
     rows : int
@@ -101,7 +101,7 @@ class Comparison(Result):
     at_least: float
     at_most: float
     differences: tuple[Difference, ...]
-    cells: tuple[ComparedCell, ...] = field(repr=False)
+    cells: tuple[ComparedGroup, ...] = field(repr=False)
     attributes: tuple[str, ...]
     rows: int
     models: tuple[Source, Source]
@@ -118,6 +118,6 @@ class Comparison(Result):
         """One row per measure."""
         import pandas as pd
 
-        frame = pd.DataFrame([asdict(one) for one in self.differences])
-        frame.insert(4, "difference", [one.value for one in self.differences])
+        frame = pd.DataFrame([asdict(difference) for difference in self.differences])
+        frame.insert(4, "difference", [difference.value for difference in self.differences])
         return frame

@@ -1,4 +1,4 @@
-"""How far each cell can lie from what was seen, where few rows tell two models apart.
+"""How far each group can lie from what was seen, where few rows tell two models apart.
 
 A candidate that changes little differs from its baseline in a handful of rows, and the number of
 these is nearly Poisson: a normal interval is then too short, and with no such row it has no
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array
-from fairaudit.comparison.cells import PairedCells
+from fairaudit.comparison.paired_groups import PairedGroups
 
 __all__ = ["Reach", "excess_of", "reach_of"]
 
@@ -23,12 +23,12 @@ EXACT, JEFFREYS = 1.0, 0.5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reach:
-    """Distances from estimates to their limits: upward and downward × cells.
+    """Distances from estimates to their limits: upward and downward × groups.
 
     Attributes
     ----------
     baseline, candidate : of each model's own rate (or mean)
-    difference : of candidate − baseline, in the same cell
+    difference : of candidate − baseline, in the same group
     total : of candidate + baseline
     """
 
@@ -38,7 +38,7 @@ class Reach:
     total: Array
 
     def of_sum(self, on_baseline: Array, on_candidate: Array) -> Array:
-        """Upward distances, cell by cell, of weighted sums of both models (rows × cells).
+        """Upward distances, group by group, of weighted sums of both models (rows × groups).
 
         What both models have in common counts as their difference (weights of unlike signs) or
         their total, the rest as one model's own.
@@ -58,7 +58,7 @@ class Reach:
         )
 
 
-def reach_of(cells: PairedCells, z: float) -> Reach:
+def reach_of(groups: PairedGroups, z: float) -> Reach:
     """Distances at the error that z standard errors have in a normal law.
 
     Notes
@@ -83,14 +83,14 @@ def reach_of(cells: PairedCells, z: float) -> Reach:
     """
     from scipy.special import ndtr, stdtrit
 
-    spreads = [np.sqrt(np.maximum(variance, 0.0)) for variance in _variances(cells)]
-    if cells.shares is None:
-        width = stdtrit(np.maximum(cells.effective - 1, 1.0), ndtr(z))
+    spreads = [np.sqrt(np.maximum(variance, 0.0)) for variance in _variances(groups)]
+    if groups.shares is None:
+        width = stdtrit(np.maximum(groups.effective - 1, 1.0), ndtr(z))
         return Reach(*(np.tile(width * s, (2, 1)) for s in spreads))
-    error, n = float(ndtr(-z)), cells.effective
-    _, new, old, agreed = cells.shares
-    first, second = (_of_share(share, n, error, JEFFREYS) for share in cells.raw)
-    likeness = _correlation(cells.raw, agreed)
+    error, n = float(ndtr(-z)), groups.effective
+    _, new, old, agreed = groups.shares
+    first, second = (_of_share(share, n, error, JEFFREYS) for share in groups.raw)
+    likeness = _correlation(groups.raw, agreed)
     exact = (
         first,
         second,
@@ -100,18 +100,18 @@ def reach_of(cells: PairedCells, z: float) -> Reach:
     return Reach(*(np.maximum(e, z * s) for e, s in zip(exact, spreads, strict=True)))
 
 
-def excess_of(cells: PairedCells, z: float) -> Array:
-    """What limits add, at most, to the squared distance of z standard errors in every cell."""
-    reach = reach_of(cells, z)
+def excess_of(groups: PairedGroups, z: float) -> Array:
+    """What limits add, at most, to the squared distance of z standard errors in every group."""
+    reach = reach_of(groups, z)
     distances = (reach.baseline, reach.candidate, reach.difference, reach.total)
-    added = [d**2 - z**2 * v for d, v in zip(distances, _variances(cells), strict=True)]
+    added = [d**2 - z**2 * v for d, v in zip(distances, _variances(groups), strict=True)]
     return np.asarray(np.max(added, axis=(0, 1)))
 
 
-def _variances(cells: PairedCells) -> tuple[Array, ...]:
-    """Of the baseline, the candidate, their difference and their total, in every cell."""
-    count, at = len(cells.labels), np.arange(len(cells.labels))
-    cov = cells.covariance
+def _variances(groups: PairedGroups) -> tuple[Array, ...]:
+    """Of the baseline, the candidate, their difference and their total, in every group."""
+    count, at = len(groups.labels), np.arange(len(groups.labels))
+    cov = groups.covariance
     first, second, both = cov[at, at], cov[at + count, at + count], cov[at, at + count]
     return first, second, first + second - 2 * both, first + second + 2 * both
 
@@ -143,7 +143,7 @@ def _of_difference(first: Array, second: Array, n: Array, error: float) -> Array
 
 
 def _correlation(rates: Array, agreed: Array) -> Array:
-    """Of both models' labels in every cell; 1 where a model has one label, none below 0."""
+    """Of both models' labels in every group; 1 where a model has one label, none below 0."""
     scale = np.sqrt(np.prod(rates * (1 - rates), axis=0))
     covariance = agreed - rates[0] * rates[1]
     some = scale > 0

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from fairaudit.comparison.bands import Interval
-from fairaudit.comparison.cells import PairedCells
 from fairaudit.comparison.comparison_result import ComparisonVerdict, Difference
+from fairaudit.comparison.paired_groups import PairedGroups
 from fairaudit.comparison.paired_measures import ERRORS, NAMES, measure_groups, usable_measures
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
@@ -22,17 +22,17 @@ _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_differe
 
 
 def margin_from(
-    given: float | Mapping[str, float] | None, cells: PairedCells, table: AuditTable
+    given: float | Mapping[str, float] | None, groups: PairedGroups, table: AuditTable
 ) -> tuple[str, float]:
     """The measure that decides, and by how much the candidate may be worse in it."""
-    usable = usable_measures(cells)
+    usable = usable_measures(groups)
     measure, size = usable[0], None
     if isinstance(given, Mapping):
         if len(given) != 1:
             raise InputError(f"One measure decides. Got {len(given)} margins; name one.")
         ((name, size),) = given.items()
         measure = _ALIASES.get(name, name)
-        if measure == ERRORS and not cells.rates:
+        if measure == ERRORS and not groups.rates:
             raise InputError(
                 f"The margin names {name!r}, which is not 0 under equalized odds (a constant "
                 "prediction has unequal mean errors). Name prediction_gap, which is."
@@ -44,7 +44,7 @@ def margin_from(
     elif given is not None:
         size = given
     if size is None:
-        spread = 1.0 if cells.rates else float(np.std(np.asarray(table.require_outcome().numeric)))
+        spread = 1.0 if groups.rates else float(np.std(np.asarray(table.require_outcome().numeric)))
         size = MARGIN * spread
     if not 0 <= size < np.inf:
         raise InputError(f"The margin must be 0 or more. Got {size!r}.")
@@ -79,7 +79,7 @@ def decide_verdict(
 
 
 def explain_shown(
-    shown: PairedCells | None,
+    shown: PairedGroups | None,
     measure: str,
     margin: float,
     alpha: float,

@@ -10,8 +10,9 @@ import numpy as np
 
 from fairaudit._types import Index
 from fairaudit.comparison.bands import Interval, deo_difference, gap_difference, mean_difference
-from fairaudit.comparison.cells import FEWEST, PairedCells
-from fairaudit.comparison.comparison_result import ComparedCell, Difference
+from fairaudit.comparison.comparison_result import ComparedGroup, Difference
+from fairaudit.comparison.paired_groups import FEWEST, PairedGroups
+from fairaudit.data.rates import deo_of
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
@@ -21,7 +22,7 @@ __all__ = [
     "ERRORS",
     "NAMES",
     "intervals_of",
-    "list_cells",
+    "list_groups",
     "measure_all_groups",
     "measure_errors",
     "measure_groups",
@@ -52,44 +53,44 @@ _CLASSES = {
 _NOT_FAIRNESS = "calibration; not 0 under equalized odds"
 
 
-def usable_measures(cells: PairedCells) -> list[str]:
+def usable_measures(groups: PairedGroups) -> list[str]:
     """Of these models; the first is the one that decides unless the caller names another."""
-    known = [key for key in NAMES if (key in _OF_NUMBERS) != cells.rates and key != ERRORS]
-    return [key for key in known if key == "deo" or _has_groups(cells, _CLASSES[key])]
+    known = [key for key in NAMES if (key in _OF_NUMBERS) != groups.rates and key != ERRORS]
+    return [key for key in known if key == "deo" or _has_groups(groups, _CLASSES[key])]
 
 
-def _has_groups(cells: PairedCells, classes: tuple[int, ...]) -> bool:
+def _has_groups(groups: PairedGroups, classes: tuple[int, ...]) -> bool:
     """Whether all these outcomes have groups to compare."""
-    return all((cells.class_of == one).sum() > 1 for one in classes)
+    return all((groups.class_of == outcome).sum() > 1 for outcome in classes)
 
 
-def intervals_of(cells: PairedCells, alpha: float, seed: int) -> dict[str, Interval]:
-    if not cells.rates:
-        return {"prediction_gap": gap_difference(cells, (0,), alpha, seed)}
+def intervals_of(groups: PairedGroups, alpha: float, seed: int) -> dict[str, Interval]:
+    if not groups.rates:
+        return {"prediction_gap": gap_difference(groups, (0,), alpha, seed)}
     found = {
-        key: gap_difference(cells, _CLASSES[key], alpha, seed)
+        key: gap_difference(groups, _CLASSES[key], alpha, seed)
         for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
-        if _has_groups(cells, _CLASSES[key])
+        if _has_groups(groups, _CLASSES[key])
     }
-    found["deo"] = deo_difference(cells, alpha, seed)
+    found["deo"] = deo_difference(groups, alpha, seed)
     return found
 
 
-def measure_groups(cells: PairedCells, key: str, interval: Interval) -> Difference:
+def measure_groups(groups: PairedGroups, key: str, interval: Interval) -> Difference:
     """A measure of the groups that have enough people, under a name that says so."""
-    suffix, which = _LARGE if cells.left_out else ("", "")
+    suffix, which = _LARGE if groups.left_out else ("", "")
     return Difference(
         key=key + suffix,
         name=NAMES[key] + which,
-        baseline=_value(cells, key, 0),
-        candidate=_value(cells, key, 1),
+        baseline=_value(groups, key, 0),
+        candidate=_value(groups, key, 1),
         low=interval.low,
         high=interval.high,
     )
 
 
 def measure_all_groups(
-    tables: Sequence[AuditTable], cells: PairedCells, threshold: float | None
+    tables: Sequence[AuditTable], groups: PairedGroups, threshold: float | None
 ) -> list[Difference]:
     """The same measures as everywhere else; no interval holds with groups of few people."""
     from fairaudit.metrics._labels import label_groups
@@ -98,9 +99,9 @@ def measure_all_groups(
 
     found = []
     for whole in tables:
-        groups = tuple(column for column in whole.attributes if column.kind.is_categorical)
-        table = replace(whole, attributes=groups)
-        if not cells.rates:
+        categorical = tuple(column for column in whole.attributes if column.kind.is_categorical)
+        table = replace(whole, attributes=categorical)
+        if not groups.rates:
             found.append({"prediction_gap": _prediction_gap(table).value})
             continue
         cut = default_threshold(table) if threshold is None else threshold
@@ -130,7 +131,7 @@ def measure_all_groups(
     ]
 
 
-def measure_errors(errors: PairedCells, alpha: float, seed: int) -> Difference:
+def measure_errors(errors: PairedGroups, alpha: float, seed: int) -> Difference:
     """Mean errors for information: whether they are equal is another question."""
     interval = gap_difference(errors, (0,), alpha, seed)
     before, after = (_value(errors, ERRORS, model) for model in (0, 1))
@@ -146,17 +147,14 @@ def measure_errors(errors: PairedCells, alpha: float, seed: int) -> Difference:
     )
 
 
-def _value(cells: PairedCells, key: str, model: int) -> float:
-    """The measure of these cells, of one model."""
-    values = cells.raw[model]
+def _value(groups: PairedGroups, key: str, model: int) -> float:
+    """The measure of these groups, of one model."""
+    rates = groups.raw[model]
     if key == "deo":
-        total = 0.0
-        for one in np.unique(cells.class_of):
-            members = cells.class_of == one
-            overall = np.average(values[members], weights=cells.size[members])
-            total += float(np.abs(values[members] - overall).sum())
-        return total
-    return max(float(np.ptp(values[cells.class_of == one])) for one in _CLASSES[key])
+        labels = np.stack([1 - rates, rates], axis=-1) * groups.size[:, None]
+        by_outcome = [labels[groups.class_of == outcome] for outcome in (0, 1)]
+        return sum(float(deo_of(weight[None])) for weight in by_outcome)
+    return max(float(np.ptp(rates[groups.class_of == outcome])) for outcome in _CLASSES[key])
 
 
 def measure_losses(
@@ -227,18 +225,18 @@ def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Differ
     ]
 
 
-def list_cells(cells: PairedCells | None) -> tuple[ComparedCell, ...]:
-    if cells is None:
+def list_groups(groups: PairedGroups | None) -> tuple[ComparedGroup, ...]:
+    if groups is None:
         return ()
-    names = ("FPR", "TPR") if cells.rates else ("mean error",)
-    order = sorted(range(len(cells.labels)), key=lambda k: (-cells.class_of[k], k))
+    names = ("FPR", "TPR") if groups.rates else ("mean error",)
+    order = sorted(range(len(groups.labels)), key=lambda k: (-groups.class_of[k], k))
     return tuple(
-        ComparedCell(
-            levels=cells.labels[k],
-            what=names[cells.class_of[k]],
-            people=int(cells.people[k]),
-            baseline=float(cells.raw[0, k]),
-            candidate=float(cells.raw[1, k]),
+        ComparedGroup(
+            levels=groups.labels[k],
+            what=names[groups.class_of[k]],
+            people=int(groups.people[k]),
+            baseline=float(groups.raw[0, k]),
+            candidate=float(groups.raw[1, k]),
         )
         for k in order
     )

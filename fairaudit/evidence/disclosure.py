@@ -122,16 +122,20 @@ def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
     return {name for name, hidden in zip(groups.names, masked, strict=True) if hidden}
 
 
-def suppressed_measurements(found: Measurements, table: AuditTable, fewest: int) -> Measurements:
+def suppressed_measurements(
+    measurements: Measurements, table: AuditTable, fewest: int
+) -> Measurements:
     """The measures of a table by the same rule."""
-    cells = None if found.cells is None else suppress(found.cells, fewest)
+    cells = None if measurements.cells is None else suppress(measurements.cells, fewest)
     unknown = cells is None and any(column.kind.is_categorical for column in table.attributes)
     if fewest < 2 or not (unknown or (cells is not None and cells.masked)):
-        return found
+        return measurements
     step = step_of(fewest, len(table) if table.ids is None else len(table.ids.levels))
     weighted = table.weights is not None
-    values = tuple(of_open_cells(one, cells, step, weighted) for one in found.values)
-    return replace(found, cells=cells, values=values, notes=_notes(found.notes, cells))
+    values = tuple(of_open_cells(value, cells, step, weighted) for value in measurements.values)
+    return replace(
+        measurements, cells=cells, values=values, notes=_notes(measurements.notes, cells)
+    )
 
 
 def of_open_cells(
@@ -157,8 +161,8 @@ def of_open_cells(
         return replace(measure, value=_or_none(value), note=note)
     rates = shown_rates(table)
     ratios = measure.key == "equalized_odds_ratio"
-    found = [float((smallest_to_largest if ratios else spread)(own)) for own in rates.rate]
-    known = [value for value in found if not math.isnan(value)]
+    gaps = [float((smallest_to_largest if ratios else spread)(own)) for own in rates.rate]
+    known = [value for value in gaps if not math.isnan(value)]
     value = (min if ratios else max)(known, default=math.nan)
     if measure.key == "deo" and known:
         label = np.stack([1 - rates.rate, rates.rate], axis=-1)
@@ -186,8 +190,8 @@ def _shown(table: CellTable) -> list[Cell]:
 def _shown_values(table: CellTable, columns: Sequence[str]) -> Array:
     """Columns × groups that are shown; NaN where a value is undefined."""
     places = [table.columns.index(column) for column in columns]
-    found = [[cell.estimates[place].value for cell in _shown(table)] for place in places]
-    return np.array(found, dtype=np.float64)  # None becomes NaN
+    values = [[cell.estimates[place].value for cell in _shown(table)] for place in places]
+    return np.array(values, dtype=np.float64)  # None becomes NaN
 
 
 def _or_none(value: float) -> float | None:
@@ -201,6 +205,6 @@ def _notes(notes: Sequence[str], cells: CellTable | None) -> tuple[str, ...]:
     """Without the one about groups that lack an outcome, unless a group that is shown does."""
     from fairaudit.evidence.measurements import UNDEFINED
 
-    shown = () if cells is None else _shown(cells)
-    seen = any(estimate.rows == 0 for cell in shown for estimate in cell.estimates)
-    return tuple(note for note in notes if seen or note != UNDEFINED)
+    open_groups = () if cells is None else _shown(cells)
+    lacking = any(estimate.rows == 0 for cell in open_groups for estimate in cell.estimates)
+    return tuple(note for note in notes if lacking or note != UNDEFINED)

@@ -79,10 +79,10 @@ def measure(
     """
     outcome = table.require_outcome()
     table.require_varying_prediction()
-    asked = [table.attributes]
+    attribute_sets = [table.attributes]
     if len(table.attributes) > 1:
-        asked += [(column,) for column in table.attributes]
-    values = [*_kpc(table, asked), _codec(table)]
+        attribute_sets += [(column,) for column in table.attributes]
+    values = [*_kpc(table, attribute_sets), _codec(table)]
     if with_r:
         values += _by_r(table, values[0])
     groups = tuple(column for column in table.attributes if column.kind.is_categorical)
@@ -97,23 +97,26 @@ def measure(
 
 def caution_about(values: Sequence[MeasuredValue]) -> str:
     """What a reader must know about these numbers."""
-    of_errors = any(one.key == "mean_error_difference" for one in values)
+    of_errors = any(value.key == "mean_error_difference" for value in values)
     return CAUTION_WITH_ERRORS if of_errors else CAUTION
 
 
-def _kpc(table: AuditTable, asked: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
+def _kpc(table: AuditTable, attribute_sets: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
     """KPC of each set of attributes."""
     from fairaudit.metrics._kpc import kpc_of_table
-    from fairaudit.metrics._kpc_cells import kpc_by_cells
+    from fairaudit.metrics._kpc_blocks import kpc_by_blocks
 
-    names = [tuple(column.name for column in some) for some in asked]
-    sizes = None if table.weights is not None else kpc_by_cells(table, names)
+    names = [tuple(column.name for column in some) for some in attribute_sets]
+    sizes = None if table.weights is not None else kpc_by_blocks(table, names)
     if sizes is not None and np.isfinite(sizes).all():
         return [
             MeasuredValue(key="kpc", name="KPC", value=float(size), attributes=name)
             for size, name in zip(sizes, names, strict=True)
         ]
-    return [_value("kpc", "KPC", kpc_of_table, replace(table, attributes=some)) for some in asked]
+    return [
+        _value("kpc", "KPC", kpc_of_table, replace(table, attributes=some))
+        for some in attribute_sets
+    ]
 
 
 def _codec(table: AuditTable) -> MeasuredValue:

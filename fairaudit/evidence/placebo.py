@@ -38,12 +38,12 @@ def calibrate(
     seed: int,
     threshold: float | None,
     first: int,
-    hear: Progress,
+    progress: Progress,
 ) -> Calibration:
     """Run the joint test on placebos and on planted violations.
 
     A placebo keeps attributes and outcomes and permutes the predictions among rows with the
-    same outcome (a continuous one: among 20 neighbours), so that they are independent of the
+    same outcome (a continuous one: among 20 neighbors), so that they are independent of the
     attributes given the outcome, exactly. `first` is the number of a copy that is not in use.
     """
     from scipy.stats import kstest
@@ -64,7 +64,7 @@ def calibrate(
         copies = fitted.sampler.block(range(first, first + COPIES))
         p_values[number] = _p_value(placebo, fitted, statistics, copies, seed)
         first += COPIES
-        hear("placebos", number + 1, PLACEBOS)
+        progress("placebos", number + 1, PLACEBOS)
     jitter = stream(seed, 12).random(PLACEBOS) / (COPIES + 1)
     uniform = float(kstest(p_values - jitter, "uniform", alternative="greater").pvalue)
     group, shift, found = _planted(
@@ -107,7 +107,10 @@ def _p_value(
     within = fitted.sampler.within_outcome
     together = np.vstack([np.arange(len(table)), copies])
     values = np.column_stack(
-        [one.bind(table, within_outcome=within, seed=seed)(together) for one in statistics]
+        [
+            statistic.bind(table, within_outcome=within, seed=seed)(together)
+            for statistic in statistics
+        ]
     )
     return Null(values[0], values[1:]).p_value()
 
@@ -127,10 +130,10 @@ def _planted(
     from fairaudit.evidence.power.plant import amount_for, field_of, groups_in, shifted
 
     field = field_of(table, threshold)
-    group = min(groups_in(table, 10_000), key=lambda one: abs(one.member.mean() - 0.5))
+    group = min(groups_in(table, 10_000), key=lambda known: abs(known.member.mean() - 0.5))
     copies = fitted.sampler.block(range(first, first + PLANTED))
     amount = amount_for(
-        lambda one: field.shift(one, group),
+        lambda copy: field.shift(copy, group),
         copies[:16],
         group=group,
         field=field,
@@ -138,7 +141,7 @@ def _planted(
         seed=seed,
     )
     rng = stream(seed, 13)
-    planted = np.array([shifted(one, group, field, amount, rng) for one in copies])
+    planted = np.array([shifted(copy, group, field, amount, rng) for copy in copies])
     trial = Trial(table, fitted, statistics, gate.null, alpha=alpha, seed=seed)
-    shift = float(np.mean([field.shift(one, group) for one in planted]))
+    shift = float(np.mean([field.shift(copy, group) for copy in planted]))
     return group.name, shift, float(trial.rejects(planted).mean())

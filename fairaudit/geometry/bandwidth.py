@@ -61,7 +61,7 @@ def _median_gap(x: Array) -> float:
 
 
 def _gap_at(x: Array, first: int, second: int) -> tuple[float, float]:
-    """The gaps of rank `first` ≤ `second` (from 1), neighbours in rank."""
+    """The gaps of rank `first` ≤ `second` (from 1), neighbors in rank."""
     n = len(x)
     rows = np.arange(n)
     rng = np.random.default_rng(0)

@@ -225,7 +225,7 @@ class FeatureMap:
     def __call__(self, u: Array) -> Array:
         from scipy.linalg import solve_triangular
 
-        values = np.stack([self.kernel(u, one) for one in self.landmarks])
+        values = np.stack([self.kernel(u, landmark) for landmark in self.landmarks])
         return np.ascontiguousarray(
             solve_triangular(self.factor, values, lower=True, overwrite_b=True).T
         )
@@ -273,13 +273,13 @@ class GridFeatures:
         lengths = ordered[np.concatenate([gaps, [len(ordered) - 1]])] - self.starts
         taken = np.floor(lengths / self.step).astype(np.int64) + self.ENTRIES
         self.first = np.cumsum(taken) - taken
-        self.cells = np.unique(self._cell(line)[0])
-        around = self.cells[:, None] + self._AROUND
+        self.intervals = np.unique(self._interval(line)[0])
+        around = self.intervals[:, None] + self._AROUND
         columns = np.unique(around)
         self.rank = len(columns)
         self.place = np.searchsorted(columns, around)
 
-    def _cell(self, line: Array) -> tuple[Index, Array]:
+    def _interval(self, line: Array) -> tuple[Index, Array]:
         """The grid point below, and how far the rows are above it, in steps."""
         stretch = np.searchsorted(self.starts, line, side="right") - 1
         position = (line - self.starts[stretch]) / self.step
@@ -289,11 +289,11 @@ class GridFeatures:
     def __call__(self, u: Array) -> Any:
         from scipy.sparse import csr_array
 
-        cell, above = self._cell(self.scale * u[:, 0])
+        interval, above = self._interval(self.scale * u[:, 0])
         gap = (self._AROUND - above[:, None]) * self._STEP
         values = np.exp(-gap * gap) * np.sqrt(self._STEP * np.sqrt(2 / np.pi))
         small = np.int32 if max(self.rank, values.size) < _INT32 else np.int64
-        index = self.place[np.searchsorted(self.cells, cell)].astype(small)
+        index = self.place[np.searchsorted(self.intervals, interval)].astype(small)
         pointer = np.arange(0, values.size + 1, values.shape[1], dtype=small)
         return csr_array((values.ravel(), index.ravel(), pointer), shape=(len(u), self.rank))
 

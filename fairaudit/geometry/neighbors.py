@@ -1,9 +1,9 @@
-"""The K-nearest-neighbour graph with tied neighbours averaged, and kernel means over it.
+"""The K-nearest-neighbor graph with tied neighbors averaged, and kernel means over it.
 
-For a point with K neighbours the mean kernel to them is random when the K-th distance is tied.
-Here every tied neighbour gets the same share of what is left, which is the expectation over
-random tie-breaking. Rows at the same point form a cell, and all weights are weights between
-cells, so that heavy ties make the graph small and not large.
+For a point with K neighbors the mean kernel to them is random when the K-th distance is tied.
+Here every tied neighbor gets the same share of what is left, which is the expectation over
+random tie-breaking. Rows at the same point form a block, and all weights are weights between
+blocks, so that heavy ties make the graph small and not large.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
 from fairaudit.geometry.kernels import Gram
-from fairaudit.geometry.tied_blocks import Cells
+from fairaudit.geometry.tied_blocks import TiedBlocks
 
-__all__ = ["NeighbourGraph", "cell_graph", "neighbour_graph", "row_products", "times"]
+__all__ = ["NeighborGraph", "block_graph", "neighbor_graph", "row_products", "times"]
 
 _TIE = 1e-9  # distances that agree to this relative precision are equal
-_QUERY = 1 << 21  # neighbours per tree query
+_QUERY = 1 << 21  # neighbors per tree query
 _PAIRS = 1 << 20  # kernel values per evaluation
 _MOST_PAIRS = 1 << 28  # of rows that are all looked at
 _DRAWN = 64  # of a row, where pairs are more
@@ -30,19 +30,19 @@ _DIRECT = 64  # up to this many pairs per row the kernel is evaluated pair by pa
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class NeighbourGraph:
-    """Weights w_ij with Σ_j w_ij = 1, stored between cells of equal points.
+class NeighborGraph:
+    """Weights w_ij with Σ_j w_ij = 1, stored between blocks of equal points.
 
     Attributes
     ----------
-    cells : Cells
-    within : one weight per cell, for each ordered pair of different rows in it
-    source, target, weight : one entry per pair of cells, for each pair of rows (i in source,
+    blocks : TiedBlocks
+    within : one weight per block, for each ordered pair of different rows in it
+    source, target, weight : one entry per pair of blocks, for each pair of rows (i in source,
         j in target)
     knn : int
     """
 
-    cells: Cells
+    blocks: TiedBlocks
     within: Array
     source: Index
     target: Index
@@ -51,57 +51,57 @@ class NeighbourGraph:
 
     @property
     def n(self) -> int:
-        return len(self.cells.of_row)
+        return len(self.blocks.of_row)
 
     def mean_kernel(
-        self, gram: Gram, *, within_sums: Callable[[Cells], Array] | None = None
+        self, gram: Gram, *, within_sums: Callable[[TiedBlocks], Array] | None = None
     ) -> float:
         """mean_i Σ_j w_ij k(u_i, u_j).
 
-        `within_sums` gives Σ_{i≠j in cell} k(u_i, u_j) per cell, where there is a fast formula.
+        `within_sums` gives Σ_{i≠j in block} k(u_i, u_j) per block, where there is a fast formula.
         """
         if within_sums is not None:
-            total = self._between(gram) + float(self.within @ within_sums(self.cells))
+            total = self._between(gram) + float(self.within @ within_sums(self.blocks))
             return total / self.n
         if self.count_row_pairs() > _DIRECT * self.n and gram.features is not None:
-            return self.mean_of_features(gram.features)(self.cells.of_row)
+            return self.mean_of_features(gram.features)(self.blocks.of_row)
         inside = np.flatnonzero(self.within > 0)
         if self.count_row_pairs() > _MOST_PAIRS:
             close = gram.from_drawn_rows()
             rest = _Rest(gram, close.features)
-            known = self.mean_of_features(close.features)(self.cells.of_row)
+            known = self.mean_of_features(close.features)(self.blocks.of_row)
             return known + (self._between(rest) + self._drawn_inside(rest)) / self.n
         return (self._between(gram) + self._inside(gram, inside)) / self.n
 
     def row_pairs(self) -> tuple[Index, Index, Array]:
         """Every pair of rows with a weight: (i, j, w_ij)."""
-        blocks = [(i, j, self.weight[e]) for e, i, j in self._row_pairs(self.source, self.target)]
+        pairs = [(i, j, self.weight[e]) for e, i, j in self._row_pairs(self.source, self.target)]
         inside = np.flatnonzero(self.within > 0)
         for edge, i, j in self._row_pairs(inside, inside):
             other = i != j
-            blocks.append((i[other], j[other], self.within[inside[edge]][other]))
-        i, j, weight = (np.concatenate(part) for part in zip(*blocks, strict=True))
+            pairs.append((i[other], j[other], self.within[inside[edge]][other]))
+        i, j, weight = (np.concatenate(part) for part in zip(*pairs, strict=True))
         return i, j, weight
 
     def count_row_pairs(self) -> float:
         """How many pairs of rows have a weight."""
-        counts = self.cells.counts.astype(np.float64)
+        counts = self.blocks.counts.astype(np.float64)
         inside = counts[self.within > 0]
         between = (counts[self.source] * counts[self.target]).sum()
         return float(between + (inside * (inside - 1)).sum())
 
     def mean_of_features(self, features: Any) -> Callable[[Index], float]:
-        """The function cells of the rows → mean_i Σ_j w_ij φ_i·φ_j."""
+        """The function blocks of the rows → mean_i Σ_j w_ij φ_i·φ_j."""
         from scipy.sparse import csc_array, csr_array
 
-        count, norms = len(self.cells), row_products(features, features)
+        count, norms = len(self.blocks), row_products(features, features)
         ones, pointer = np.ones(self.n), np.arange(self.n + 1)
         between = csr_array((self.weight, (self.source, self.target)), shape=(count, count))
 
-        def mean(cell: Index) -> float:
-            sums = times(csc_array((ones, cell, pointer), shape=(count, self.n)), features)
+        def mean(block: Index) -> float:
+            sums = times(csc_array((ones, block, pointer), shape=(count, self.n)), features)
             total = float(
-                self.within @ (row_products(sums, sums) - np.bincount(cell, norms, count))
+                self.within @ (row_products(sums, sums) - np.bincount(block, norms, count))
             )
             if between.nnz:
                 total += float(row_products(sums, between @ sums).sum())
@@ -115,49 +115,49 @@ class NeighbourGraph:
             for edge, i, j in self._row_pairs(self.source, self.target)
         )
 
-    def _inside(self, gram: Gram, cells: Index) -> float:
-        total = -float(self.within[self.cells.of_row] @ gram.diagonal) if len(cells) else 0.0
-        for edge, i, j in self._row_pairs(cells, cells):
-            total += float(self.within[cells[edge]] @ gram.pairs(i, j))
+    def _inside(self, gram: Gram, blocks: Index) -> float:
+        total = -float(self.within[self.blocks.of_row] @ gram.diagonal) if len(blocks) else 0.0
+        for edge, i, j in self._row_pairs(blocks, blocks):
+            total += float(self.within[blocks[edge]] @ gram.pairs(i, j))
         return total
 
     def _drawn_inside(self, gram: Gram | _Rest) -> float:
-        """Within cells: an estimate from a few other rows for every row, drawn at random."""
-        rng, counts = np.random.default_rng(0), self.cells.counts
-        order = np.argsort(self.cells.of_row, kind="stable")
+        """Within blocks: an estimate from a few other rows for every row, drawn at random."""
+        rng, counts = np.random.default_rng(0), self.blocks.counts
+        order = np.argsort(self.blocks.of_row, kind="stable")
         start = np.cumsum(counts) - counts
-        total, rows = 0.0, np.flatnonzero(self.within[self.cells.of_row] > 0)
-        cell = self.cells.of_row[rows]
+        total, rows = 0.0, np.flatnonzero(self.within[self.blocks.of_row] > 0)
+        block = self.blocks.of_row[rows]
         place = np.empty(self.n, dtype=np.intp)
-        place[order] = np.arange(self.n) - start[self.cells.of_row[order]]
-        weight = self.within[cell] * (counts[cell] - 1)
+        place[order] = np.arange(self.n) - start[self.blocks.of_row[order]]
+        weight = self.within[block] * (counts[block] - 1)
         for _ in range(_DRAWN):
-            other = rng.integers(0, counts[cell] - 1)
+            other = rng.integers(0, counts[block] - 1)
             other += other >= place[rows]  # not the row itself
-            total += float(weight @ gram.pairs(rows, order[start[cell] + other])) / _DRAWN
+            total += float(weight @ gram.pairs(rows, order[start[block] + other])) / _DRAWN
         return total
 
     def _row_pairs(self, source: Index, target: Index) -> Iterator[tuple[Index, Index, Index]]:
-        """All pairs of rows between paired cells, in blocks: (position of the pair, i, j)."""
-        if len(self.cells) == self.n:  # no ties: cells are rows
+        """All pairs of rows between paired blocks, in batches: (position of the pair, i, j)."""
+        if len(self.blocks) == self.n:  # no ties: blocks are rows
             for at in range(0, len(source), _PAIRS):
                 edge = np.arange(at, min(at + _PAIRS, len(source)))
-                yield edge, self.cells.first[source[edge]], self.cells.first[target[edge]]
+                yield edge, self.blocks.first[source[edge]], self.blocks.first[target[edge]]
             return
-        order = np.argsort(self.cells.of_row, kind="stable")
-        start = np.cumsum(self.cells.counts) - self.cells.counts
-        # one unit of work: one row of the source cell against the whole target cell
-        edge = np.repeat(np.arange(len(source)), self.cells.counts[source])
-        row = order[_ranges(start[source], self.cells.counts[source])]
-        width = self.cells.counts[target[edge]]
+        order = np.argsort(self.blocks.of_row, kind="stable")
+        start = np.cumsum(self.blocks.counts) - self.blocks.counts
+        # one unit of work: one row of the source block against the whole target block
+        edge = np.repeat(np.arange(len(source)), self.blocks.counts[source])
+        row = order[_ranges(start[source], self.blocks.counts[source])]
+        width = self.blocks.counts[target[edge]]
         ends = np.cumsum(width)
         at = 0
         while at < len(edge):
             done = ends[at] - width[at]
             stop = max(at + 1, int(np.searchsorted(ends, done + _PAIRS, side="right")))
-            block = slice(at, stop)
-            j = order[_ranges(start[target[edge[block]]], width[block])]
-            yield np.repeat(edge[block], width[block]), np.repeat(row[block], width[block]), j
+            batch = slice(at, stop)
+            j = order[_ranges(start[target[edge[batch]]], width[batch])]
+            yield np.repeat(edge[batch], width[batch]), np.repeat(row[batch], width[batch]), j
             at = stop
 
 
@@ -190,23 +190,23 @@ def _ranges(start: Index, length: Index) -> Index:
     return np.arange(len(shift)) + shift
 
 
-def neighbour_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
-    """The graph of the K nearest neighbours of every row, ties averaged.
+def neighbor_graph(points: Array, blocks: TiedBlocks, knn: int) -> NeighborGraph:
+    """The graph of the K nearest neighbors of every row, ties averaged.
 
     Parameters
     ----------
     points : array, n × d
-    cells : Cells
+    blocks : TiedBlocks
         The rows that are equal in `points`.
     knn : int
         Less than n.
     """
-    return cell_graph(points[cells.first], cells, knn)
+    return block_graph(points[blocks.first], blocks, knn)
 
 
-def cell_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
-    """`neighbour_graph` from one point per cell; only the counts of the cells are looked at."""
-    others = cells.counts - 1
+def block_graph(points: Array, blocks: TiedBlocks, knn: int) -> NeighborGraph:
+    """`neighbor_graph` from one point per block; only the counts of the blocks are looked at."""
+    others = blocks.counts - 1
     within = np.where(others >= knn, 1.0 / np.maximum(others, 1), 1.0 / knn)
     within[others == 0] = 0.0
     empty = np.empty(0, dtype=np.intp)
@@ -215,32 +215,32 @@ def cell_graph(points: Array, cells: Cells, knn: int) -> NeighbourGraph:
     if len(waiting):
         distinct = np.ascontiguousarray(points)
         query, order = _nearest(distinct, knn)
-        waiting = order[others[order] < knn]  # neighbours in turn: the tree is read in order
+        waiting = order[others[order] < knn]  # neighbors in turn: the tree is read in order
         reach = min(len(distinct), knn + 2)
-        while len(waiting):  # cells whose ties reach further than the query go round again
+        while len(waiting):  # blocks whose ties reach further than the query go round again
             again = []
             for at in range(0, len(waiting), step := max(1, _QUERY // reach)):
-                block = waiting[at : at + step]
-                distance, neighbour = query(block, reach)
-                edges, done = _edges(distance, neighbour, cells.counts, block, knn)
+                batch = waiting[at : at + step]
+                distance, neighbor = query(batch, reach)
+                edges, done = _edges(distance, neighbor, blocks.counts, batch, knn)
                 if reach == len(distinct):
                     done[:] = True
                 kept = done[edges[0]]
-                source = block[edges[0][kept]]
+                source = batch[edges[0][kept]]
                 parts.append((source, edges[1][kept].astype(np.intp), edges[2][kept]))
-                again.append(block[~done])
+                again.append(batch[~done])
             waiting = np.concatenate(again)
             reach = min(len(distinct), 4 * reach)
     source, target, weight = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return NeighbourGraph(
-        cells=cells, within=within, source=source, target=target, weight=weight, knn=knn
+    return NeighborGraph(
+        blocks=blocks, within=within, source=source, target=target, weight=weight, knn=knn
     )
 
 
 def _nearest(points: Array, knn: int) -> tuple[Callable[[Index, int], tuple[Array, Index]], Index]:
     """A function (rows, k) → distances and indices of the k nearest points, itself included.
 
-    And an order of the rows in which neighbours follow each other.
+    And an order of the rows in which neighbors follow each other.
     """
     if points.shape[1] > 1:
         from scipy.spatial import cKDTree
@@ -248,8 +248,8 @@ def _nearest(points: Array, knn: int) -> tuple[Callable[[Index, int], tuple[Arra
         tree = cKDTree(points, leafsize=32 if knn > 8 else 16)
 
         def by_tree(rows: Index, k: int) -> tuple[Array, Index]:
-            distance, neighbour = tree.query(points[rows], k=k)
-            return distance.reshape(len(rows), k), neighbour.reshape(len(rows), k)
+            distance, neighbor = tree.query(points[rows], k=k)
+            return distance.reshape(len(rows), k), neighbor.reshape(len(rows), k)
 
         return by_tree, tree.indices
     order = np.argsort(points[:, 0])
@@ -269,16 +269,16 @@ def _nearest(points: Array, knn: int) -> tuple[Callable[[Index, int], tuple[Arra
 
 
 def _edges(
-    distance: Array, neighbour: Index, counts: Index, cells: Index, knn: int
+    distance: Array, neighbor: Index, counts: Index, blocks: Index, knn: int
 ) -> tuple[tuple[Index, Index, Array], NDArray[np.bool_]]:
-    """Edges (position in `cells`, neighbour, weight), and which cells have seen all their ties."""
-    if neighbour.shape[1] > knn + 1 and _untied(distance, neighbour, counts, cells, knn):
-        position = np.repeat(np.arange(len(cells)), knn)
-        found = neighbour[:, 1 : knn + 1].ravel()
-        return (position, found, np.full(len(found), 1.0 / knn)), np.ones(len(cells), dtype=bool)
-    own = neighbour == cells[:, None]
-    size = np.where(own, 0, counts[neighbour])
-    need = knn - (counts[cells] - 1)
+    """Edges (position in `blocks`, neighbor, weight), and which blocks have seen all their ties."""
+    if neighbor.shape[1] > knn + 1 and _untied(distance, neighbor, counts, blocks, knn):
+        position = np.repeat(np.arange(len(blocks)), knn)
+        found = neighbor[:, 1 : knn + 1].ravel()
+        return (position, found, np.full(len(found), 1.0 / knn)), np.ones(len(blocks), dtype=bool)
+    own = neighbor == blocks[:, None]
+    size = np.where(own, 0, counts[neighbor])
+    need = knn - (counts[blocks] - 1)
     full = size.cumsum(axis=1) >= need[:, None]
     kth = np.take_along_axis(distance, full.argmax(axis=1)[:, None], axis=1)
     done = full[:, -1] & (distance[:, -1] > kth[:, 0] * (1 + _TIE))
@@ -288,13 +288,13 @@ def _edges(
     share = left / np.maximum(np.where(tied, size, 0).sum(axis=1), 1)
     weight = np.where(closer, 1.0, np.where(tied, share[:, None], 0.0)) / knn
     position, place = np.nonzero(weight)
-    return (position, neighbour[position, place], weight[position, place]), done
+    return (position, neighbor[position, place], weight[position, place]), done
 
 
-def _untied(distance: Array, neighbour: Index, counts: Index, cells: Index, knn: int) -> bool:
-    """Single rows throughout, each its own nearest, and nothing tied with the K-th neighbour."""
+def _untied(distance: Array, neighbor: Index, counts: Index, blocks: Index, knn: int) -> bool:
+    """Single rows throughout, each its own nearest, and nothing tied with the K-th neighbor."""
     return bool(
         counts.max() == 1
-        and (neighbour[:, 0] == cells).all()
+        and (neighbor[:, 0] == blocks).all()
         and (distance[:, knn + 1] > distance[:, knn] * (1 + _TIE)).all()
     )

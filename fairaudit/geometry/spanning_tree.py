@@ -11,20 +11,20 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 
 __all__ = ["spanning_tree", "tree_mean_kernel"]
 
-_NEAR = 16  # neighbours looked at before a component searches its complement
+_NEAR = 16  # neighbors looked at before a component searches its complement
 _FEW = 8  # components left when every one may search its complement
 
 
 def tree_mean_kernel(
     columns: Sequence[Column], points: Array, gram: Gram, ties: str, seed: int
 ) -> float:
-    """mean_i of the mean kernel between row i and its neighbours in the tree."""
+    """mean_i of the mean kernel between row i and its neighbors in the tree."""
     n = len(points)
-    if ties != "random" and len(cells_of(columns, n)) < n:
+    if ties != "random" and len(find_tied_blocks(columns, n)) < n:
         raise InputError(
             "Rows are tied and the minimum spanning tree is not unique. Pass ties='random' with a "
             "seed, or an integer knn (which averages over ties)."
@@ -47,12 +47,12 @@ def spanning_tree(points: Array) -> tuple[Index, Index]:
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
 
-    distance, neighbour = cKDTree(points).query(points, k=min(n, _NEAR + 1))
+    distance, neighbor = cKDTree(points).query(points, k=min(n, _NEAR + 1))
     parts: list[tuple[Index, Index]] = []
     component = np.arange(n)
     count = n
     while count > 1:
-        i, j = _nearest_outside(points, distance, neighbour, component, count)
+        i, j = _nearest_outside(points, distance, neighbor, component, count)
         parts.append((i, j))
         # scipy 1.11.0 to 1.11.2 walk 32-bit indices only: others give wrong parts and no error
         edges = tuple(np.concatenate(ends).astype(np.int32) for ends in zip(*parts, strict=True))
@@ -64,23 +64,23 @@ def spanning_tree(points: Array) -> tuple[Index, Index]:
 
 
 def _nearest_outside(
-    points: Array, distance: Array, neighbour: Index, component: Index, count: int
+    points: Array, distance: Array, neighbor: Index, component: Index, count: int
 ) -> tuple[Index, Index]:
     """For every component (that can tell) its shortest edge to another one.
 
-    A component can tell from the precomputed neighbours if its best edge is no longer than the
+    A component can tell from the precomputed neighbors if its best edge is no longer than the
     horizon of each of its points; the others wait, unless few are left and may search on.
     """
-    outside = component[neighbour] != component[:, None]
+    outside = component[neighbor] != component[:, None]
     place = outside.argmax(axis=1)
     seen = outside.any(axis=1)
     gap = np.where(seen, np.take_along_axis(distance, place[:, None], 1)[:, 0], np.inf)
-    order = np.lexsort((neighbour[np.arange(len(place)), place], gap, component))
+    order = np.lexsort((neighbor[np.arange(len(place)), place], gap, component))
     best = order[np.searchsorted(component[order], np.arange(count))]
     horizon = np.full(count, np.inf)
     np.minimum.at(horizon, component, np.where(seen, np.inf, distance[:, -1]))
     certain = gap[best] <= horizon
-    i, j = best[certain], neighbour[best, place[best]][certain]
+    i, j = best[certain], neighbor[best, place[best]][certain]
     if not certain.any() or count <= _FEW:
         unsure = np.flatnonzero(~certain)[: max(_FEW, 1)]
         searched = [_search(points, component == c) for c in unsure]

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from fairaudit.data.columns import Column
 
-__all__ = ["Cells", "cells_of"]
+__all__ = ["TiedBlocks", "find_tied_blocks"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cells:
-    """Rows with equal values share a cell.
+class TiedBlocks:
+    """Rows with equal values share a tied block.
 
     Attributes
     ----------
-    of_row : cell number of each row
-    first : one row of each cell
-    counts : rows in each cell
+    of_row : block number of each row
+    first : one row of each block
+    counts : rows in each block
     """
 
     of_row: NDArray[np.intp]
@@ -32,8 +32,8 @@ class Cells:
         return len(self.first)
 
 
-def cells_of(columns: Sequence[Column | NDArray[np.intp]], n: int) -> Cells:
-    """Cells of rows that are equal in every column; with no columns, one cell of all rows."""
+def find_tied_blocks(columns: Sequence[Column | NDArray[np.intp]], n: int) -> TiedBlocks:
+    """Blocks of rows that are equal in every column; with no columns, one block of all rows."""
     import pandas as pd
 
     key = np.zeros(n, dtype=np.int64)
@@ -49,4 +49,4 @@ def cells_of(columns: Sequence[Column | NDArray[np.intp]], n: int) -> Cells:
     counts = np.bincount(of_row)
     first = np.zeros(len(counts), dtype=np.intp)
     first[of_row[::-1]] = np.arange(n - 1, -1, -1)
-    return Cells(of_row, first, counts)
+    return TiedBlocks(of_row, first, counts)

@@ -15,7 +15,7 @@ from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram
-from fairaudit.geometry.tied_blocks import Cells
+from fairaudit.geometry.tied_blocks import TiedBlocks
 from fairaudit.metrics._kpc import check_backend, graph_of
 from fairaudit.metrics.measure import Measure
 
@@ -50,14 +50,14 @@ def codec(
 
     Notes
     -----
-    With R the ranks of Ŷ (ties take the maximum), N(i) the nearest neighbour of i in Y and M(i)
+    With R the ranks of Ŷ (ties take the maximum), N(i) the nearest neighbor of i in Y and M(i)
     the nearest in (Y, A),
 
     .. math::
         T = \frac{\sum_i \min(R_i, R_{M(i)}) - \min(R_i, R_{N(i)})}
                  {\sum_i R_i - \min(R_i, R_{N(i)})} .
 
-    That is KPC with the kernel min(R, R'). Tied neighbours are averaged.
+    That is KPC with the kernel min(R, R'). Tied neighbors are averaged.
 
     References
     ----------
@@ -121,12 +121,13 @@ def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> 
     def mean_minimum(columns: tuple[Any, ...]) -> float:
         graph = graph_of(columns, n, how, 1)
         if ties == "random":
-            from fairaudit.geometry.random_ties import random_neighbours
+            from fairaudit.geometry.random_ties import random_neighbors
 
             rng = np.random.default_rng([seed, len(columns)])
-            return float(np.minimum(rank, rank[random_neighbours(graph, rng)[:, 0]]).mean())
+            return float(np.minimum(rank, rank[random_neighbors(graph, rng)[:, 0]]).mean())
         return graph.mean_kernel(
-            Gram(minimum_kernel, rank[:, None]), within_sums=lambda cells: minimum_sums(rank, cells)
+            Gram(minimum_kernel, rank[:, None]),
+            within_sums=lambda blocks: minimum_sums(rank, blocks),
         )
 
     if table.outcome is None:
@@ -145,10 +146,10 @@ def minimum_kernel(u: Array, v: Array) -> Array:
     return np.asarray(np.minimum(u, v)[..., 0])
 
 
-def minimum_sums(rank: Array, cells: Cells) -> Array:
-    """Σ_{i≠j} min(R_i, R_j) per cell: the p-th smallest of c is the minimum of c − 1 − p pairs."""
-    order = np.lexsort((rank, cells.of_row))
-    start = np.cumsum(cells.counts) - cells.counts
-    cell = cells.of_row[order]
-    larger = cells.counts[cell] - 1 - (np.arange(len(rank)) - start[cell])
-    return np.asarray(2.0 * np.bincount(cell, rank[order] * larger))
+def minimum_sums(rank: Array, blocks: TiedBlocks) -> Array:
+    """Σ_{i≠j} min(R_i, R_j) per block: the p-th smallest of c is the minimum of c − 1 − p pairs."""
+    order = np.lexsort((rank, blocks.of_row))
+    start = np.cumsum(blocks.counts) - blocks.counts
+    block = blocks.of_row[order]
+    larger = blocks.counts[block] - 1 - (np.arange(len(rank)) - start[block])
+    return np.asarray(2.0 * np.bincount(block, rank[order] * larger))

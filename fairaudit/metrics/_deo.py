@@ -1,4 +1,4 @@
-"""DEO: how far the cells' positive rates lie from the overall ones, summed."""
+"""DEO: how far the groups' positive rates lie from the overall ones, summed."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Deo", "DeoCell", "deo"]
+__all__ = ["Deo", "DeoTerm", "deo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeoCell:
-    """One term of the sum: a cell of the attributes within one outcome class.
+class DeoTerm:
+    """One term of the sum: a group within one outcome class.
 
     Attributes
     ----------
     levels : the attribute values
     outcome : the outcome class
     n : rows
-    rate : P(prediction positive | cell, outcome)
+    rate : P(prediction positive | group, outcome)
     overall : P(prediction positive | outcome)
     """
 
@@ -56,12 +56,12 @@ class Deo(Measure):
     """
 
     attributes: tuple[str, ...]
-    cells: tuple[DeoCell, ...] = field(repr=False)
+    cells: tuple[DeoTerm, ...] = field(repr=False)
     empty: tuple[tuple[tuple[Any, ...], str], ...]
     unlisted: int
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cell and outcome class; the empty ones have n = 0 and undefined rates."""
+        """One row per group and outcome class; the empty ones have n = 0 and undefined rates."""
         import pandas as pd
 
         rows = [(*c.levels, c.outcome, c.n, c.rate, c.overall, c.gap) for c in self.cells]
@@ -81,7 +81,7 @@ def deo(
     weights: Any = None,
     kinds: Mapping[str, str] | None = None,
 ) -> Deo:
-    r"""Difference in equalized odds, summed over the cells of all attributes.
+    r"""Difference in equalized odds, summed over the groups that all attributes make.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ def deo(
     .. math:: \mathrm{DEO} = \sum_{y \in \{0,1\}} \sum_{z}
         \left| P(\hat Y=1 \mid Z=z, Y=y) - P(\hat Y=1 \mid Y=y) \right|
 
-    where z runs over the cells that occur among the rows with outcome y. A cell that does not
+    where z runs over the groups that occur among the rows with outcome y. A group that does not
     occur has no rate: it adds nothing to the sum and is listed in `Deo.empty`. The sum grows
-    with the number of cells, so compare it only between models on the same attributes.
+    with the number of groups, so compare it only between models on the same attributes.
 
     References
     ----------
@@ -133,21 +133,21 @@ def deo(
     groups = label_groups(table, threshold=threshold)
     rates, overall = groups.rate(), groups.overall()
     rows = groups.counts.sum(axis=2)
-    cells, empty = [], []
+    terms, empty = [], []
     for y, name in enumerate(groups.outcomes):
         for z, levels in enumerate(groups.levels):
             if np.isnan(rates[y, z]):
                 empty.append((levels, name))
                 continue
             n, rate = int(rows[y, z]), float(rates[y, z])
-            cells.append(
-                DeoCell(levels=levels, outcome=name, n=n, rate=rate, overall=float(overall[y]))
+            terms.append(
+                DeoTerm(levels=levels, outcome=name, n=n, rate=rate, overall=float(overall[y]))
             )
     return Deo(
         value=groups.deo(),
         n=int(rows.sum()),
         attributes=groups.attributes,
-        cells=tuple(cells),
+        cells=tuple(terms),
         empty=tuple(empty),
         unlisted=2 * groups.unlisted,
     )

@@ -1,4 +1,4 @@
-"""Prediction errors of every cell of the attributes: how well each group is calibrated."""
+"""Prediction errors of every group: how well each is calibrated."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellErrors", "GroupErrors", "errors_of_groups", "group_errors", "numeric_pair"]
+__all__ = ["ErrorsInGroup", "GroupErrors", "errors_of_groups", "group_errors", "numeric_pair"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellErrors:
-    """The errors of one cell; NaN where there are no rows, or too few for a standard error.
+class ErrorsInGroup:
+    """The errors of one group; NaN where there are no rows, or too few for a standard error.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class CellErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupErrors(Measure):
-    """The errors of all cells; the value is the largest difference of two cells' mean errors.
+    """The errors of all groups; the value is the largest difference of two groups' mean errors.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class GroupErrors(Measure):
     """
 
     attributes: tuple[str, ...]
-    cells: tuple[CellErrors, ...] = field(repr=False)
+    cells: tuple[ErrorsInGroup, ...] = field(repr=False)
     unlisted: int
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cell and statistic (the mean, with its interval, and the quantiles)."""
+        """One row per group and statistic (the mean, with its interval, and the quantiles)."""
         import pandas as pd
 
         nan = float("nan")
@@ -85,7 +85,7 @@ def group_errors(
     weights: Any = None,
     kinds: Mapping[str, str] | None = None,
 ) -> GroupErrors:
-    r"""Mean and quantiles of the prediction error in every cell of the crossed attributes.
+    r"""Mean and quantiles of the prediction error in every group of the crossed attributes.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def group_errors(
 
     Notes
     -----
-    The error is :math:`e = \hat y - y`. Per cell, with weights w (1 unless given) and Kish's
+    The error is :math:`e = \hat y - y`. Per group, with weights w (1 unless given) and Kish's
     effective sample size :math:`m = (\sum w)^2 / \sum w^2`,
 
     .. math:: \bar e = \frac{\sum w e}{\sum w}, \qquad
@@ -119,8 +119,8 @@ def group_errors(
     :math:`s / \sqrt n` with n − 1. The q-quantile is the smallest error that at least a share q of
     the weight does not exceed.
     Mean errors are no measure of equalized odds: where the outcome depends on the attributes they
-    differ between cells although it holds, as of a constant prediction, and they can be equal where
-    it is violated. `prediction_gap` compares at equal outcomes.
+    differ between groups although it holds, as of a constant prediction, and they can be equal
+    where it is violated. `prediction_gap` compares at equal outcomes.
 
     References
     ----------
@@ -132,7 +132,7 @@ def group_errors(
     >>> result = group_errors(
     ...     [1.5, 2.5, 3.5, 1.0, 2.0, 3.6], sensitive=sex, y_true=[1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
     ... )
-    >>> [(cell.levels, round(cell.mean, 3)) for cell in result.cells]
+    >>> [(group.levels, round(group.mean, 3)) for group in result.cells]
     [(('f',), 0.5), (('m',), 0.2)]
     """
     table = AuditTable.of(y_pred, sensitive, y_true, weights=weights, kinds=kinds)
@@ -148,7 +148,7 @@ def errors_of_groups(table: AuditTable, groups: Groups, confidence: float = 0.95
     rows, mean, se, margin = _means(errors, groups, weights, confidence)
     quantiles = _quantiles(errors, groups, weights)
     cells = (
-        CellErrors(
+        ErrorsInGroup(
             levels=levels, n=n, mean=m, standard_error=s, low=m - d, high=m + d, quantiles=tuple(q)
         )
         for levels, n, (m, s, d), q in zip(
@@ -185,7 +185,7 @@ def numeric_pair(table: AuditTable) -> tuple[NDArray[np.float64], NDArray[np.flo
 def _means(
     errors: NDArray[np.float64], groups: Groups, weights: NDArray[np.float64], confidence: float
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Per cell: rows, mean error, its standard error, and half the width of its interval."""
+    """Per group: rows, mean error, its standard error, and half the width of its interval."""
     from scipy.special import stdtrit
 
     def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -213,7 +213,7 @@ def _freedom(squares: NDArray[np.float64], fourth: NDArray[np.float64]) -> NDArr
 def _quantiles(
     errors: NDArray[np.float64], groups: Groups, weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Cells × quantiles, by one sort of all rows and one search in the cumulated weights."""
+    """Groups × quantiles, by one sort of all rows and one search in the cumulated weights."""
     order = np.lexsort((errors, groups.of_row))
     weight = np.bincount(groups.of_row, weights, minlength=len(groups))
     upto = np.cumsum(weights[order])

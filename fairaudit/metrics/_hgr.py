@@ -15,21 +15,21 @@ from fairaudit.data.columns import Column
 from fairaudit.data.rates import ratio
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.metrics._labels import row_weights, score_column
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Hgr", "HgrCell", "hgr"]
+__all__ = ["Hgr", "HgrPart", "hgr"]
 
 GRID = 64  # a larger SVD runs in threads, slow on a busy machine, for 1 % of the value
 NORMS = ("mean", "max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HgrCell:
+class HgrPart:
     """The coefficient of one attribute within one outcome class or range.
 
     Attributes
@@ -61,12 +61,12 @@ class Hgr(Measure):
 
     attribute: str
     norm: str
-    cells: tuple[HgrCell, ...] = field(repr=False)
+    cells: tuple[HgrPart, ...] = field(repr=False)
 
     @property
     def by_attribute(self) -> dict[str, float]:
         """The combined coefficient of every attribute."""
-        names = dict.fromkeys(cell.attribute for cell in self.cells)
+        names = dict.fromkeys(part.attribute for part in self.cells)
         return {
             name: _combine([c for c in self.cells if c.attribute == name], self.norm)
             for name in names
@@ -169,23 +169,23 @@ def _hgr(
         joint = _cross(table)
         attributes[joint.name] = joint
     weights = row_weights(table)
-    cells = [
-        HgrCell(
+    parts = [
+        HgrPart(
             attribute=name,
             outcome=outcome,
             n=len(rows),
             share=float(weights[rows].sum() / weights.sum()),
             value=_coefficient(prediction, attribute, rows, weights[rows], bandwidth),
         )
-        for outcome, rows in _slices(table, bins)
+        for outcome, rows in _parts(table, bins)
         for name, attribute in attributes.items()
     ]
     combined = {
-        name: _combine([cell for cell in cells if cell.attribute == name], norm)
+        name: _combine([part for part in parts if part.attribute == name], norm)
         for name in attributes
     }
     best = joint.name if crossed else max(combined, key=combined.__getitem__)
-    return Hgr(value=combined[best], n=len(table), attribute=best, norm=norm, cells=tuple(cells))
+    return Hgr(value=combined[best], n=len(table), attribute=best, norm=norm, cells=tuple(parts))
 
 
 def _check_parameters(norm: str, bins: int, bandwidth: float | None) -> None:
@@ -200,26 +200,26 @@ def _check_parameters(norm: str, bins: int, bandwidth: float | None) -> None:
         )
 
 
-def _combine(cells: list[HgrCell], norm: str) -> float:
+def _combine(parts: list[HgrPart], norm: str) -> float:
     if norm == "max":
-        return max(cell.value for cell in cells)
-    return sum(cell.share * cell.value for cell in cells)
+        return max(part.value for part in parts)
+    return sum(part.share * part.value for part in parts)
 
 
 def _cross(table: AuditTable) -> Column:
     """All (categorical) attributes as one column of their combinations."""
-    cells = cells_of(table.attributes, len(table))
+    blocks = find_tied_blocks(table.attributes, len(table))
     name = " × ".join(column.name for column in table.attributes)
     return Column(
         name=name,
         kind=table.attributes[0].kind,
-        codes=cells.of_row,
-        levels=np.arange(len(cells)),
+        codes=blocks.of_row,
+        levels=np.arange(len(blocks)),
         numeric=None,
     )
 
 
-def _slices(table: AuditTable, bins: int) -> list[tuple[str, NDArray[np.intp]]]:
+def _parts(table: AuditTable, bins: int) -> list[tuple[str, NDArray[np.intp]]]:
     """Rows of each outcome class; of each quantile range if the outcome is a number."""
     outcome = table.outcome
     if outcome is None:
@@ -279,7 +279,7 @@ def _coefficient(
 def _support(
     column: Column, rows: NDArray[np.intp], weights: NDArray[np.float64], bandwidth: float
 ) -> tuple[NDArray[np.intp], int, NDArray[np.float64] | None]:
-    """Cell of each row, number of cells, and the matrix that smooths a column of numbers."""
+    """Place of each row, number of places, and the matrix that smooths a column of numbers."""
     from scipy.special import ndtri
 
     present, codes = np.unique(column.codes[rows], return_inverse=True)

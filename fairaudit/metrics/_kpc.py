@@ -15,8 +15,8 @@ from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram, Kernel, kernel_named
-from fairaudit.geometry.neighbors import NeighbourGraph, cell_graph
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.neighbors import NeighborGraph, block_graph
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.metrics.measure import Measure
 
 __all__ = ["KPC", "check_backend", "check_knn", "graph_of", "kpc", "kpc_of_table"]
@@ -52,7 +52,7 @@ def kpc(
     weights: Any = None,
     kinds: Mapping[str, str] | None = None,
 ) -> KPC:
-    r"""Kernel partial correlation ρ²(Ŷ, A | Y), estimated on nearest-neighbour graphs.
+    r"""Kernel partial correlation ρ²(Ŷ, A | Y), estimated on nearest-neighbor graphs.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def kpc(
     y_true : array or series, optional
         The outcome. None gives the unconditional coefficient (R's ``KMAc``).
     knn : int or "mst"
-        Neighbours per row, or the minimum spanning tree.
+        Neighbors per row, or the minimum spanning tree.
     kernel : {"rbf", "linear", "laplace", "discrete"} or callable
         Kernel on predictions; see `fairaudit.geometry.kernels.kernel_named`.
     bandwidth : float, optional
         Of ``rbf`` (default: median distance of the predictions) and ``laplace`` (default: 1).
     ties : {"average", "random"}
-        Average over tied neighbours, or pick among them at random with `seed`, as R does.
+        Average over tied neighbors, or pick among them at random with `seed`, as R does.
     encode : {"standard", "raw"}
         Distances between attributes; ``"raw"`` reproduces R on the raw columns.
     backend : {"native", "r"}
@@ -92,7 +92,7 @@ def kpc(
 
     .. math:: \hat\rho^2 = \frac{T(Y, A) - T(Y)}{n^{-1}\sum_i k(\hat y_i, \hat y_i) - T(Y)} .
 
-    Tied neighbours are averaged, which is the expectation of R's answer over its random ties.
+    Tied neighbors are averaged, which is the expectation of R's answer over its random ties.
 
     References
     ----------
@@ -168,11 +168,11 @@ def kpc_of_table(
     )
 
 
-def graph_of(columns: tuple[Column, ...], n: int, how: str, knn: int) -> NeighbourGraph:
-    """The neighbour graph of rows in the space of `columns`; with none, all rows are tied."""
-    cells = cells_of(columns, n)
-    points = encode(columns, how, cells.first) if columns else np.zeros((1, 1))
-    return cell_graph(points, cells, knn)
+def graph_of(columns: tuple[Column, ...], n: int, how: str, knn: int) -> NeighborGraph:
+    """The neighbor graph of rows in the space of `columns`; with none, all rows are tied."""
+    blocks = find_tied_blocks(columns, n)
+    points = encode(columns, how, blocks.first) if columns else np.zeros((1, 1))
+    return block_graph(points, blocks, knn)
 
 
 def _mean_kernel(
@@ -186,9 +186,9 @@ def _mean_kernel(
     n = len(gram.u)
     graph = graph_of(columns, n, how, 1 if isinstance(knn, str) else int(knn))
     if ties == "random" and columns:
-        from fairaudit.geometry.random_ties import random_neighbours
+        from fairaudit.geometry.random_ties import random_neighbors
 
-        chosen = random_neighbours(graph, np.random.default_rng([seed, len(columns)]))
+        chosen = random_neighbors(graph, np.random.default_rng([seed, len(columns)]))
         rows = np.arange(n)
         return float(np.mean([gram.pairs(rows, column).mean() for column in chosen.T]))
     return graph.mean_kernel(gram)
@@ -202,7 +202,7 @@ def check_knn(knn: int | str, n: int) -> None:
     if knn >= n:
         raise InputError(
             f"The 'knn' parameter must be less than the number of rows. Got {knn} for {n} rows: "
-            "pass fewer neighbours or more rows."
+            "pass fewer neighbors or more rows."
         )
 
 

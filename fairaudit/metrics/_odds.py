@@ -1,4 +1,4 @@
-"""Equalized odds difference and ratio: the extreme cells against each other."""
+"""Equalized odds difference and ratio: the extreme groups against each other."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EqualizedOdds(Measure):
     tpr, fpr : float
         The same for the true and the false positive rate alone; NaN when it does not exist.
     attributes : names of the attributes
-    undefined : (levels, ``"tpr"`` or ``"fpr"``) of every cell without rows to take that rate from
+    undefined : (levels, ``"tpr"`` or ``"fpr"``) of every group without rows to take that rate from
     unlisted : further combinations without rows, left out of `undefined` because of their number
     """
 
@@ -71,7 +71,7 @@ def equalized_odds_difference(
     weights: Any = None,
     kinds: Mapping[str, str] | None = None,
 ) -> EqualizedOdds:
-    r"""Largest difference between two cells in the true or the false positive rate.
+    r"""Largest difference between two groups in the true or the false positive rate.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def equalized_odds_difference(
 
     .. math:: \max_{y \in \{0, 1\}} \left( \max_z r_y(z) - \min_z r_y(z) \right).
 
-    It equals fairlearn's function of that name whenever every occurring cell has rows of both
-    outcomes. Otherwise the rate of a cell does not exist. fairlearn counts it as 0; here it is
+    It equals fairlearn's function of that name whenever every occurring group has rows of both
+    outcomes. Otherwise the rate of a group does not exist. fairlearn counts it as 0; here it is
     left out of the extremes and listed in `EqualizedOdds.undefined`. A rate that exists in fewer
-    than two cells has no difference (NaN), and the value is taken from the other rate.
+    than two groups has no difference (NaN), and the value is taken from the other rate.
 
     References
     ----------
@@ -142,7 +142,7 @@ def equalized_odds_ratio(
     weights: Any = None,
     kinds: Mapping[str, str] | None = None,
 ) -> EqualizedOdds:
-    r"""Smallest ratio between two cells of the true or the false positive rate.
+    r"""Smallest ratio between two groups of the true or the false positive rate.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def equalized_odds_ratio(
 
     .. math:: \min_{y \in \{0, 1\}} \frac{\min_z r_y(z)}{\max_z r_y(z)}.
 
-    Undefined rates are treated as in `equalized_odds_difference`. When a rate is 0 in every cell
+    Undefined rates are treated as in `equalized_odds_difference`. When a rate is 0 in every group
     its ratio is 0/0: it is NaN, and the value is taken from the other rate. (What fairlearn
     answers then depends on which of the two rates is 0.)
 

@@ -21,7 +21,7 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellGap", "PredictionGap", "gaps_given_outcome", "prediction_gap"]
+__all__ = ["GapInGroup", "PredictionGap", "gaps_given_outcome", "prediction_gap"]
 
 MOST_KNOTS = 20  # of the spline; they grow with the cube root of the rows up to here
 FEWEST_TAIL = 25  # rows beyond the outermost knot, where the tails get knots of their own
@@ -34,8 +34,8 @@ _ROUNDING = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
-class CellGap:
-    """One cell: its rows, its gap to all rows of the same outcome, and the standard error."""
+class GapInGroup:
+    """One group: its rows, its gap to all rows of the same outcome, and the standard error."""
 
     levels: tuple[Any, ...]
     n: int
@@ -45,7 +45,7 @@ class CellGap:
 
 @dataclass(frozen=True, slots=True)
 class PredictionGap(Measure):
-    """The gaps of all cells that have rows; the value is the largest difference of two.
+    """The gaps of all groups that have rows; the value is the largest difference of two.
 
     Attributes
     ----------
@@ -54,10 +54,10 @@ class PredictionGap(Measure):
     """
 
     attributes: tuple[str, ...]
-    cells: tuple[CellGap, ...] = field(repr=False)
+    cells: tuple[GapInGroup, ...] = field(repr=False)
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cell."""
+        """One row per group."""
         import pandas as pd
 
         rows = [(*c.levels, c.n, c.gap, c.standard_error) for c in self.cells]
@@ -144,7 +144,7 @@ def _prediction_gap(table: AuditTable) -> PredictionGap:
     )
     errors = np.where(rows[occurs] > 1, np.sqrt(np.diag(covariance)), np.nan)
     cells = (
-        CellGap(groups.levels[k], int(rows[k]), float(gap), float(error))
+        GapInGroup(groups.levels[k], int(rows[k]), float(gap), float(error))
         for k, gap, error in zip(occurs, gaps[0], errors, strict=True)
     )
     return PredictionGap(float(spread(gaps[0])), len(table), groups.attributes, tuple(cells))

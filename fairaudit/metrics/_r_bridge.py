@@ -75,7 +75,7 @@ def kpc_graph(
     u, x, z : n × d arrays
         Prediction, outcome (or None) and attributes, already encoded.
     knn : int or "mst"
-        Neighbours, or the minimum spanning tree (which needs the R package mlpack).
+        Neighbors, or the minimum spanning tree (which needs the R package mlpack).
     kernel : {"rbf", "linear", "laplace", "discrete"}
     bandwidth : float or None
         Of the kernels rbf (None: the median distance of `u`) and laplace (None: 1).

@@ -1,4 +1,4 @@
-"""Selection rate, TPR and FPR of every cell of the attributes, with intervals."""
+"""Selection rate, TPR and FPR of every group, with intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["CellRates", "GroupRates", "Rate", "group_rates", "rates_of_groups", "wilson"]
+__all__ = ["GroupRates", "Rate", "RatesInGroup", "group_rates", "rates_of_groups", "wilson"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +48,8 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellRates:
-    """The rates of one cell.
+class RatesInGroup:
+    """The rates of one group.
 
     Attributes
     ----------
@@ -69,12 +69,12 @@ class CellRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRates(Measure):
-    """The rates of all cells; the value is the largest gap between two cells in TPR or FPR.
+    """The rates of all groups; the value is the largest gap between two groups in TPR or FPR.
 
     Attributes
     ----------
     attributes : names of the attributes
-    classes : names of the outcome classes, in the order of `CellRates.class_counts`
+    classes : names of the outcome classes, in the order of `RatesInGroup.class_counts`
     positive : the positive class
     cells : one per combination of levels, also of those without rows
     unlisted : further combinations without rows, not in `cells` because there are too many
@@ -83,18 +83,18 @@ class GroupRates(Measure):
     attributes: tuple[str, ...]
     classes: tuple[str, ...]
     positive: str
-    cells: tuple[CellRates, ...] = field(repr=False)
+    cells: tuple[RatesInGroup, ...] = field(repr=False)
     unlisted: int
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per cell and rate."""
+        """One row per group and rate."""
         import pandas as pd
 
         columns = [*self.attributes, "rate", "value", "low", "high", "count", "n", "effective_n"]
         rows = [
-            (*cell.levels, name, r.value, r.low, r.high, r.count, r.n, r.effective_n)
-            for cell in self.cells
-            for name, r in (("selection", cell.selection), ("tpr", cell.tpr), ("fpr", cell.fpr))
+            (*group.levels, name, r.value, r.low, r.high, r.count, r.n, r.effective_n)
+            for group in self.cells
+            for name, r in (("selection", group.selection), ("tpr", group.tpr), ("fpr", group.fpr))
         ]
         return pd.DataFrame(rows, columns=columns)
 
@@ -111,7 +111,7 @@ def group_rates(
     weights: Any = None,
     kinds: Mapping[str, str] | None = None,
 ) -> GroupRates:
-    r"""Selection rate, TPR and FPR of every cell of the crossed attributes.
+    r"""Selection rate, TPR and FPR of every group of the crossed attributes.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def group_rates(
 
     Notes
     -----
-    For a cell z, :math:`\mathrm{TPR}(z) = P(\hat Y = 1 \mid Z = z, Y = 1)` and
+    For a group z, :math:`\mathrm{TPR}(z) = P(\hat Y = 1 \mid Z = z, Y = 1)` and
     :math:`\mathrm{FPR}(z) = P(\hat Y = 1 \mid Z = z, Y = 0)`. Every combination of levels is
     listed. A rate without rows to take it from is undefined (NaN), neither 0 nor 1.
 
@@ -182,7 +182,7 @@ def group_rates(
     classes = np.bincount(key, minlength=len(groups) * len(outcome.levels))
     by_group = classes.reshape(len(groups), -1).tolist()
     cells = (
-        CellRates(
+        RatesInGroup(
             levels=levels,
             n=sum(of_class),
             class_counts=tuple(of_class),

@@ -67,7 +67,7 @@ def kpc_rkhs(
 
     Notes
     -----
-    With centred features L₁ of Y, L₂ of (Y, A), L₃ of Ŷ (Gaussian kernels, median bandwidths) and
+    With centered features L₁ of Y, L₂ of (Y, A), L₃ of Ŷ (Gaussian kernels, median bandwidths) and
     :math:`P_m = L_m (L_m^\top L_m + n\varepsilon I)^{-1} L_m^\top`,
 
     .. math:: \hat\rho^2 = \|(P_2 - P_1) L_3\|^2 / \|(I - P_1) L_3\|^2 .
@@ -114,22 +114,22 @@ def _estimate(
             backend="r",
         )
     limit = rank if rank is not None else (n if n <= _FULL_RANK else _LOW_RANK)
-    target, residual_u = _centred(u, limit)
+    target, residual_u = _centered(u, limit)
     joint = attributes if given is None else np.hstack([given, attributes])
-    features, residual_x = _centred(joint, limit)
+    features, residual_x = _centered(joint, limit)
     both = _fitted(features, target, n * eps)
     residual = max(residual_u, residual_x)
     if given is None:
         value = float((both**2).sum() / (target**2).sum())
     else:
-        features, residual_y = _centred(given, limit)
+        features, residual_y = _centered(given, limit)
         alone = _fitted(features, target, n * eps)
         value = float(((both - alone) ** 2).sum() / ((target - alone) ** 2).sum())
         residual = max(residual, residual_y)
     return KPCRKHS(value=value, n=n, eps=eps, residual=residual, backend="native")
 
 
-def _centred(x: Array, rank: int) -> tuple[Array, float]:
+def _centered(x: Array, rank: int) -> tuple[Array, float]:
     kernel, _ = kernel_named("rbf", x)
     features, residual = low_rank_features(kernel, x, tolerance=1e-14, max_rank=rank)
     return features - features.mean(axis=1, keepdims=True), residual

@@ -14,7 +14,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.metrics._labels import binary_labels, row_weights
 from fairaudit.metrics.measure import Measure
 
@@ -164,10 +164,10 @@ def _subgroup_violation(
     overall = float(weights @ wrong / weights.sum())
 
     columns = [_at(column, rows) for column in table.attributes]
-    cells = cells_of(columns, len(rows))
-    weight = _sums(cells.of_row, weights, len(cells))
-    excess = _sums(cells.of_row, weights * (wrong - overall), len(cells)) / total
-    terms = _terms([_at(column, cells.first) for column in columns])
+    blocks = find_tied_blocks(columns, len(rows))
+    weight = _sums(blocks.of_row, weights, len(blocks))
+    excess = _sums(blocks.of_row, weights * (wrong - overall), len(blocks)) / total
+    terms = _terms([_at(column, blocks.first) for column in columns])
     best = _worst_rule(terms, weight, excess)
 
     inside = terms.values @ best.coefficients > best.threshold
@@ -178,7 +178,7 @@ def _subgroup_violation(
         value=abs(float(excess[inside].sum())),
         n=len(table),
         rate=rate,
-        size=int(cells.counts[inside].sum()),
+        size=int(blocks.counts[inside].sum()),
         share=share,
         inside=overall + gap,
         overall=overall,

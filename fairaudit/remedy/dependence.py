@@ -22,7 +22,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.geometry.bandwidth import median_distance
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import stream
 
 __all__ = ["Dependence", "attribute_residuals"]
@@ -87,7 +87,7 @@ def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array,
     encoded = encode(attributes)
     n = len(encoded)
     if all(column.kind.is_categorical for column in attributes):
-        cells = cells_of(attributes, n)
+        cells = find_tied_blocks(attributes, n)
         if len(cells) <= _MOST_CELLS:
             points = encoded[cells.first]
 

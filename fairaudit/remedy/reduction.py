@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairaudit._types import Array
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.gerryfair import Mixture
 from fairaudit.remedy.validation import validate_data
@@ -157,7 +157,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
                 f"ReductionClassifier needs categorical attributes. Bin these first, or pass codes "
                 f"as text: {named}."
             )
-        return np.asarray(cells_of(attributes, n).of_row)
+        return np.asarray(find_tied_blocks(attributes, n).of_row)
 
     def _share(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")

@@ -13,7 +13,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.geometry.bandwidth import median_distance
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, gathered, stream
 from fairaudit.testing.p_value import PValue
 from fairaudit.testing.permutations import Permutations
@@ -45,7 +45,7 @@ class CopyCheck:
     ) -> None:
         n = len(outcome)
         self.copies = copies
-        self.cell = cells_of(attributes, n).of_row
+        self.cell = find_tied_blocks(attributes, n).of_row
         self.distinct = {_digest(self.cell)}
         self.moved: list[float] = []
         self.products: list[Array] = []

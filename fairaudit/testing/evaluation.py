@@ -13,13 +13,13 @@ from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import (
     DRAWN_BYTES,
-    CellFeatures,
-    CellKPC,
-    CellQuestion,
-    CellSpace,
+    BlockFeatures,
+    BlockKPC,
+    BlockQuestion,
+    BlockSpace,
     add_sums,
-    drawn_cells,
-    worth_cells,
+    blocks_pay,
+    draw_blocks,
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
@@ -183,11 +183,11 @@ class CellEvaluation:
     def __init__(
         self,
         sampler: WithinOutcome,
-        space: CellSpace,
+        space: BlockSpace,
         cells: Index,
-        asked: list[CellQuestion],
+        asked: list[BlockQuestion],
         prediction: Array,
-        maps: CellFeatures,
+        maps: BlockFeatures,
         permutations: Permutations,
         law: CopyLaw,
     ) -> None:
@@ -212,8 +212,8 @@ class CellEvaluation:
         self.asked = []
         for one in asked:
             part = sums[0][:, maps.part(one.of_class)]
-            alone = CellQuestion(space, (), one.of_class, one.knn)
-            self.asked.append(CellKPC(one, alone, part))
+            alone = BlockQuestion(space, (), one.of_class, one.knn)
+            self.asked.append(BlockKPC(one, alone, part))
         self.observed = [value[0] for value in self._answers(sums)]
         self.spent = (time.process_time() - start) / len(asked)
 
@@ -232,7 +232,7 @@ class CellEvaluation:
             return None
         fits = (
             len(table) == sampler.n
-            and worth_cells(sampler.n, 1)
+            and blocks_pay(sampler.n, 1)
             and all(rows.shape[1] == 1 for rows in sampler.strata)
             and len(statistics) == 1
             and (statistic.ties, statistic.how) == ("average", "standard")
@@ -241,8 +241,8 @@ class CellEvaluation:
         if not fits:
             return None
         table.require_varying_prediction()
-        space, cells = CellSpace.of(table.require_outcome(), table.attributes)
-        if not worth_cells(sampler.n, len(space)):
+        space, cells = BlockSpace.of(table.require_outcome(), table.attributes)
+        if not blocks_pay(sampler.n, len(space)):
             return None
         asked = [_cell_question(one, space, statistic) for one in scopes]
         known = [one for one in asked if one is not None]
@@ -265,7 +265,7 @@ class CellEvaluation:
         generators = [stream(self.seed, 1, number) for number in numbers]
         sums = self.maps.no_sums(len(numbers), len(self.space))
         for code, own in enumerate(self.cells):
-            for rows, cells in drawn_cells(own, len(self.space), generators):
+            for rows, cells in draw_blocks(own, len(self.space), generators):
                 add_sums(sums, cells, self._features(code, rows))
         return self._answers(sums)
 
@@ -296,7 +296,9 @@ class CellEvaluation:
         return self.spent
 
 
-def _cell_question(scope: Scope, space: CellSpace, statistic: KPCStatistic) -> CellQuestion | None:
+def _cell_question(
+    scope: Scope, space: BlockSpace, statistic: KPCStatistic
+) -> BlockQuestion | None:
     """The question over cells; None where its rows are not one class or all."""
     table = scope.table
     names = [column.name for column in table.attributes]
@@ -313,10 +315,10 @@ def _cell_question(scope: Scope, space: CellSpace, statistic: KPCStatistic) -> C
     if not known.issuperset(names):
         return None
     knn = statistic.knn or default_knn(len(table))
-    return CellQuestion(space, names, of_class, knn) if knn < len(table) else None
+    return BlockQuestion(space, names, of_class, knn) if knn < len(table) else None
 
 
-def _feature_maps(asked: list[CellQuestion], prediction: Array, codes: Index) -> CellFeatures:
+def _feature_maps(asked: list[BlockQuestion], prediction: Array, codes: Index) -> BlockFeatures:
     """Kernels with the median bandwidth of the rows they are for."""
 
     def made(u: Array) -> FeatureMap | GridFeatures:
@@ -327,4 +329,4 @@ def _feature_maps(asked: list[CellQuestion], prediction: Array, codes: Index) ->
         made(prediction[codes == code]) if code in classes else None
         for code in range(int(codes.max()) + 1)
     ]
-    return CellFeatures(made(prediction), of_class)
+    return BlockFeatures(made(prediction), of_class)

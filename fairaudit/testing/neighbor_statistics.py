@@ -17,8 +17,8 @@ from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.kernels import MOST_FEATURES, Gram, kernel_named
-from fairaudit.geometry.neighbors import NeighbourGraph, neighbour_graph
-from fairaudit.geometry.tied_blocks import Cells, cells_of
+from fairaudit.geometry.neighbors import NeighborGraph, neighbor_graph
+from fairaudit.geometry.tied_blocks import TiedBlocks, find_tied_blocks
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
 from fairaudit.testing.statistic import Bound
@@ -90,7 +90,7 @@ class CODECStatistic:
         rank = rankdata(one_score(table), method="max") / n
         gram = Gram(minimum_kernel, rank[:, None])
 
-        def sums(cells: Cells) -> Array:
+        def sums(cells: TiedBlocks) -> Array:
             return minimum_sums(rank, cells)
 
         given = (table.require_outcome(),)
@@ -111,44 +111,44 @@ def _ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
 
 
 def _on_own_graphs(
-    table: AuditTable, gram: Gram, knn: int, how: str, sums: Callable[[Cells], Array] | None
+    table: AuditTable, gram: Gram, knn: int, how: str, sums: Callable[[TiedBlocks], Array] | None
 ) -> Callable[[Index], float]:
     """The function copy → T(Y, Ã), where every copy has its own neighbours."""
     n, outcome = len(table), table.require_outcome()
     given, attributes = encode((outcome,), how), encode(table.attributes, how)
     distinct = len(outcome.levels) == n
-    cell = cells_of(table.attributes, n).of_row
+    cell = find_tied_blocks(table.attributes, n).of_row
 
     def mean(rows: Index) -> float:
         points = np.hstack([given, attributes[rows]])
-        cells = _single_rows(n) if distinct else cells_of([outcome.codes, cell[rows]], n)
-        return neighbour_graph(points, cells, knn).mean_kernel(gram, within_sums=sums)
+        cells = _single_rows(n) if distinct else find_tied_blocks([outcome.codes, cell[rows]], n)
+        return neighbor_graph(points, cells, knn).mean_kernel(gram, within_sums=sums)
 
     return mean
 
 
-def _single_rows(n: int) -> Cells:
+def _single_rows(n: int) -> TiedBlocks:
     rows = np.arange(n)
-    return Cells(rows, rows, np.ones(n, dtype=np.intp))
+    return TiedBlocks(rows, rows, np.ones(n, dtype=np.intp))
 
 
-def _too_many_pairs(graph: NeighbourGraph) -> bool:
+def _too_many_pairs(graph: NeighborGraph) -> bool:
     """To be held, and more work than with features."""
     pairs = graph.count_row_pairs()
     return pairs > _MOST_PAIRS and _cheaper(MOST_FEATURES, graph, pairs)
 
 
-def _cheaper(entries: float, graph: NeighbourGraph, pairs: float) -> bool:
+def _cheaper(entries: float, graph: NeighborGraph, pairs: float) -> bool:
     """Features with so many entries per row than the pairs of rows."""
     return entries * (graph.n + len(graph.weight)) < _PAIR_COST * pairs
 
 
-def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], float]:
+def _on_fixed_graph(graph: NeighborGraph, gram: Gram) -> Callable[[Index], float]:
     """The function copy → T(Y, Ã), where row k sits at node rows[k] of a graph that stays."""
     n, pairs = graph.n, graph.count_row_pairs()
     features = gram.features if pairs > _MANY_PAIRS * n else None
     if features is not None and _cheaper(features.size / n, graph, pairs):
-        mean, cell = graph.mean_of_features(features), graph.cells.of_row
+        mean, cell = graph.mean_of_features(features), graph.blocks.of_row
         return lambda rows: mean(cell[rows])
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
@@ -162,15 +162,15 @@ def _on_fixed_graph(graph: NeighbourGraph, gram: Gram) -> Callable[[Index], floa
 
 
 def _on_moved_cells(
-    graph: NeighbourGraph, gram: Gram, sums: Callable[[Cells], Array]
+    graph: NeighborGraph, gram: Gram, sums: Callable[[TiedBlocks], Array]
 ) -> Callable[[Index], float]:
     def mean(rows: Index) -> float:
-        of_row = graph.cells.of_row[rows]
-        first = np.empty(len(graph.cells), dtype=np.intp)
+        of_row = graph.blocks.of_row[rows]
+        first = np.empty(len(graph.blocks), dtype=np.intp)
         first[of_row] = np.arange(graph.n)
-        cells = Cells(of_row, first, graph.cells.counts)
-        moved = NeighbourGraph(
-            cells=cells,
+        cells = TiedBlocks(of_row, first, graph.blocks.counts)
+        moved = NeighborGraph(
+            blocks=cells,
             within=graph.within,
             source=graph.source,
             target=graph.target,
@@ -184,23 +184,23 @@ def _on_moved_cells(
 
 def _random_ties(table: AuditTable, gram: Gram, knn: int, how: str, seed: int) -> Bound:
     """KPC with ties drawn anew for every copy, in T(Y) too, as repeated calls of R would."""
-    from fairaudit.geometry.random_ties import random_neighbours
+    from fairaudit.geometry.random_ties import random_neighbors
 
     n = len(table)
     outcome = table.require_outcome()
     alone = graph_of((outcome,), n, how, knn)
     given, attributes = encode((outcome,), how), encode(table.attributes, how)
-    cell = cells_of(table.attributes, n).of_row
+    cell = find_tied_blocks(table.attributes, n).of_row
     diagonal, index = float(gram.diagonal.mean()), np.arange(n)
 
-    def drawn(graph: NeighbourGraph, rng: np.random.Generator) -> float:
-        chosen = random_neighbours(graph, rng)
+    def drawn(graph: NeighborGraph, rng: np.random.Generator) -> float:
+        chosen = random_neighbors(graph, rng)
         return float(np.mean([gram.pairs(index, column).mean() for column in chosen.T]))
 
     def value(rows: Index) -> float:
         rng = np.random.default_rng([seed, crc32(rows.tobytes())])  # the copy's own, in any batch
-        cells = cells_of([outcome.codes, cell[rows]], n)
-        both = drawn(neighbour_graph(np.hstack([given, attributes[rows]]), cells, knn), rng)
+        cells = find_tied_blocks([outcome.codes, cell[rows]], n)
+        both = drawn(neighbor_graph(np.hstack([given, attributes[rows]]), cells, knn), rng)
         base = drawn(alone, rng)
         return (both - base) / (diagonal - base)
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import fairaudit as fa
 from fairaudit.comparison.bands import deo_difference, gap_difference, mean_difference
-from fairaudit.comparison.cells import paired_cells
+from fairaudit.comparison.paired_groups import pair_groups
 from fairaudit.errors import InputError
 from fairaudit_cli.main import main
 
@@ -37,18 +37,18 @@ def scorer(of_sex=0.0, of_z=0.0):
     return score
 
 
-def cells_of(frame, baseline, candidate, ids=None, groups=("sex",)):
+def find_tied_blocks(frame, baseline, candidate, ids=None, groups=("sex",)):
     tables = [
         fa.AuditTable.of(model(frame), frame[list(groups)], frame["y"], ids=ids)
         for model in (baseline, candidate)
     ]
-    return paired_cells(*tables, None)
+    return pair_groups(*tables, None)
 
 
 def test_values_are_those_of_the_metrics():
     frame = people()
     result = fa.compare(scorer(), scorer(0.5), frame, sensitive="sex,race", outcome="y")
-    found = {one.key: one for one in result.differences}
+    found = {difference.key: difference for difference in result.differences}
     for model, name in ((scorer(), "baseline"), (scorer(0.5), "candidate")):
         given = {"sensitive": frame[["sex", "race"]], "y_true": frame["y"], "threshold": 0.5}
         eod = fa.metrics.equalized_odds_difference(model(frame), **given)
@@ -65,7 +65,7 @@ def test_values_are_those_of_the_metrics():
 def test_the_covariance_is_that_of_the_rates():
     rates, covariances = [], []
     for seed in range(300):
-        cells = cells_of(people(400, seed), scorer(), scorer(0.5, 0.7))
+        cells = find_tied_blocks(people(400, seed), scorer(), scorer(0.5, 0.7))
         rates.append(cells.raw.ravel())
         covariances.append(cells.covariance)
     seen, told = np.cov(np.array(rates).T), np.mean(covariances, axis=0)
@@ -76,8 +76,8 @@ def test_the_covariance_is_that_of_the_rates():
 
 def test_models_that_agree_have_a_tight_interval():
     frame = people()
-    same = gap_difference(cells_of(frame, scorer(), scorer()), (0, 1), 0.05, 0)
-    other = gap_difference(cells_of(frame, scorer(), scorer(of_z=1.0)), (0, 1), 0.05, 0)
+    same = gap_difference(find_tied_blocks(frame, scorer(), scorer()), (0, 1), 0.05, 0)
+    other = gap_difference(find_tied_blocks(frame, scorer(), scorer(of_z=1.0)), (0, 1), 0.05, 0)
     assert same.low <= 0 <= same.high
     assert same.high - same.low < 0.2 * (other.high - other.low)
 
@@ -87,8 +87,8 @@ def test_models_that_agree_have_a_tight_interval():
 )
 def test_exchanging_the_models_turns_the_interval_round(bound):
     frame = people()
-    there = bound(cells_of(frame, scorer(), scorer(0.6, 0.3), groups=("sex", "race")))
-    back = bound(cells_of(frame, scorer(0.6, 0.3), scorer(), groups=("sex", "race")))
+    there = bound(find_tied_blocks(frame, scorer(), scorer(0.6, 0.3), groups=("sex", "race")))
+    back = bound(find_tied_blocks(frame, scorer(0.6, 0.3), scorer(), groups=("sex", "race")))
     assert (there.low, there.high) == pytest.approx((-back.high, -back.low), abs=0.02)
     assert there.low < there.at_least < there.at_most < there.high
 
@@ -96,7 +96,7 @@ def test_exchanging_the_models_turns_the_interval_round(bound):
 def test_many_open_signs_are_bounded_not_tried(monkeypatch):
     from fairaudit.comparison import bands
 
-    cells = cells_of(people(), scorer(), scorer(0.1, 0.3), groups=("sex", "race"))
+    cells = find_tied_blocks(people(), scorer(), scorer(0.1, 0.3), groups=("sex", "race"))
     exact = deo_difference(cells, 0.05, 0)
     monkeypatch.setattr(bands, "_MOST_SIGNS", 0)
     rough = deo_difference(cells, 0.05, 0)
@@ -111,17 +111,17 @@ def test_rows_of_one_person_do_not_count_as_people():
     spread = [
         np.sqrt(np.diag(cells.covariance))
         for cells in (
-            cells_of(frame, scorer(), scorer(0.5, 0.5)),
-            cells_of(twice, scorer(), scorer(0.5, 0.5), ids=ids),
-            cells_of(twice, scorer(), scorer(0.5, 0.5)),
+            find_tied_blocks(frame, scorer(), scorer(0.5, 0.5)),
+            find_tied_blocks(twice, scorer(), scorer(0.5, 0.5), ids=ids),
+            find_tied_blocks(twice, scorer(), scorer(0.5, 0.5)),
         )
     ]
     np.testing.assert_allclose(spread[1], spread[0], rtol=0.02)
     np.testing.assert_allclose(spread[2], spread[0] / np.sqrt(2), rtol=0.02)
     values = np.random.default_rng(0).normal(size=500)
-    one = mean_difference(values, np.arange(500), 0.05)
-    two = mean_difference(np.tile(values, 2), np.tile(np.arange(500), 2), 0.05)
-    assert (one.low, one.high) == pytest.approx((two.low, two.high))
+    single = mean_difference(values, np.arange(500), 0.05)
+    double = mean_difference(np.tile(values, 2), np.tile(np.arange(500), 2), 0.05)
+    assert (single.low, single.high) == pytest.approx((double.low, double.high))
 
 
 def test_small_groups_are_left_out():
@@ -162,7 +162,9 @@ def test_a_continuous_outcome():
     assert result.differences[0].candidate == pytest.approx(gap.value)
     assert result.differences[0].low < 0.4 < result.differences[0].high
     errors = fa.metrics.group_errors(new(frame), sensitive=frame["sex"], y_true=frame["y"])
-    told = {one.key: one for one in result.differences}["mean_error_difference"]
+    told = {difference.key: difference for difference in result.differences}[
+        "mean_error_difference"
+    ]
     assert told.candidate == pytest.approx(errors.value)
     assert told.note == "calibration; not 0 under equalized odds"
 
@@ -187,7 +189,9 @@ def test_a_constant_prediction_is_not_less_fair():
     )
     assert str(result.verdict) == "not less fair"
     assert result.differences[0].candidate == 0
-    told = {one.key: one for one in result.differences}["mean_error_difference"]
+    told = {difference.key: difference for difference in result.differences}[
+        "mean_error_difference"
+    ]
     assert told.low > 0.5  # which is no verdict
 
 
@@ -228,7 +232,7 @@ def test_limits_of_discordant_shares_are_exact(rows):
 
 def test_no_discordant_row_leaves_a_bound_of_three_in_n():
     frame = people(2000)
-    cells = cells_of(frame, scorer(), scorer())
+    cells = find_tied_blocks(frame, scorer(), scorer())
     bound = gap_difference(cells, (1,), 0.05, 0).at_most
     fewest = cells.people[cells.class_of == 1].min()
     assert 2.9 / fewest < bound < 8 / fewest
@@ -237,8 +241,8 @@ def test_no_discordant_row_leaves_a_bound_of_three_in_n():
 def test_weighted_and_repeated_rows_have_effective_counts():
     frame = people(1000)
     twice, ids = pd.concat([frame, frame]), np.tile(np.arange(1000), 2)
-    alone = cells_of(frame, scorer(), scorer(0.2))
-    repeated = cells_of(twice, scorer(), scorer(0.2), ids=ids)
+    alone = find_tied_blocks(frame, scorer(), scorer(0.2))
+    repeated = find_tied_blocks(twice, scorer(), scorer(0.2), ids=ids)
     np.testing.assert_allclose(repeated.effective, alone.people)
     bounds = [gap_difference(c, (0, 1), 0.05, 0).at_most for c in (alone, repeated)]
     assert bounds[0] == pytest.approx(bounds[1], rel=0.02)
@@ -247,7 +251,7 @@ def test_weighted_and_repeated_rows_have_effective_counts():
         fa.AuditTable.of(model(frame), frame[["sex"]], frame["y"], weights=weights)
         for model in (scorer(), scorer(0.2))
     ]
-    weighted = paired_cells(*tables, None)
+    weighted = pair_groups(*tables, None)
     assert (weighted.effective < 0.8 * weighted.people).all()
     assert gap_difference(weighted, (0, 1), 0.05, 0).at_most > bounds[0]
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairaudit as fa
-from fairaudit.comparison.cells import FEWEST
+from fairaudit.comparison.paired_groups import FEWEST
 from fairaudit.data.columns import columns_from
 from fairaudit.evidence.measurements import measure
 from fairaudit.remedy.rows import table_loss

@@ -9,7 +9,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.data.columns import Kind, columns_from, split_kinds
 from fairaudit.data.encode import encode
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 
 COLUMNS = {
     "race": ["a", "b", "c", "a", "b", "c"],
@@ -91,11 +91,11 @@ def test_distances():
 
 def test_cells():
     columns = columns_from({"a": [1, 1, 2, 2, 1], "b": ["x", "x", "x", "y", "y"]}, argument="s")
-    cells = cells_of(columns, 5)
+    cells = find_tied_blocks(columns, 5)
     assert cells.of_row[0] == cells.of_row[1]
     assert sorted(cells.counts) == [1, 1, 1, 2]
     assert np.array_equal(cells.of_row[cells.first], np.arange(4))
-    assert len(cells_of((), 5)) == 1
+    assert len(find_tied_blocks((), 5)) == 1
 
 
 BAD = {

@@ -22,7 +22,7 @@ from fairaudit_cli.main import main
 from fairaudit_reports.machine import badge
 
 
-def cells_of(rate, size, **changes):
+def find_tied_blocks(rate, size, **changes):
     """Groups × outcomes."""
     rate, size = np.array(rate, float).T, np.array(size, float).T
     levels = tuple((str(k),) for k in range(rate.shape[1]))
@@ -48,7 +48,7 @@ def test_the_bound_of_one_gap_fails_with_probability_alpha_at_most(sizes):
         [
             [
                 gap_bound(
-                    cells_of(
+                    find_tied_blocks(
                         [[0.5, a / sizes[0]], [0.5, b / sizes[1]]], [[9, sizes[0]], [9, sizes[1]]]
                     ),
                     1,
@@ -68,7 +68,7 @@ def test_the_bound_of_one_gap_fails_with_probability_alpha_at_most(sizes):
 
 
 def test_the_bound_of_deo_is_the_largest_over_all_signs(monkeypatch):
-    cells = cells_of([[0.2, 0.7], [0.3, 0.75], [0.25, 0.6]], [[50, 40], [80, 30], [20, 60]])
+    cells = find_tied_blocks([[0.2, 0.7], [0.3, 0.75], [0.25, 0.6]], [[50, 40], [80, 30], [20, 60]])
     value, upper = deo_bound(cells, 0.05)
     best = 0.0
     for signs in product((-1, 1), repeat=6):
@@ -88,7 +88,7 @@ def test_the_bound_of_deo_is_the_largest_over_all_signs(monkeypatch):
 
 
 def test_related_errors_are_added_up():
-    cells = cells_of([[0.2, 0.7], [0.3, 0.75]], [[50, 40], [80, 30]])
+    cells = find_tied_blocks([[0.2, 0.7], [0.3, 0.75]], [[50, 40], [80, 30]])
     same = replace(cells, groups_apart=False)
     assert gap_bound(same, 1, 0.05)[1] > gap_bound(cells, 1, 0.05)[1]
     assert deo_bound(replace(cells, outcomes_apart=False), 0.05)[1] > deo_bound(cells, 0.05)[1]
@@ -98,16 +98,17 @@ def test_the_estimates_are_those_of_the_metrics():
     label, frame, y = labels()
     limits = dict.fromkeys(["deo", "equalized_odds_difference", "kpc"], 0.1)
     found = {
-        one.measure: one for one in fa.certify(label, sensitive=frame, y_true=y, limits=limits)
+        certificate.measure: certificate
+        for certificate in fa.certify(label, sensitive=frame, y_true=y, limits=limits)
     }
-    for name, one in found.items():
+    for name, certificate in found.items():
         measured = getattr(fa.metrics, name)(label, frame, y)
-        assert one.value == pytest.approx(float(measured))
-        assert one.upper > max(one.value, 0)
+        assert certificate.value == pytest.approx(float(measured))
+        assert certificate.upper > max(certificate.value, 0)
     rates = fa.metrics.group_rates(label, sensitive=frame, y_true=y)
     tpr = [cell.tpr.value for cell in rates.cells]
-    (one,) = fa.certify(label, sensitive=frame, y_true=y, limits={"tpr_gap": 0.1})
-    assert one.value == pytest.approx(max(tpr) - min(tpr))
+    (certificate,) = fa.certify(label, sensitive=frame, y_true=y, limits={"tpr_gap": 0.1})
+    assert certificate.value == pytest.approx(max(tpr) - min(tpr))
 
 
 def rare_event(score):  # sparse features; every row of dense ones would have about 800
@@ -120,9 +121,9 @@ def test_kpc_of_scores_is_bounded(shape):
     y, sex = rng.integers(0, 2, (2, 4000))
     for shift in (0.0, 0.5):
         score = shape(y + shift * sex + rng.normal(size=4000))
-        (one,) = fa.certify(score, {"sex": sex}, y, {"kpc": 0.01})
-        assert one.value == pytest.approx(float(fa.metrics.kpc(score, {"sex": sex}, y)))
-        assert one.holds == (shift == 0)
+        (certificate,) = fa.certify(score, {"sex": sex}, y, {"kpc": 0.01})
+        assert certificate.value == pytest.approx(float(fa.metrics.kpc(score, {"sex": sex}, y)))
+        assert certificate.holds == (shift == 0)
 
 
 def test_sparse_and_dense_spreads_agree():
@@ -184,7 +185,9 @@ def test_a_person_counts_once():
 def answers(label, frame, y, **options):
     table = fa.gap_intervals(label, frame, y, **options)
     shown = fa.certify(label, frame, y, {"deo": 0.1, "tpr_gap": 0.1}, **options)
-    return [(gap.low, gap.high) for gap in table.gaps] + [(one.value, one.upper) for one in shown]
+    return [(gap.low, gap.high) for gap in table.gaps] + [
+        (certificate.value, certificate.upper) for certificate in shown
+    ]
 
 
 @pytest.mark.parametrize("ids", [None, np.arange(600) // 3])

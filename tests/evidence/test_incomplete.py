@@ -49,7 +49,7 @@ def test_missingness_that_follows_the_prediction_is_found():
     found = fa.audit_incomplete(score, y_true=y, sensitive={"sex": sex}, permutations=QUICK)
     (test,) = found.missingness
     assert test.significant and test.p_value == 0.01
-    assert "no random part" in " ".join(found.summary().split())
+    assert "not a random part" in " ".join(found.summary().split())
 
 
 def test_missing_numbers_are_tested_too():
@@ -68,8 +68,8 @@ def test_fillings_say_whether_the_verdict_hangs_on_them():
     )
     (tried,) = found.fillings
     assert len(tried.tried) == 7 and tried.high == 0.01
-    for one in found.bounds:
-        assert one.best <= one.known <= one.worst
+    for bounds in found.bounds:
+        assert bounds.best <= bounds.known <= bounds.worst
     score, y, sex, rng = table()
     gone = rng.random(len(y)) < 0.3
     found = fa.audit_incomplete(
@@ -94,7 +94,7 @@ def test_small_groups_are_left_out_of_the_gaps():
     some = fa.audit_incomplete(
         label, y_true=y, sensitive={"race": race}, permutations=drawn, suppress=10
     )
-    assert any("rare" in one.worst_pair for one in every.bounds)
+    assert any("rare" in bounds.worst_pair for bounds in every.bounds)
     assert "rare" not in some.summary() and len(some.bounds) == 2
     assert some.notes[0].endswith("left out of its gaps, with others that protect them: 1.")
     with pytest.raises(fa.InputError, match="'suppress' option must be 0 or more"):
@@ -176,11 +176,11 @@ def test_the_command(tmp_path, capsys):
         "3",
     ]
     reports = [tmp_path / f"m.{form}" for form in ("html", "md", "json", "txt")]
-    wanted = [part for one in reports for part in ("--report", str(one))]
+    wanted = [part for report in reports for part in ("--report", str(report))]
     assert main([*line, "--sensitive", "sex", *wanted]) == 0
     assert "at worst" in capsys.readouterr().out
-    for one in reports:
-        assert "FPR" in one.read_text("utf-8")
+    for report in reports:
+        assert "FPR" in report.read_text("utf-8")
     assert main([*line, "--sensitive", "sex", "--report", str(tmp_path / "m.pdf")]) == 2
     assert "Use one of: html, json, md, txt." in capsys.readouterr().err
     assert main([*line, "--probabilities", "sex=p_f,p_m", "--json"]) == 0

@@ -40,7 +40,7 @@ def located():
 
 
 def test_the_planted_subgroup_is_found_and_said(located):
-    found = [one for one in located.localisation.found if one.family == "subgroup"]
+    found = [claim for claim in located.localisation.found if claim.family == "subgroup"]
     (claim,) = found
     assert claim.outcome == "repaid = 1"
     assert claim.name.startswith("sex = f and age > ")
@@ -52,23 +52,25 @@ def test_the_planted_subgroup_is_found_and_said(located):
 
 
 def test_attributes_that_add_are_told_from_those_that_do_not(located):
-    answers = {one.name: one for one in located.localisation.claims if one.family == "attribute"}
-    assert {name for name, one in answers.items() if one.significant} == {"sex", "age"}
+    answers = {
+        claim.name: claim for claim in located.localisation.claims if claim.family == "attribute"
+    }
+    assert {name for name, claim in answers.items() if claim.significant} == {"sex", "age"}
     assert "cells" in answers["age"].method  # race and sex are categories
     assert "local" in answers["sex"].method  # age is a number
 
 
 def test_curves_fall_where_the_effect_is(located):
     (curve,) = [
-        one
-        for one in located.localisation.curves
-        if (one.group, one.outcome) == ("sex = f", "repaid = 1")
+        curve
+        for curve in located.localisation.curves
+        if (curve.group, curve.outcome) == ("sex = f", "repaid = 1")
     ]
     x, value = np.array(curve.x), np.array(curve.value)
     assert value[x > 62].max() < 0 < value[x < 45].min()
     assert all(a <= b <= c for a, b, c in zip(curve.low, curve.value, curve.high, strict=True))
     assert not any(
-        beyond_zero(one) for one in located.localisation.curves if one.outcome == "repaid = 0"
+        beyond_zero(curve) for curve in located.localisation.curves if curve.outcome == "repaid = 0"
     )
 
 
@@ -91,7 +93,7 @@ def test_reports_show_it(located):
 
 
 def test_few_people_are_not_spoken_of(located):
-    smallest = min(one.people for one in located.localisation.claims)
+    smallest = min(claim.people for claim in located.localisation.claims)
     hidden = located.suppressed(smallest + 1).localisation
     assert len(hidden.claims) < len(located.localisation.claims)
 
@@ -145,7 +147,7 @@ def test_copies_of_the_whole_set_need_every_cell():
     frame["again"] = frame["old"]
     table = AuditTable.of(score, frame[["old", "again"]], y)
     found = beyond_others(table, 0.001, fa.Permutations(n=19))
-    assert [one.p_adjusted for one in found] == [None, None]
+    assert [attribute.p_adjusted for attribute in found] == [None, None]
 
 
 def test_blocks_of_numbers_are_small_and_close():
@@ -173,8 +175,8 @@ def test_the_tested_half_is_not_the_searched_one():
     changed = score.copy()
     changed[tested] = 0.5
     rules = [
-        _search(one.take(searched), parts_of(one.take(searched), 20)[1])
-        for one in (table, AuditTable.of(changed, frame, y))
+        _search(scored.take(searched), parts_of(scored.take(searched), 20)[1])
+        for scored in (table, AuditTable.of(changed, frame, y))
     ]
     assert rules[0] == rules[1] is not None
 
@@ -231,7 +233,7 @@ def test_a_continuous_outcome():
         table, confidence=0.95, permutations=fa.Permutations(n=99), density="ols", folds=2
     )
     assert "sex = f" in group.name and group.effect < -0.5 and group.p_value == 0.01
-    assert {one.part.label for one in curves_of(table, confidence=0.95, seed=0)} == {None}
+    assert {fitted.part.label for fitted in curves_of(table, confidence=0.95, seed=0)} == {None}
 
 
 def test_hostile_names_stay_text():

@@ -60,9 +60,9 @@ def test_a_planted_gap_has_its_size():
             with_gap(copy, group, field=field, outcome=outcome, size=0.08, rng=RNG)
             for copy in copies
         ]
-        gaps = [abs(field.gap(one, group, outcome)) for one in planted]
+        gaps = [abs(field.gap(copy, group, outcome)) for copy in planted]
         assert np.mean(gaps) == pytest.approx(0.08, abs=0.008)
-        other = [field.gap(one, group, not outcome) for one in planted]
+        other = [field.gap(copy, group, not outcome) for copy in planted]
         assert np.mean(other) == pytest.approx(0, abs=0.008)
 
 
@@ -76,7 +76,7 @@ def test_the_largest_gap_is_what_exchanges_reach():
             with_gap(copy, group, field=field, outcome=outcome, size=1.0, rng=RNG)
             for copy in copies
         ]
-        reached = np.mean([abs(field.gap(one, group, outcome)) for one in planted])
+        reached = np.mean([abs(field.gap(copy, group, outcome)) for copy in planted])
         assert reached == pytest.approx(largest_gap(group, field, outcome), abs=0.01)
 
 
@@ -104,10 +104,10 @@ def test_a_planted_shift_is_like_a_real_one():
     copies = WithinOutcome(field.strata, 0).block(range(3))
     real = 0.4 / np.hypot(1, 0.2)  # of the spread that includes the shift
     amount = amount_for(
-        lambda one: field.shift(one, group), copies, group=group, field=field, size=real, seed=0
+        lambda copy: field.shift(copy, group), copies, group=group, field=field, size=real, seed=0
     )
     planted = [shifted(copy, group, field, amount, RNG) for copy in copies]
-    sizes = [float(fa.metrics.kpc(score, sensitive=sex[one], y_true=y)) for one in planted]
+    sizes = [float(fa.metrics.kpc(score, sensitive=sex[copy], y_true=y)) for copy in planted]
     assert np.mean(sizes) == pytest.approx(truth, rel=0.05)
 
 
@@ -127,10 +127,12 @@ def test_every_audit_states_what_it_could_have_found():
         sensitive={c.name: c.levels[c.codes] for c in given.attributes},
         permutations=fa.Permutations(n=199),
     )
-    assert [one.group for one in result.power.detectable] == ["sex = m", "age > 49"]
-    one = result.power.detectable[1]
-    assert 0.1 < one.shift < 0.8
-    assert 0 < one.kpc < 0.2 and 0 < one.tpr_gap < 0.3 and 0 < one.fpr_gap < 0.3
+    assert [group.group for group in result.power.detectable] == ["sex = m", "age > 49"]
+    detectable = result.power.detectable[1]
+    assert 0.1 < detectable.shift < 0.8
+    assert (
+        0 < detectable.kpc < 0.2 and 0 < detectable.tpr_gap < 0.3 and 0 < detectable.fpr_gap < 0.3
+    )
     assert AuditResult.from_dict(json.loads(json.dumps(result.to_dict()))) == result
     assert "Could have been found" in result.summary()
     for form in ("md", "html"):
@@ -163,10 +165,10 @@ def test_the_curve_finds_the_rows_of_a_normal_test():
 
 def test_plan_for_a_certificate():
     given = table(1000)
-    one = fa.AuditTable.of(given.prediction.columns, [given.attributes[0]], given.outcome)
-    plan = plan_certificate(one, {"tpr_gap": 0.1}, most_rows=5_000)
+    single = fa.AuditTable.of(given.prediction.columns, [given.attributes[0]], given.outcome)
+    plan = plan_certificate(single, {"tpr_gap": 0.1}, most_rows=5_000)
     assert 500 < plan.rows < 3000
-    assert plan_certificate(one, {"tpr_gap": 0.01}, most_rows=500).rows is None
+    assert plan_certificate(single, {"tpr_gap": 0.01}, most_rows=500).rows is None
 
 
 def test_planned_rows_are_those_of_theory():
@@ -250,7 +252,7 @@ def test_plan_command(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "rows are needed to find a score shift of 0.8 sd" in out and "sex = m" in out
     record = json.loads(files[2].read_text())
-    assert record["rows"] == max(one["rows"] for one in record["groups"])
+    assert record["rows"] == max(group["rows"] for group in record["groups"])
     assert files[3].read_text().startswith("<svg") and "<svg" in files[0].read_text()
     assert files[4].read_text() in out
     again = [*command(tmp_path), *options, "--json"]

@@ -54,9 +54,9 @@ def test_errors_of_repeated_rows_and_of_weights_agree():
     rows = np.repeat(np.arange(120), weights)
     weighted = metrics.group_errors(prediction, sensitive=frame, y_true=y, weights=weights)
     repeated = metrics.group_errors(prediction[rows], sensitive=frame.iloc[rows], y_true=y[rows])
-    for one, other in zip(weighted.cells, repeated.cells, strict=True):
-        assert one.mean == pytest.approx(other.mean)
-        assert one.quantiles == pytest.approx(other.quantiles)
+    for group, same in zip(weighted.cells, repeated.cells, strict=True):
+        assert group.mean == pytest.approx(same.mean)
+        assert group.quantiles == pytest.approx(same.quantiles)
 
 
 def test_cells_with_no_row_and_with_one_row():
@@ -76,8 +76,8 @@ def test_quantiles_survive_rounding_and_extreme_weights():
     y, prediction = np.zeros(40), np.random.default_rng(0).permutation(40) / 40
     plain = metrics.group_errors(prediction, sensitive=sex, y_true=y)
     tenths = metrics.group_errors(prediction, sensitive=sex, y_true=y, weights=np.full(40, 0.1))
-    for one, other in zip(plain.cells, tenths.cells, strict=True):
-        assert one.quantiles == other.quantiles
+    for group, same in zip(plain.cells, tenths.cells, strict=True):
+        assert group.quantiles == same.quantiles
     skewed = metrics.group_errors(
         prediction, sensitive=sex, y_true=y, weights=[1e17] * 20 + [1.0] * 20
     )

@@ -20,9 +20,9 @@ from fairaudit.geometry.kernels import (
     kernel_named,
     low_rank_features,
 )
-from fairaudit.geometry.neighbors import neighbour_graph
+from fairaudit.geometry.neighbors import neighbor_graph
 from fairaudit.geometry.spanning_tree import spanning_tree
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 
 kpc, codec = fa.metrics.kpc, fa.metrics.codec
 
@@ -74,8 +74,8 @@ def test_a_tie_set_larger_than_the_query_is_seen_whole():
     # One point in the middle of 40 others at the same distance.
     angle = np.linspace(0, 2 * np.pi, 41)[:-1]
     points = np.vstack([[0.0, 0.0], np.column_stack([np.cos(angle), np.sin(angle)])])
-    cells = cells_of(columns_from(points, argument="sensitive"), len(points))
-    graph = neighbour_graph(points, cells, 1)
+    cells = find_tied_blocks(columns_from(points, argument="sensitive"), len(points))
+    graph = neighbor_graph(points, cells, 1)
     middle = cells.of_row[0]
     assert graph.weight[graph.source == middle] == pytest.approx(np.full(40, 1 / 40))
 
@@ -114,7 +114,7 @@ def test_is_the_squared_partial_correlation_in_the_linear_gaussian_model(beta):
             float(kpc(0.8 * w + beta * v + noise, sensitive=v, y_true=w, kernel="linear", knn=5))
         )
     error = np.std(values, ddof=1) / np.sqrt(len(values))
-    # Neighbours differ a little in W and V, which biases T(W) and T(W, V) by O(K/n).
+    # Neighbors differ a little in W and V, which biases T(W) and T(W, V) by O(K/n).
     assert np.mean(values) == pytest.approx(beta**2 / (1 + beta**2), abs=4 * error + 0.01)
 
 

@@ -222,8 +222,8 @@ def test_the_effective_sample_size_by_hand():
     rate, total = w[hit].sum() / w.sum(), w.sum()
     units = []
     for some in (label == 1, label == 0):  # relative to the other label, over both groups
-        means = {one: weights[~some & (sex["sex"] == one)].mean() for one in "fm"}
-        relative = weights[some] / np.array([means[one] for one in sex["sex"][some]])
+        means = {level: weights[~some & (sex["sex"] == level)].mean() for level in "fm"}
+        relative = weights[some] / np.array([means[level] for level in sex["sex"][some]])
         heavy = (relative**3).sum() / (relative**2).sum() * means["f"]
         units.append(max(heavy, (w**2).sum() / total))
     share = np.array([1 - rate, rate])
@@ -299,9 +299,9 @@ def test_too_many_combinations_list_those_that_occur(monkeypatch):
     assert full.unlisted == 0 and len(full.cells) == 216
     assert short.unlisted == 216 - len(short.cells) > 0
     occurring = [cell for cell in full.cells if cell.n]
-    for one, other in zip(short.cells, occurring, strict=True):
-        assert one.levels == other.levels and one.class_counts == other.class_counts
-        assert one.selection == other.selection
+    for group, same in zip(short.cells, occurring, strict=True):
+        assert group.levels == same.levels and group.class_counts == same.class_counts
+        assert group.selection == same.selection
     assert short.value == full.value
 
 

@@ -174,10 +174,10 @@ def test_row_order_and_names_do_not_matter(seed):
 def test_units_do_not_matter():
     prediction, frame, y, _ = random_case(3, n=400)
     scaled = frame.assign(income=1e6 * frame["income"] + 3e7)
-    one = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y).value
+    value = metrics.subgroup_violation(prediction, sensitive=frame, y_true=y).value
     assert metrics.subgroup_violation(
         prediction, sensitive=scaled, y_true=y
-    ).value == pytest.approx(one)
+    ).value == pytest.approx(value)
 
 
 @pytest.mark.parametrize(

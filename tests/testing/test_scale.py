@@ -169,7 +169,7 @@ def test_cells_drawn_in_stretches_are_uniform_permutations(monkeypatch):
     monkeypatch.setattr(cells, "_DRAWN", 2)
     own, draws = np.array([0, 0, 1, 3, 3], dtype=np.uint8), 30_000
     generators = [np.random.default_rng([7, k]) for k in range(draws)]
-    parts = [drawn.copy() for _, drawn in cells.drawn_cells(own, 4, generators)]
+    parts = [drawn.copy() for _, drawn in cells.draw_blocks(own, 4, generators)]
     assert [part.shape[1] for part in parts] == [2, 2, 1]
     drawn = np.hstack(parts)
     assert (np.sort(drawn, axis=1) == own).all()

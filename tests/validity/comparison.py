@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np  # noqa: E402
 
 from fairaudit.comparison.bands import deo_difference, gap_difference  # noqa: E402
-from fairaudit.comparison.cells import paired_cells  # noqa: E402
+from fairaudit.comparison.paired_groups import pair_groups  # noqa: E402
 from fairaudit.data.table import AuditTable  # noqa: E402
 
 ALPHA, MARGIN, SAME = 0.05, 0.05, 0.8
@@ -136,7 +136,7 @@ def draw(case: Case, rng) -> tuple[AuditTable, AuditTable]:
 
 
 def intervals(case: Case, seed: int) -> dict[str, tuple[float, float, float, float]]:
-    cells = paired_cells(*draw(case, np.random.default_rng([seed, len(case.name)])), None)
+    cells = pair_groups(*draw(case, np.random.default_rng([seed, len(case.name)])), None)
     found = {
         "eod": gap_difference(cells, (0, 1), ALPHA, seed),
         "tpr_gap": gap_difference(cells, (1,), ALPHA, seed),
@@ -156,7 +156,7 @@ def tweaked(small: int, margin: float, seed: int) -> tuple[float, float]:
     group, y = np.repeat([0, 1, 0, 1], sizes), np.repeat([1, 1, 0, 0], sizes)
     first = rng.random(len(y)) < np.where(y == 1, 0.8, 0.2)
     dropped = (y == 1) & (group == 1) & (rng.random(len(y)) < margin / 0.8)
-    cells = paired_cells(
+    cells = pair_groups(
         *(
             AuditTable.of(labels.astype(int), {"group": np.array(["a", "b"])[group]}, y)
             for labels in (first, first & ~dropped)
@@ -218,7 +218,7 @@ def number_interval(case: Numbers, seed: int) -> tuple[float, float, float, floa
         AuditTable.of(model + np.array(gaps)[group], {"group": names}, y)
         for model, gaps in ((first, case.baseline), (second, case.candidate))
     )
-    found = gap_difference(paired_cells(*tables, None), (0,), ALPHA, seed)
+    found = gap_difference(pair_groups(*tables, None), (0,), ALPHA, seed)
     return found.low, found.high, found.at_least, found.at_most
 
 

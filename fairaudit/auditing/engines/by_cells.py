@@ -15,7 +15,13 @@ from fairaudit.auditing.engines.schema import Schema
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import PERSON, ROW, named
 from fairaudit.auditing.engines.survey import Survey, joint_shape, space_of
-from fairaudit.geometry.block_sums import CellFeatures, CellKPC, CellQuestion, CellSpace, add_sums
+from fairaudit.geometry.block_sums import (
+    BlockFeatures,
+    BlockKPC,
+    BlockQuestion,
+    BlockSpace,
+    add_sums,
+)
 from fairaudit.geometry.kernels import FeatureMap, drawn_features, kernel_named, landmark_candidates
 from fairaudit.permute.copies import EXACT, stream
 from fairaudit.testing.diagnostics import CHECKED_COPIES, trust_in
@@ -42,13 +48,13 @@ class CellJob:
     """What a shard needs to know: the same for all shards."""
 
     schema: Schema
-    space: CellSpace
+    space: BlockSpace
     keys: Index
-    maps: CellFeatures
+    maps: BlockFeatures
     seed: int
 
 
-def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) -> CellFeatures:
+def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) -> BlockFeatures:
     """Kernel features with the median bandwidth of a sample, for all rows and for classes.
 
     Where so few cannot be exact, they are those of rows drawn at random: the test then has another
@@ -67,7 +73,7 @@ def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) ->
     levels = schema.outcome.levels
     assert levels is not None  # noqa: S101  for mypy: classes
     of_class = [made(u[codes == k]) if k in classes else None for k in range(len(levels))]
-    return CellFeatures(made(u), of_class)
+    return BlockFeatures(made(u), of_class)
 
 
 def partial_sums(frame: pd.DataFrame, shard: int, job: CellJob, copies: range) -> Array:
@@ -95,13 +101,15 @@ def partial_sums(frame: pd.DataFrame, shard: int, job: CellJob, copies: range) -
         return total
 
 
-def _values(sums: Array, observed: Array, questions: Sequence[CellQuestion], job: CellJob) -> Array:
+def _values(
+    sums: Array, observed: Array, questions: Sequence[BlockQuestion], job: CellJob
+) -> Array:
     """The statistic of every question (columns) on every copy (rows)."""
     result = np.empty((len(sums), len(questions)))
     for k, one in enumerate(questions):
         part = job.maps.part(one.of_class)
-        alone = CellQuestion(job.space, (), one.of_class, one.knn)
-        statistic = CellKPC(one, alone, observed[:, part])
+        alone = BlockQuestion(job.space, (), one.of_class, one.knn)
+        statistic = BlockKPC(one, alone, observed[:, part])
         result[:, k] = [statistic.value(copy[:, part]) for copy in sums]
     return result
 
@@ -129,7 +137,7 @@ def answer_by_cells(
     observed, values = _summed(engine, pieces, job, of_cells, plan.permutations.n)
     found = []
     for k, (question, cells) in enumerate(zip(asked, of_cells, strict=True)):
-        nearest = CellQuestion(space, question.attributes, cells.of_class, 1)
+        nearest = BlockQuestion(space, question.attributes, cells.of_class, 1)
         trust = trust_in(EXACT, moved=cells.moved(), distinct=CHECKED_COPIES)
         found.append(
             ShardedAnswer(
@@ -144,7 +152,7 @@ def answer_by_cells(
 
 
 def _summed(
-    engine: Engine, pieces: Sequence[Any], job: CellJob, asked: list[CellQuestion], total: int
+    engine: Engine, pieces: Sequence[Any], job: CellJob, asked: list[BlockQuestion], total: int
 ) -> tuple[Array, Array]:
     """The sums of the data, and the statistics of data and copies."""
     batch = max(1, _ROUND // (8 * len(job.space) * job.maps.width))
@@ -165,12 +173,12 @@ def _summed(
 
 
 def _cells_of(
-    question: Question, space: CellSpace, knn: int | None, schema: Schema, seen: Survey
-) -> CellQuestion | None:
+    question: Question, space: BlockSpace, knn: int | None, schema: Schema, seen: Survey
+) -> BlockQuestion | None:
     """The question over cells; None where attributes or prediction do not vary in its class."""
     names = question.attributes
     if question.part is None:
-        return CellQuestion(space, names, None, knn or default_knn(seen.rows))
+        return BlockQuestion(space, names, None, knn or default_knn(seen.rows))
     (of_class,) = np.flatnonzero(space.outcome.levels == question.part.level).tolist()
     inside = space.outcome.codes == of_class
     attributes_vary = any(len(np.unique(c.codes[inside])) > 1 for c in space.attributes)
@@ -179,7 +187,7 @@ def _cells_of(
     if not attributes_vary or not len(predicted) or np.ptp(predicted, axis=0).max() == 0:
         return None
     rows = int(space.counts[inside].sum())
-    return CellQuestion(space, names, of_class, knn or default_knn(rows))
+    return BlockQuestion(space, names, of_class, knn or default_knn(rows))
 
 
 def digest_of(frame: pd.DataFrame, shard: int) -> tuple[str, int]:

@@ -17,7 +17,7 @@ from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sources import KEY, ROW
 from fairaudit.data.columns import Column, level_text
 from fairaudit.data.groups import Groups, GroupTable, Labels
-from fairaudit.geometry.block_sums import CellSpace
+from fairaudit.geometry.block_sums import BlockSpace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +110,7 @@ def joined(parts: Sequence[Survey]) -> Survey:
     return Survey(sum(part.rows for part in parts), cells, rates, sample)
 
 
-def space_of(cells: dict[int, int], columns: Sequence[SchemaColumn]) -> tuple[CellSpace, Index]:
+def space_of(cells: dict[int, int], columns: Sequence[SchemaColumn]) -> tuple[BlockSpace, Index]:
     """The cells as a space, and their keys in the same (sorted) order."""
     shape = joint_shape(columns)
     assert shape is not None  # noqa: S101  for mypy: there are cells
@@ -118,7 +118,7 @@ def space_of(cells: dict[int, int], columns: Sequence[SchemaColumn]) -> tuple[Ce
     codes = np.unravel_index(keys, shape)
     made = [_column(one, code) for one, code in zip(columns, codes, strict=True)]
     counts = np.array([cells[key] for key in keys.tolist()], dtype=np.intp)
-    return CellSpace(made[0], tuple(made[1:]), counts), keys
+    return BlockSpace(made[0], tuple(made[1:]), counts), keys
 
 
 def _column(column: SchemaColumn, codes: Any) -> Column:

@@ -52,7 +52,7 @@ class ImputedKPC:
         ]
         if not bound:
             return lambda rows: np.zeros(len(rows))
-        return lambda rows: np.asarray(np.mean([one(rows) for one in bound], axis=0))
+        return lambda rows: np.asarray(np.mean([value_of(rows) for value_of in bound], axis=0))
 
 
 def imputed_test(

@@ -103,8 +103,8 @@ def audit_incomplete(
         raise InputError(
             "Prediction and outcome must be one column each. Pass one-dimensional ones."
         )
-    given = {} if sensitive is None else dict(sensitive)
-    attributes = {str(name): np.asarray(column) for name, column in given.items()}
+    sensitive_columns = {} if sensitive is None else dict(sensitive)
+    attributes = {str(name): np.asarray(column) for name, column in sensitive_columns.items()}
     groups = {
         name: {str(level): np.asarray(column) for level, column in dict(columns).items()}
         for name, columns in (probabilities or {}).items()
@@ -157,7 +157,7 @@ def incomplete_frame(
             "Gaps over fillings of missing values count rows and take no weights. Leave out the "
             f"column of weights ({roles.weights})."
         )
-    drawn = permutations or Permutations()
+    permutations = permutations or Permutations()
     tests: list[MissingnessTest] = []
     bounds: list[Bounds] = []
     fillings: list[Fillings] = []
@@ -168,7 +168,7 @@ def incomplete_frame(
         if not _is_missing(table.attributes[0]).any():
             notes.append(f"{name} is known in every row.")
             continue
-        tests.append(masked.count(_missingness(table, name, drawn)))
+        tests.append(masked.count(_missingness(table, name, permutations)))
         if number:
             notes.append(f"{name} is a number: gaps and fillings are for categories only.")
             continue
@@ -179,18 +179,18 @@ def incomplete_frame(
             )
             continue
         groups = _KnownGroups(table, labels)
-        found, left_out = groups.bounds(masked)
-        bounds += found
+        gaps, left_out = groups.bounds(masked)
+        bounds += gaps
         if left_out:
             notes.append(
                 f"Groups of {name} that have fewer than {suppress} people, or of one outcome, are "
                 f"left out of its gaps, with others that protect them: {left_out}."
             )
-        if found and masked.any:
+        if gaps and masked.any:
             notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
-        fillings.append(_fillings(table, groups, name, drawn))
+        fillings.append(_fillings(table, groups, name, permutations))
     imputed = [
-        imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=drawn)
+        imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=permutations)
         for name, table in likely.items()
     ]
     if not tests and not imputed and not notes:
@@ -205,11 +205,14 @@ def incomplete_frame(
     )
 
 
-def _missingness(table: AuditTable, name: str, drawn: Permutations) -> MissingnessTest:
+def _missingness(table: AuditTable, name: str, permutations: Permutations) -> MissingnessTest:
     missing = _is_missing(table.attributes[0])
     (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
     result = run_test(
-        replace(table, attributes=(column,)), statistic="kpc", copies=ICP(), permutations=drawn
+        replace(table, attributes=(column,)),
+        statistic="kpc",
+        copies=ICP(),
+        permutations=permutations,
     )
     p = result.p_value if np.isfinite(result.p_value) and result.inconclusive is None else None
     return MissingnessTest(
@@ -229,10 +232,10 @@ def _is_missing(column: Column) -> Any:
 
 
 def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
-    raised = adjusted([1.0 if one.p_value is None else one.p_value for one in tests], "holm")
+    raised = adjusted([1.0 if test.p_value is None else test.p_value for test in tests], "holm")
     return tuple(
-        one if one.p_value is None else replace(one, p_adjusted=p, significant=p <= alpha)
-        for one, p in zip(tests, raised, strict=True)
+        test if test.p_value is None else replace(test, p_adjusted=p, significant=p <= alpha)
+        for test, p in zip(tests, raised, strict=True)
     )
 
 
@@ -303,11 +306,11 @@ class _KnownGroups:
 
     def bounds(self, masked: _Masked) -> tuple[list[Bounds], int]:
         """Bounds between groups that are not masked, and how many are."""
-        found: list[Bounds] = []
+        results: list[Bounds] = []
         attribute, names = self.column.name, self.names[self.codes]
-        shown = np.array([name not in masked.levels.get(attribute, ()) for name in names])
-        for y in (1, 0) if shown.sum() > 1 else ():
-            counts = self.counts[y, shown]
+        open_groups = np.array([name not in masked.levels.get(attribute, ()) for name in names])
+        for y in (1, 0) if open_groups.sum() > 1 else ():
+            counts = self.counts[y, open_groups]
             worst, pair = worst_gap(counts, self.missing[y])
             best, known = best_gap(counts, self.missing[y])[0], gap(counts)
             if masked.any:
@@ -316,10 +319,10 @@ class _KnownGroups:
                 best, worst = (
                     min(1.0, coarse(size, step, up=True) or 0.0) for size in (best, worst)
                 )
-                if masked.inside(attribute, names[shown]):
+                if masked.inside(attribute, names[open_groups]):
                     known = coarse(known, step)
-            favored, other = (str(names[shown][k]) for k in pair)
-            found.append(
+            favored, other = (str(names[open_groups][k]) for k in pair)
+            results.append(
                 Bounds(
                     attribute=attribute,
                     rate=RATES[y],
@@ -329,7 +332,7 @@ class _KnownGroups:
                     worst_pair=(favored, other),
                 )
             )
-        return found, int((~shown).sum())
+        return results, int((~open_groups).sum())
 
     def filled(self, how: str, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
@@ -353,17 +356,22 @@ class _KnownGroups:
         return codes
 
 
-def _fillings(table: AuditTable, groups: _KnownGroups, name: str, drawn: Permutations) -> Fillings:
+def _fillings(
+    table: AuditTable, groups: _KnownGroups, name: str, permutations: Permutations
+) -> Fillings:
     ways = ["worst case", "best case", *(f"at random {k}" for k in range(1, RANDOM_FILLINGS + 1))]
     tried = {}
     for number, way in enumerate(ways):
         how = "at random" if way.startswith("at random") else way
-        codes = groups.filled(how, stream(drawn.seed, 13, number))
+        codes = groups.filled(how, stream(permutations.seed, 13, number))
         (column,) = columns_from(
             {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
         )
         result = run_test(
-            replace(table, attributes=(column,)), statistic="kpc", copies=ICP(), permutations=drawn
+            replace(table, attributes=(column,)),
+            statistic="kpc",
+            copies=ICP(),
+            permutations=permutations,
         )
         if np.isfinite(result.p_value):
             tried[way] = result.p_value

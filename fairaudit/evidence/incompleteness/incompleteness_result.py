@@ -51,7 +51,7 @@ class Bounds:
     worst : float
         No filling has a larger gap, and one has this.
     worst_pair : tuple of str
-        The groups of the worst case, the favoured one first.
+        The groups of the worst case, the favored one first.
     """
 
     attribute: str
@@ -121,53 +121,56 @@ class IncompleteResult(Result):
 
     def sentences(self) -> tuple[str, ...]:
         """One per finding."""
-        told = [_of_missingness(one) for one in self.missingness]
-        told += [_of_bounds(one) for one in self.bounds]
-        told += [_of_fillings(one, self.alpha) for one in self.fillings]
-        return (*told, *(_of_imputed(one) for one in self.imputed))
+        sentences = [_tell_missingness(test) for test in self.missingness]
+        sentences += [_tell_bounds(bounds) for bounds in self.bounds]
+        sentences += [_tell_fillings(fillings, self.alpha) for fillings in self.fillings]
+        return (*sentences, *(_tell_imputed(test) for test in self.imputed))
 
 
-def _of_missingness(one: MissingnessTest) -> str:
-    count = "some" if one.missing is None else f"{one.missing:,}"
-    of = f"{one.attribute} is missing in {count} of {one.rows:,} rows"
-    if one.p_adjusted is None:
-        return f"{of}; whether the prediction depends on that is not settled: {one.inconclusive}."
-    if one.significant:
+def _tell_missingness(test: MissingnessTest) -> str:
+    count = "some" if test.missing is None else f"{test.missing:,}"
+    missing = f"{test.attribute} is missing in {count} of {test.rows:,} rows"
+    if test.p_adjusted is None:
+        why = test.inconclusive
+        return f"{missing}; whether the prediction depends on that is not settled: {why}."
+    if test.significant:
         return (
-            f"{of}, and given the outcome the prediction depends on that (adjusted p = "
-            f"{one.p_adjusted:.2g}): rows without it are no random part."
+            f"{missing}, and given the outcome the prediction depends on that (adjusted p = "
+            f"{test.p_adjusted:.2g}): rows without it are not a random part of the table."
         )
     return (
-        f"{of}; no evidence that given the outcome the prediction depends on that "
-        f"(adjusted p = {one.p_adjusted:.2g})."
+        f"{missing}; no evidence that given the outcome the prediction depends on that "
+        f"(adjusted p = {test.p_adjusted:.2g})."
     )
 
 
-def _of_bounds(one: Bounds) -> str:
-    known = "–" if one.known is None else f"{one.known:.3f}"
+def _tell_bounds(bounds: Bounds) -> str:
+    known = "–" if bounds.known is None else f"{bounds.known:.3f}"
+    favored, other = bounds.worst_pair
     return (
-        f"The {one.rate} gap of {one.attribute} is {known} where it is known; filling the missing "
-        f"values makes it {one.best:.3f} at best (or less) and {one.worst:.3f} at worst "
-        f"({one.worst_pair[0]} over {one.worst_pair[1]})."
+        f"The {bounds.rate} gap of {bounds.attribute} is {known} where it is known; filling the "
+        f"missing values makes it {bounds.best:.3f} at best (or less) and {bounds.worst:.3f} at "
+        f"worst ({favored} over {other})."
     )
 
 
-def _of_fillings(one: Fillings, alpha: float) -> str:
-    span = f"p from {one.low:.2g} to {one.high:.2g} over {len(one.tried)} fillings that were tried"
-    if one.high <= alpha:
+def _tell_fillings(fillings: Fillings, alpha: float) -> str:
+    low, high, count = fillings.low, fillings.high, len(fillings.tried)
+    if high <= alpha:
         end = "all of them reject equalized odds; no other filling was looked at"
-    elif one.low > alpha:
-        end = "none of them rejects; no other filling was looked at"
+    elif low > alpha:
+        end = "none of them rejects equalized odds; no other filling was looked at"
     else:
         end = "the verdict depends on the missing values"
-    return f"{one.attribute}: {span}; {end}."
+    span = f"p from {low:.2g} to {high:.2g} over {count} fillings that were tried"
+    return f"{fillings.attribute}: {span}; {end}."
 
 
-def _of_imputed(one: ImputedTest) -> str:
-    of = f"{one.attribute}, imputed {one.imputations} times from its probabilities"
-    if one.p_value is None:
-        return f"{of}: not settled, {one.inconclusive}."
-    p = f"(p = {one.p_value:.2g})"
-    if one.significant:
-        return f"{of}: violation of equalized odds {p}."
-    return f"{of}: no violation found {p}, which is not evidence of its absence."
+def _tell_imputed(test: ImputedTest) -> str:
+    imputed = f"{test.attribute}, imputed {test.imputations} times from its probabilities"
+    if test.p_value is None:
+        return f"{imputed}: not settled, {test.inconclusive}."
+    p = f"(p = {test.p_value:.2g})"
+    if test.significant:
+        return f"{imputed}: violation of equalized odds {p}."
+    return f"{imputed}: no violation found {p}, which is not evidence of its absence."

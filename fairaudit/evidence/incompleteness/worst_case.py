@@ -24,7 +24,7 @@ def gap(counts: Index) -> float | None:
 
 
 def worst_gap(counts: Index, missing: Index) -> tuple[float, tuple[int, int]]:
-    """The largest gap that a filling can make, and its groups (favoured first).
+    """The largest gap that a filling can make, and its groups (favored first).
 
     All missing rows that are predicted positive go to one group and the others to another one:
     each rate is then as extreme as it can be, so that no filling has a larger gap.

@@ -48,10 +48,10 @@ def deo_bound(groups: RateTable, alpha: float) -> tuple[float, float]:
         some = groups.size[y] > 0
         rate, size, weight = (x[y, some] for x in (groups.rate, groups.size, groups.weight))
         share = weight / weight.sum() if len(weight) else weight
-        one, other = _signed(rate, share, *_reach(rate, size, alpha), groups.groups_apart)
-        sums.append(one)
-        reaches.append(other)
-    value = sum(float(one.max(initial=0.0)) for one in sums)
+        total, reach = _signed(rate, share, *_reach(rate, size, alpha), groups.groups_apart)
+        sums.append(total)
+        reaches.append(reach)
+    value = sum(float(totals.max(initial=0.0)) for totals in sums)
     total = sums[0][:, None] + sums[1][None]
     together = np.hypot if groups.groups_apart and groups.outcomes_apart else np.add
     return value, float((total + together(reaches[0][:, None], reaches[1][None])).max())
@@ -74,8 +74,8 @@ def _signed(
     value, reach = signs @ gap, np.linalg.norm(each, 2 if apart else 1, axis=1)
     order = np.argsort(-value, kind="stable")
     higher = np.maximum.accumulate(np.r_[-1.0, reach[order][:-1]])
-    kept = order[reach[order] > higher]  # others lie below one of these in both
-    return value[kept], reach[kept]
+    highest = order[reach[order] > higher]  # others lie below one of these in both
+    return value[highest], reach[highest]
 
 
 def _reach(rate: Array, size: Array, alpha: float) -> tuple[Array, Array]:

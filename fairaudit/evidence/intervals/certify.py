@@ -72,8 +72,8 @@ def certify(
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, (2, 8000))
     >>> label = (rng.random(8000) < 0.2 + 0.6 * y).astype(int)
-    >>> (one,) = certify(label, sensitive={"sex": sex}, y_true=y, limits={"tpr_gap": 0.1})
-    >>> one.holds, one.upper < 0.06
+    >>> (bound,) = certify(label, sensitive={"sex": sex}, y_true=y, limits={"tpr_gap": 0.1})
+    >>> bound.holds, bound.upper < 0.06
     (True, True)
     """
     table = AuditTable.of(
@@ -114,7 +114,7 @@ def certificates(
     if set(limits) != {"kpc"}:
         groups = label_groups(table, threshold=threshold) if groups is None else groups
         rates = groups.rates()
-    found = []
+    results = []
     for name, limit in limits.items():
         if rates is not None and name != "kpc":
             value, upper, note = _of_rates(name, rates, alpha)
@@ -122,7 +122,7 @@ def certificates(
                 note += f"; labels: scores at or above {threshold:g}"
         else:
             value, upper, note = _of_kpc(table, alpha)
-        found.append(
+        results.append(
             Certificate(
                 measure=name,
                 limit=float(limit),
@@ -132,7 +132,7 @@ def certificates(
                 note=note,
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def _require_groups(table: AuditTable) -> None:
@@ -156,8 +156,8 @@ def _require_groups(table: AuditTable) -> None:
 
 
 def _of_rates(name: str, groups: RateTable, alpha: float) -> tuple[float | None, float | None, str]:
-    asked = MEASURES[name]
-    for y in asked:
+    outcomes = MEASURES[name]
+    for y in outcomes:
         empty = [own for own, size in zip(groups.levels, groups.size[y], strict=True) if not size]
         if empty:
             why = f"no bound: {_named(empty)} no row that {RATES[y]} could be taken from"
@@ -165,15 +165,15 @@ def _of_rates(name: str, groups: RateTable, alpha: float) -> tuple[float | None,
     if name == "deo":
         value, upper = deo_bound(groups, alpha)
         return value, upper, "largest bound over all signs of the gaps"
-    pairs = [gap_bound(groups, y, alpha) for y in asked]
-    value, upper = (max(one) for one in zip(*pairs, strict=True))
+    pairs = [gap_bound(groups, y, alpha) for y in outcomes]
+    value, upper = (max(values) for values in zip(*pairs, strict=True))
     return value, upper, f"largest bound over all pairs of {len(groups.levels)} groups"
 
 
 def _named(groups: list[tuple[str, ...]]) -> str:
-    shown = "; ".join(", ".join(one) for one in groups[:3])
+    names = "; ".join(", ".join(levels) for levels in groups[:3])
     more = f" and {len(groups) - 3} more groups" if len(groups) > 3 else ""
-    return f"{shown}{more} {'has' if len(groups) == 1 else 'have'}"
+    return f"{names}{more} {'has' if len(groups) == 1 else 'have'}"
 
 
 def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:

@@ -62,7 +62,7 @@ def gap_intervals(
     -----
     The interval of one gap is Newcombe's, with the critical value c of the maximum in the place
     of 1.96: the quantile of :math:`\max_j |\hat g^*_j| / s_j` over all groups j and both rates, in
-    20,000 draws of a multiplier bootstrap of the centred rates. A gap is a smooth function of the
+    20,000 draws of a multiplier bootstrap of the centered rates. A gap is a smooth function of the
     rates, also where it is zero; the largest absolute gap is not, and its own bootstrap is not
     valid there. Where people are in several groups, c is Bonferroni's.
 
@@ -131,27 +131,27 @@ def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
 
     A gap to all others would tell how many of the masked groups were predicted positive.
     """
-    shown = shown_rates(cells)
+    open_rates = shown_rates(cells)
     known = {(gap.levels, gap.rate): gap for gap in table.gaps}
-    size, weight = np.zeros_like(shown.size), np.zeros_like(shown.weight)
+    size, weight = np.zeros_like(open_rates.size), np.zeros_like(open_rates.weight)
     for y, rate in enumerate(RATES):
-        for k, levels in enumerate(shown.levels):
+        for k, levels in enumerate(open_rates.levels):
             gap = known.get((levels, rate))
             if gap is not None and gap.size is not None and gap.weight is not None:
                 size[y, k], weight[y, k] = gap.size, gap.weight
-    shown = replace(
-        shown, size=size, weight=weight, groups_apart=table.apart, outcomes_apart=table.apart
+    open_rates = replace(
+        open_rates, size=size, weight=weight, groups_apart=table.apart, outcomes_apart=table.apart
     )
-    again = gap_table(shown, table.attributes, table.confidence, seed)
-    found = {(gap.levels, gap.rate): gap for gap in again.gaps}
+    again = gap_table(open_rates, table.attributes, table.confidence, seed)
+    by_group = {(gap.levels, gap.rate): gap for gap in again.gaps}
     # masked groups are listed with both rates: that one is absent would tell a count of 0
     gaps = tuple(
         Gap(levels=cell.levels, rate=rate, value=None, low=None, high=None)
         if cell.masked
-        else found[cell.levels, rate]
+        else by_group[cell.levels, rate]
         for rate in reversed(RATES)
         for cell in cells.cells
-        if cell.masked or (cell.levels, rate) in found
+        if cell.masked or (cell.levels, rate) in by_group
     )
     return replace(again, gaps=gaps, apart=table.apart)
 
@@ -202,7 +202,7 @@ def _critical(parts: list[Any], confidence: float, seed: int) -> float:
 
 
 def newcombe(
-    one: tuple[Array, Array], other: tuple[Array, Array], critical: float
+    first: tuple[Array, Array], second: tuple[Array, Array], critical: float
 ) -> tuple[Array, Array]:
     """Newcombe's interval (his method 10) for the difference of two (rate, size).
 
@@ -218,9 +218,9 @@ def newcombe(
     >>> print(f"{low:.4f} {high:.4f}")
     0.0524 0.3339
     """
-    gap = one[0] - other[0]
-    low, high = wilson(*one, critical)
-    other_low, other_high = wilson(*other, critical)
-    below: Array = np.hypot(one[0] - low, other_high - other[0])
-    above: Array = np.hypot(high - one[0], other[0] - other_low)
+    gap = first[0] - second[0]
+    low, high = wilson(*first, critical)
+    second_low, second_high = wilson(*second, critical)
+    below: Array = np.hypot(first[0] - low, second_high - second[0])
+    above: Array = np.hypot(high - first[0], second[0] - second_low)
     return gap - below, gap + above

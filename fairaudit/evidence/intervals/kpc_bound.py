@@ -12,7 +12,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram, has_grid, kernel_named, low_rank_features
 from fairaudit.geometry.neighbors import row_products
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 
 __all__ = ["kpc_bound"]
 
@@ -40,15 +40,15 @@ def kpc_bound(table: AuditTable, alpha: float) -> float:
     n = len(table)
     features = _features(table.prediction.matrix("standard"))
     outcome = table.require_outcome()
-    cell = cells_of((outcome, *table.attributes), n)
+    cell = find_tied_blocks((outcome, *table.attributes), n)
     class_of = outcome.codes[cell.first]
     of_class = np.bincount(outcome.codes, minlength=len(outcome.levels))
-    centres = [_mean(features[outcome.codes == code]) for code in range(len(of_class))]
+    centers = [_mean(features[outcome.codes == code]) for code in range(len(of_class))]
     raw = bias = largest = squares = 0.0
     by_cell = np.split(np.argsort(cell.of_row, kind="stable"), np.cumsum(cell.counts)[:-1])
     for members, code in zip(by_cell, class_of, strict=True):
         rows = features[members]
-        raw += len(members) * float(((_mean(rows) - centres[code]) ** 2).sum()) / n
+        raw += len(members) * float(((_mean(rows) - centers[code]) ** 2).sum()) / n
         if len(members) < 2:  # its spread is unknown: that of its outcome is an upper estimate
             rows = features[outcome.codes == code]
         total, most, square = _spread(rows)
@@ -60,7 +60,7 @@ def kpc_bound(table: AuditTable, alpha: float) -> float:
     z = float(norm.ppf(1 - 0.9 * alpha))
     middle = known + 2 * z**2 * largest
     upper = middle + sqrt(middle**2 - known**2 + 2 * z**2 * squares)
-    left, low = _left(features, outcome.codes, centres, float(norm.ppf(1 - 0.1 * alpha)))
+    left, low = _left(features, outcome.codes, centers, float(norm.ppf(1 - 0.1 * alpha)))
     if left <= 1e-12:
         raise InputError("KPC is undefined: the outcome determines the prediction completely.")
     return float(min(upper / low, 1.0)) if low > 0 else 1.0
@@ -112,11 +112,11 @@ def _largest(products: Any, mean: Array, n: int) -> float:
     return float(eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
 
 
-def _left(features: Any, codes: Index, centres: list[Array], z: float) -> tuple[float, float]:
+def _left(features: Any, codes: Index, centers: list[Array], z: float) -> tuple[float, float]:
     """What the outcome leaves of the features: the mean squared distance, and its lower limit."""
     n = features.shape[0]
     rows = np.bincount(codes)[codes]
-    middle = np.array(centres)
+    middle = np.array(centers)
     along = (features @ middle.T)[np.arange(n), codes]
     distance = row_products(features, features) - 2 * along + (middle**2).sum(axis=1)[codes]
     distance *= rows / np.maximum(rows - 1, 1)

@@ -12,7 +12,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.data.table import AuditTable
-from fairaudit.geometry.tied_blocks import cells_of
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopySampler, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.multiplicity import adjusted
@@ -56,15 +56,19 @@ def beyond_others(
     names = [column.name for column in table.attributes]
     closed = len(names) <= MOST_FOR_CLOSURE
     sizes = range(1, len(names)) if closed else (1,)
-    sets = [one for size in sizes for one in combinations(range(len(names)), size)]
-    found = {one: conditional_p(table, one, permutations) for one in sets}
-    single = [found[(j,)] for j in range(len(names))]
+    sets = [chosen for size in sizes for chosen in combinations(range(len(names)), size)]
+    tests = {chosen: conditional_p(table, chosen, permutations) for chosen in sets}
+    single = [tests[(j,)] for j in range(len(names))]
     if closed:
         raised = [
             max(
                 [
                     joint,
-                    *(p if p is not None else 1.0 for one, (p, _, _) in found.items() if j in one),
+                    *(
+                        p if p is not None else 1.0
+                        for chosen, (p, _, _) in tests.items()
+                        if j in chosen
+                    ),
                 ]
             )
             for j in range(len(names))
@@ -90,15 +94,18 @@ def conditional_p(
     """
     outcome = table.require_outcome()
     moved = [column for k, column in enumerate(table.attributes) if k in chosen]
-    given = [outcome, *(column for k, column in enumerate(table.attributes) if k not in chosen)]
-    strata, exact = _strata(given)
+    fixed_columns = [
+        outcome,
+        *(column for k, column in enumerate(table.attributes) if k not in chosen),
+    ]
+    strata, exact = _strata(fixed_columns)
     features = _features(moved)
     features = features - _means(features, strata)[strata]
     varies = (np.abs(features) > 1e-9).any(axis=1)
     movable = float(varies.mean())
     if not varies.any():
         return None, exact, 0.0
-    score = _centered_products(table, given, strata, exact)
+    score = _centered_products(table, fixed_columns, strata, exact)
     seed = permutations.seed
     units = None if table.ids is None else table.ids.codes
     sampler: CopySampler = _Shuffle(strata, seed)
@@ -108,13 +115,13 @@ def conditional_p(
             return None, exact, 0.0
     scale = _spread(features, score, strata)
     observed = _largest(features, score, scale)
-    reached, drawn = 0, permutations.n
+    reached, n_copies = 0, permutations.n
     batch = max(1, permutations.batch_for(len(table)) // 4)
-    for start in range(0, drawn, batch):
-        for copy in sampler.block(range(start, min(start + batch, drawn))):
+    for start in range(0, n_copies, batch):
+        for copy in sampler.block(range(start, min(start + batch, n_copies))):
             value = _largest(features[copy], score, scale)
             reached += int(reaches(value, observed))
-    return PValue(reached, drawn).value, exact, movable
+    return PValue(reached, n_copies).value, exact, movable
 
 
 class _Shuffle(CopySampler):
@@ -135,11 +142,13 @@ class _Shuffle(CopySampler):
         return result
 
 
-def _strata(given: Sequence[Column]) -> tuple[Index, bool]:
+def _strata(fixed_columns: Sequence[Column]) -> tuple[Index, bool]:
     """Cells of equal categories, cut into blocks of neighbors where numbers are among them."""
-    n = len(given[0])
-    cells = cells_of([column for column in given if column.kind.is_categorical], n).of_row
-    numbers = [column for column in given if not column.kind.is_categorical]
+    n = len(fixed_columns[0])
+    cells = find_tied_blocks(
+        [column for column in fixed_columns if column.kind.is_categorical], n
+    ).of_row
+    numbers = [column for column in fixed_columns if not column.kind.is_categorical]
     if not numbers:
         return cells, True
     x = encode(numbers)
@@ -182,12 +191,12 @@ def _features(columns: Sequence[Column]) -> Array:
 
 
 def _centered_products(
-    table: AuditTable, given: Sequence[Column], strata: Index, exact: bool
+    table: AuditTable, fixed_columns: Sequence[Column], strata: Index, exact: bool
 ) -> Array:
     """Residuals of the prediction and their squares, times what stays fixed, centered in strata."""
     u = table.prediction.matrix()
     u = (u - u.mean(axis=0)) / np.where(u.std(axis=0) > 0, u.std(axis=0), 1.0)
-    fixed = encode(given)
+    fixed = encode(fixed_columns)
     if not exact:
         basis = np.hstack([np.ones((len(u), 1)), fixed, second_order(fixed), fixed**3])
         u = u - basis @ np.linalg.lstsq(basis, u, rcond=None)[0]

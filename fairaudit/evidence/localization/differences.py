@@ -44,10 +44,10 @@ def mean_difference(
     single = len(np.unique(people)) == len(people)
     if single and np.isin(values, (0.0, 1.0)).all():
         z = float(norm.ppf(0.5 + confidence / 2))
-        one, other = (
+        inner, outer = (
             (np.asarray(side.mean()), np.asarray(len(side), dtype=np.float64)) for side in sides
         )
-        low, high = newcombe(one, other, z)
+        low, high = newcombe(inner, outer, z)
         return difference, float(low), float(high)
     influence = np.where(
         inside,

@@ -28,7 +28,7 @@ def locate(
     permutations: Permutations,
     density: Any,
     folds: int,
-    hear: Progress,
+    progress: Progress,
 ) -> Localisation:
     """Say where, if the joint test with this p-value rejected at `alpha`.
 
@@ -44,25 +44,25 @@ def locate(
     confidence = 1 - alpha / families
     claims: list[Claim] = []
     notes: list[str] = []
-    hear("attributes beyond the others", 0, 3)
+    progress("attributes beyond the others", 0, 3)
     if several:
         people = len(table) if table.ids is None else len(table.ids.levels)
-        for one in beyond_others(table, p_value, permutations):
-            claims.append(_of_attribute(one, table, people, families, alpha))
-    hear("subgroups", 1, 3)
+        for beyond in beyond_others(table, p_value, permutations):
+            claims.append(_of_attribute(beyond, table, people, families, alpha))
+    progress("subgroups", 1, 3)
     groups = find_subgroups(
         table, confidence=confidence, permutations=permutations, density=density, folds=folds
     )
-    raised = adjusted([one.p_value for one in groups], "holm")
+    raised = adjusted([subgroup.p_value for subgroup in groups], "holm")
     claims += [
-        _of_subgroup(one, min(1.0, p * families), alpha)
-        for one, p in zip(groups, raised, strict=True)
+        _of_subgroup(subgroup, min(1.0, p * families), alpha)
+        for subgroup, p in zip(groups, raised, strict=True)
     ]
     if not groups:
         notes.append(
             f"No subgroup was tested: none of at least {FEWEST} rows in both halves was found."
         )
-    hear("curves", 2, 3)
+    progress("curves", 2, 3)
     curves = curves_of(table, confidence=confidence, seed=permutations.seed) if numbers else []
     score = score_of(table)
     for fitted in curves:
@@ -70,7 +70,7 @@ def locate(
         claims += _of_curves(fitted, score, p, alpha)
     if numbers and not curves:
         notes.append("No curve was drawn: too few rows or values in every outcome class.")
-    hear("curves", 3, 3)
+    progress("curves", 3, 3)
     needed = int(families * max(len(groups), 1) / alpha - 1e-9)
     if permutations.n < needed:
         notes.append(
@@ -79,7 +79,10 @@ def locate(
         )
     notes.append(_how(several, numbers, len(table.attributes), alpha))
     return Localisation(
-        alpha, tuple(claims), tuple(curve for one in curves for curve in one.curves), tuple(notes)
+        alpha,
+        tuple(claims),
+        tuple(curve for fitted in curves for curve in fitted.curves),
+        tuple(notes),
     )
 
 
@@ -96,67 +99,69 @@ def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
 
 
 def _of_attribute(
-    one: Beyond, table: AuditTable, people: int, families: int, alpha: float
+    beyond: Beyond, table: AuditTable, people: int, families: int, alpha: float
 ) -> Claim:
-    others = as_words([c.name for c in table.attributes if c.name != one.name])
-    p = None if one.p_adjusted is None else min(1.0, one.p_adjusted * families)
-    found = p is not None and p <= alpha
+    others = as_words([c.name for c in table.attributes if c.name != beyond.name])
+    p = None if beyond.p_adjusted is None else min(1.0, beyond.p_adjusted * families)
+    holds = p is not None and p <= alpha
     if p is None:
         text = (
-            f"Whether {one.name} adds anything beyond {others} cannot be told: it does not "
+            f"Whether {beyond.name} adds anything beyond {others} cannot be told: it does not "
             "vary among rows that agree in the outcome and these."
         )
-    elif found:
+    elif holds:
         text = (
-            f"{one.name} adds beyond {others}: among those who agree in the outcome and in "
+            f"{beyond.name} adds beyond {others}: among those who agree in the outcome and in "
             f"{others}, the prediction depends on it (adjusted p = {p:.2g})."
         )
     else:
-        text = f"No evidence that {one.name} adds anything beyond {others} (adjusted p = {p:.2g})."
+        text = (
+            f"No evidence that {beyond.name} adds anything beyond {others} (adjusted p = {p:.2g})."
+        )
     method = (
         "exact permutation within cells"
-        if one.exact
+        if beyond.exact
         else f"local permutation, {BLOCK} to {2 * BLOCK} rows with close numbers"
     )
-    method += f"; {one.movable:.0%} of the rows have another value to exchange"
+    method += f"; {beyond.movable:.0%} of the rows have another value to exchange"
     return Claim(
         family="attribute",
-        name=one.name,
+        name=beyond.name,
         text=text,
-        attributes=(one.name,),
+        attributes=(beyond.name,),
         outcome=None,
         rows=len(table),
         people=people,
         effect=None,
         low=None,
         high=None,
-        p_value=one.p_value,
+        p_value=beyond.p_value,
         p_adjusted=p,
-        significant=found,
+        significant=holds,
         method=method,
     )
 
 
-def _of_subgroup(one: Subgroup, p: float, alpha: float) -> Claim:
-    found = p <= alpha
-    said = one.score.say(one.effect, one.low, one.high)
-    text = f"{one.part.among()}people with {one.name} {said} than the others"
-    end = f" (adjusted p = {p:.2g})." if found else f"; not confirmed (adjusted p = {p:.2g})."
+def _of_subgroup(subgroup: Subgroup, p: float, alpha: float) -> Claim:
+    holds = p <= alpha
+    difference = subgroup.score.say(subgroup.effect, subgroup.low, subgroup.high)
+    text = f"{subgroup.part.among()}people with {subgroup.name} {difference} than the others"
+    end = f" (adjusted p = {p:.2g})." if holds else f"; not confirmed (adjusted p = {p:.2g})."
     return Claim(
         family="subgroup",
-        name=one.name,
+        name=subgroup.name,
         text=text + end,
-        attributes=one.attributes,
-        outcome=one.part.label,
-        rows=one.rows,
-        people=one.people,
-        effect=one.effect,
-        low=one.low,
-        high=one.high,
-        p_value=one.p_value,
+        attributes=subgroup.attributes,
+        outcome=subgroup.part.label,
+        rows=subgroup.rows,
+        people=subgroup.people,
+        effect=subgroup.effect,
+        low=subgroup.low,
+        high=subgroup.high,
+        p_value=subgroup.p_value,
         p_adjusted=p,
-        significant=found,
-        method=one.copies_by,
+        significant=holds,
+        method=subgroup.copies_by,
     )
 
 
@@ -178,9 +183,9 @@ def _of_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) -> li
         also = "" if curve.group is None else f"{curve.group} and "
         for first, last, far in beyond_zero(curve):
             name = f"{also}{curve.attribute} from {curve.x[first]:.4g} to {curve.x[last]:.4g}"
-            said = score.say(curve.value[far], curve.low[far], curve.high[far])
+            difference = score.say(curve.value[far], curve.low[far], curve.high[far])
             text = (
-                f"{among}people with {name} {said} than the average"
+                f"{among}people with {name} {difference} than the average"
                 f" (at {curve.x[far]:.4g}, where it is most)."
             )
             claims.append(

@@ -51,9 +51,9 @@ def find_subgroups(
     searched, tested = (table.take(rows) for rows in _halves(table, permutations.seed))
     rules = []
     for part in parts_of(searched, 4 * FEWEST):
-        found = _search(searched, part)
-        if found is not None:
-            rules.append((part.label, found))
+        rule = _search(searched, part)
+        if rule is not None:
+            rules.append((part.label, rule))
     level = 1 - (1 - confidence) / max(len(rules), 1)
     known = {part.label: part for part in parts_of(tested, 2 * FEWEST)}
     results = (
@@ -69,7 +69,7 @@ def find_subgroups(
         for label, rule in rules
         if label in known
     )
-    return [one for one in results if one is not None]
+    return [subgroup for subgroup in results if subgroup is not None]
 
 
 def _halves(table: AuditTable, seed: int) -> tuple[Index, Index]:
@@ -116,7 +116,9 @@ def _search(table: AuditTable, part: Part) -> tuple[_Condition, ...] | None:
     if not known or residual.std() == 0:
         return None
     by_name = {column.name: column for column in attributes}
-    holds = np.column_stack([one.holds(by_name[one.column]) for one in known]).astype(np.float64)
+    holds = np.column_stack(
+        [condition.holds(by_name[condition.column]) for condition in known]
+    ).astype(np.float64)
     pairs = _t_values(holds, holds, residual, fewest)
     i, j = np.unravel_index(int(pairs.argmax()), pairs.shape)
     rule, best = [int(i), int(j)], float(pairs[i, j])
@@ -132,7 +134,7 @@ def _search(table: AuditTable, part: Part) -> tuple[_Condition, ...] | None:
 
 def _conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
     """Levels that enough rows have, and both sides of every twentieth of numbers."""
-    found: list[_Condition] = []
+    conditions: list[_Condition] = []
     for column in attributes:
         if column.kind.is_categorical:
             counts = np.bincount(column.codes, minlength=len(column.levels))
@@ -141,13 +143,17 @@ def _conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
                 for code in np.argsort(-counts, kind="stable")[:_MOST_LEVELS]
                 if fewest <= counts[code] < len(column)
             ]
-            found += [_Condition(column.name, level_text(column.levels[code])) for code in codes]
+            conditions += [
+                _Condition(column.name, level_text(column.levels[code])) for code in codes
+            ]
             continue
         values = np.asarray(column.numeric)
         cuts = np.unique(np.quantile(values, np.arange(1, 20) / 20, method="lower"))
         for cut in cuts[cuts < values.max()]:
-            found += [_Condition(column.name, None, float(cut), above) for above in (True, False)]
-    return found
+            conditions += [
+                _Condition(column.name, None, float(cut), above) for above in (True, False)
+            ]
+    return conditions
 
 
 def _t_values(a: Array, b: Array, residual: Array, fewest: int) -> Array:
@@ -178,8 +184,8 @@ def _tested(
     """The subgroup against the others of its part, with copies that nothing was searched on."""
     by_name = {column.name: column for column in table.attributes}
     inside = np.ones(len(table), dtype=bool)
-    for one in rule:
-        inside &= one.holds(by_name[one.column])
+    for condition in rule:
+        inside &= condition.holds(by_name[condition.column])
     within = inside[part.rows]
     if min(within.sum(), (~within).sum()) < FEWEST:
         return None
@@ -200,8 +206,8 @@ def _tested(
         folds=folds,
     )
     return Subgroup(
-        name=" and ".join(one.words() for one in rule),
-        attributes=tuple(dict.fromkeys(one.column for one in rule)),
+        name=" and ".join(condition.words() for condition in rule),
+        attributes=tuple(dict.fromkeys(condition.column for condition in rule)),
         part=part,
         score=score,
         rows=int(within.sum()),

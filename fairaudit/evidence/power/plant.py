@@ -91,8 +91,8 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
     label = actual = None
     cut = default_threshold(table) if threshold is None else threshold
     try:
-        found = binary_labels(table, threshold=cut)
-        label, actual = found.predicted, found.actual
+        labels = binary_labels(table, threshold=cut)
+        label, actual = labels.predicted, labels.actual
     except InputError:
         pass  # no labels of two classes: no gaps
     column = columns[1] if len(columns) == 2 else columns[0]
@@ -111,13 +111,13 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
 
 def groups_in(table: AuditTable, most: int) -> list[Group]:
     """Each level of a categorical attribute, the upper half of a numeric one; largest first."""
-    found: list[Group] = []
+    groups: list[Group] = []
     for column in table.attributes:
         if column.kind.is_categorical:
             counts = np.bincount(column.codes, minlength=len(column.levels))
             order = np.argsort(-counts, kind="stable")
             chosen = order[-1:] if len(order) == 2 else order  # of two, one says it all
-            found += [
+            groups += [
                 Group(f"{column.name} = {level_text(column.levels[k])}", column.codes == k)
                 for k in chosen
             ]
@@ -126,8 +126,8 @@ def groups_in(table: AuditTable, most: int) -> list[Group]:
             cut = float(np.median(values))
             if not (values > cut).any():
                 cut = float(np.unique(values)[-2])
-            found.append(Group(f"{column.name} > {cut:g}", values > cut))
-    return found if len(found) <= most else sorted(found, key=lambda g: -g.member.sum())[:most]
+            groups.append(Group(f"{column.name} > {cut:g}", values > cut))
+    return groups if len(groups) <= most else sorted(groups, key=lambda g: -g.member.sum())[:most]
 
 
 def shifted(
@@ -208,12 +208,12 @@ def with_gap(
     inside, label = group.member[copy[rows]], field.label[rows]
     up = (rows[inside & ~label], rows[~inside & label])
     down = (rows[inside & label], rows[~inside & ~label])
-    one, other = max(up, down, key=lambda pair: min(map(len, pair)))
+    inner, outer = max(up, down, key=lambda pair: min(map(len, pair)))
     members, rest = int(inside.sum()), int((~inside).sum())
     wanted = size * members * rest / max(members + rest, 1)
     count = int(wanted) + int(rng.random() < wanted % 1)
-    count = min(count, len(one), len(other))
-    one, other = rng.permutation(one)[:count], rng.permutation(other)[:count]
+    count = min(count, len(inner), len(outer))
+    inner, outer = rng.permutation(inner)[:count], rng.permutation(outer)[:count]
     planted = copy.copy()
-    planted[one], planted[other] = copy[other], copy[one]
+    planted[inner], planted[outer] = copy[outer], copy[inner]
     return planted

@@ -160,7 +160,7 @@ class SamplePlan(Result):
     @property
     def rows(self) -> int | None:
         """For the group that needs most; None: more than were tried."""
-        needed = [one.rows for one in self.groups]
+        needed = [plan.rows for plan in self.groups]
         return None if None in needed else max(n for n in needed if n is not None)
 
     def suppressed(self, fewest: int) -> SamplePlan:
@@ -171,20 +171,20 @@ class SamplePlan(Result):
             return self
         step = step_of(fewest, self.pilot_rows)
 
-        def hidden(one: GroupPlan) -> GroupPlan:
-            people = (one.share or 0.0) * self.pilot_rows
+        def hidden(plan: GroupPlan) -> GroupPlan:
+            people = (plan.share or 0.0) * self.pilot_rows
             if people < fewest or 0 < round(self.pilot_rows - people) < fewest:
-                return replace(one, share=None, rows_of_group=None, rows_by_outcome=())
-            share = coarse(one.share, step) or 0.0
-            if one.rows is None:
-                return replace(one, share=share)
+                return replace(plan, share=None, rows_of_group=None, rows_by_outcome=())
+            share = coarse(plan.share, step) or 0.0
+            if plan.rows is None:
+                return replace(plan, share=share)
             return replace(
-                one,
+                plan,
                 share=share,
-                rows_of_group=round(one.rows * share),
+                rows_of_group=round(plan.rows * share),
                 rows_by_outcome=tuple(
-                    (name, round(one.rows * (coarse(count / one.rows, step) or 0.0)))
-                    for name, count in one.rows_by_outcome
+                    (name, round(plan.rows * (coarse(count / plan.rows, step) or 0.0)))
+                    for name, count in plan.rows_by_outcome
                 ),
             )
 
@@ -195,10 +195,10 @@ class SamplePlan(Result):
         import matplotlib.pyplot as plt
 
         ax = ax or plt.subplots()[1]
-        for one in self.groups:
-            n = [point.rows for point in one.curve]
-            (line,) = ax.plot(n, [point.fitted for point in one.curve], label=one.group)
-            ax.plot(n, [point.found for point in one.curve], "o", color=line.get_color())
+        for plan in self.groups:
+            n = [point.rows for point in plan.curve]
+            (line,) = ax.plot(n, [point.fitted for point in plan.curve], label=plan.group)
+            ax.plot(n, [point.found for point in plan.curve], "o", color=line.get_color())
         ax.axhline(self.power, color="0.6", linestyle=":")
         ax.set(xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02), title=self.goal)
         ax.legend()

@@ -10,7 +10,7 @@ from fairaudit_reports.view.selection import some_of_each
 from fairaudit_reports.view.wording import clean
 
 if TYPE_CHECKING:
-    from fairaudit.comparison.comparison_result import ComparedCell, Comparison, Difference
+    from fairaudit.comparison.comparison_result import ComparedGroup, Comparison, Difference
 
 __all__ = ["compared_groups", "describe_comparison", "differences_section"]
 
@@ -61,7 +61,7 @@ def compared_groups(result: Comparison, most: int) -> tuple[Section, int]:
     return section, len(cells) - len(kept)
 
 
-def _group_row(cell: ComparedCell) -> Row:
+def _group_row(cell: ComparedGroup) -> Row:
     return [
         *(clean(level, 40) for level in cell.levels),
         cell.what,

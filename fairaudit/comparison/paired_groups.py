@@ -18,38 +18,38 @@ from fairaudit.metrics._errors import numeric_pair
 from fairaudit.metrics._labels import binary_labels, row_weights
 from fairaudit.metrics._prediction_gap import gaps_given_outcome
 
-__all__ = ["FEWEST", "PairedCells", "error_cells", "paired_cells"]
+__all__ = ["FEWEST", "PairedGroups", "pair_errors", "pair_groups"]
 
 #: Rows (people, where ids are given) that a group needs; below that no interval can be trusted.
 FEWEST = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PairedCells:
-    """Cells × two models.
+class PairedGroups:
+    """Groups × two models; where there are rates, a group is counted once for each outcome.
 
     Attributes
     ----------
     attributes : tuple of str
     labels : tuple of tuple of str
-        The group of every cell.
+        The levels of every group.
     class_of : int array
         0 or 1 for the outcome of a rate (FPR, TPR); 0 for numbers.
     size : float array
-        Weight of every cell.
+        Weight of every group.
     people : int array
     effective : float array
         As many people of equal weight would tell as much (Kish).
-    raw : array, 2 × cells
+    raw : array, 2 × groups
         Rates or means: of the baseline, of the candidate.
-    covariance : array, (2 cells) × (2 cells)
+    covariance : array, (2 groups) × (2 groups)
         Of these, baseline first; of rates with half a row of each combination added.
-    shares : array, 4 × cells, or None
+    shares : array, 4 × groups, or None
         Of rates: predicted positive by neither, the candidate only, the baseline only, both.
     left_out : int
         Groups with too few rows.
     used : bool array
-        Rows in these cells.
+        Rows in these groups.
     """
 
     attributes: tuple[str, ...]
@@ -70,31 +70,31 @@ class PairedCells:
         return self.shares is not None
 
 
-def paired_cells(
+def pair_groups(
     baseline: AuditTable,
     candidate: AuditTable,
     threshold: float | None,
     without: Collection[tuple[str, ...]] = (),
-) -> PairedCells:
-    """The cells of two tables that differ in their prediction only, `without` some groups.
+) -> PairedGroups:
+    """The groups of two tables that differ in their prediction only, `without` some groups.
 
     Of classes, rates; of a continuous outcome, the gaps of `fairaudit.metrics.prediction_gap`,
     which are 0 under equalized odds.
     """
     tables = _with_groups(baseline, candidate)
     if not baseline.require_outcome().kind.is_categorical:
-        return _numeric_cells(tables, without, given_outcome=True)
+        return _pair_numbers(tables, without, given_outcome=True)
     labels = _labels(tables, threshold)
     of_both = np.column_stack(divmod(labels.predicted, 2)).astype(np.float64)
-    kept = _kept(tables[0], labels, of_both, without)
-    return kept.cells(*_rate_moments(kept))
+    large = _find_large_groups(tables[0], labels, of_both, without)
+    return large.paired(*_rate_moments(large))
 
 
-def error_cells(
+def pair_errors(
     baseline: AuditTable, candidate: AuditTable, without: Collection[tuple[str, ...]] = ()
-) -> PairedCells:
+) -> PairedGroups:
     """Mean errors, which are not 0 under equalized odds: for information."""
-    return _numeric_cells(_with_groups(baseline, candidate), without, given_outcome=False)
+    return _pair_numbers(_with_groups(baseline, candidate), without, given_outcome=False)
 
 
 def _with_groups(*tables: AuditTable) -> list[AuditTable]:
@@ -125,20 +125,20 @@ def _numbers(tables: list[AuditTable]) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Kept:
-    """Rows of groups that have enough people of an outcome, and in which cell each is."""
+class _LargeGroups:
+    """Rows of groups that have enough people of an outcome, and in which of them each is."""
 
     groups: GroupTable
     places: Index
     left_out: int
     used: Any
-    cell: Index
+    of_row: Index
     values: Array
     weights: Array
     unit: Index
 
     def weight(self) -> Array:
-        """Cells × labels."""
+        """Groups × labels."""
         return _by_group(self.groups.weight)[self.places]
 
     def rows(self) -> Index:
@@ -147,10 +147,10 @@ class _Kept:
     def people(self) -> Index:
         return _by_group(self.groups.persons()[1:])[self.places]
 
-    def cells(self, raw: Array, covariance: Array, shares: Array | None) -> PairedCells:
+    def paired(self, raw: Array, covariance: Array, shares: Array | None) -> PairedGroups:
         size, names = self.weight().sum(axis=1), self.groups.names
         classes = len(self.groups.outcomes)
-        return PairedCells(
+        return PairedGroups(
             attributes=self.groups.attributes,
             labels=tuple(names[k // classes] for k in self.places),
             class_of=self.places % classes,
@@ -170,9 +170,9 @@ def _by_group(sums: NDArray[Any]) -> NDArray[Any]:
     return np.swapaxes(sums, 0, 1).reshape(-1, *sums.shape[2:])
 
 
-def _kept(
+def _find_large_groups(
     table: AuditTable, labels: Labels, values: Array, without: Collection[tuple[str, ...]]
-) -> _Kept:
+) -> _LargeGroups:
     """Groups with enough people of an outcome that have another to be compared with."""
     members = Groups.of(table.attributes)
     unit = np.arange(len(table)) if table.ids is None else table.ids.codes
@@ -187,70 +187,76 @@ def _kept(
             "compare. Pass more rows, or coarser groups."
         )
     places = np.flatnonzero(_by_group(enough))
-    cell = np.full(enough.size, -1)
-    cell[places] = np.arange(len(places))
-    of_row = cell[members.of_row * len(groups.outcomes) + labels.actual]
+    number = np.full(enough.size, -1)
+    number[places] = np.arange(len(places))
+    of_row = number[members.of_row * len(groups.outcomes) + labels.actual]
     rows = of_row >= 0
-    return _Kept(
+    return _LargeGroups(
         groups=groups,
         places=places,
         left_out=int((occurs & wanted & ~enough).sum()),
         used=rows,
-        cell=of_row[rows],
+        of_row=of_row[rows],
         values=values[rows],
         weights=row_weights(table)[rows],
         unit=unit[rows],
     )
 
 
-def _rate_moments(kept: _Kept) -> tuple[Array, Array, Array]:
-    """Rates of both models in every cell, their covariance, and the shares of both labels."""
-    cell, values, weights, cells = kept.cell, kept.values, kept.weights, len(kept.places)
-    weight, rows = kept.weight(), kept.rows()
+def _rate_moments(large: _LargeGroups) -> tuple[Array, Array, Array]:
+    """Rates of both models in every group, their covariance, and the shares of both labels."""
+    of_row, values, weights, count = large.of_row, large.values, large.weights, len(large.places)
+    weight, rows = large.weight(), large.rows()
     size = weight.sum(axis=1)
     shares = weight.T / size
     raw = np.stack([shares[2] + shares[3], shares[1] + shares[3]])
     added = size / rows / 2  # half a row of (0, 0), (0, 1), (1, 0) and (1, 1), of mean weight
     total = size + 4 * added
-    centre = (raw * size + 2 * added) / total
-    pull = weights[:, None] * (values - centre[:, cell].T) / total[cell][:, None]
-    covariance = _covariance(kept, pull)
+    center = (raw * size + 2 * added) / total
+    pull = weights[:, None] * (values - center[:, of_row].T) / total[of_row][:, None]
+    covariance = _covariance(large, pull)
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
-    for k in range(cells):
-        pseudo = corners - centre[:, k]
-        at = [k, k + cells]
+    for k in range(count):
+        pseudo = corners - center[:, k]
+        at = [k, k + count]
         scale = added[k] * size[k] / rows[k]  # squared weights of half a row
         covariance[np.ix_(at, at)] += scale * pseudo.T @ pseudo / total[k] ** 2
     return raw, covariance, shares
 
 
-def _numeric_cells(
+def _pair_numbers(
     tables: list[AuditTable], without: Collection[tuple[str, ...]], *, given_outcome: bool
-) -> PairedCells:
+) -> PairedGroups:
     predictions, outcome = _numbers(tables)
     nothing = Labels.none(len(tables[0]))
     if given_outcome:
-        kept = _kept(tables[0], nothing, predictions, without)
+        large = _find_large_groups(tables[0], nothing, predictions, without)
         raw, covariance, resting = gaps_given_outcome(
-            kept.values, outcome[kept.used], kept.cell, kept.weights, kept.unit
+            large.values, outcome[large.used], large.of_row, large.weights, large.unit
         )
-        return replace(kept.cells(raw, covariance, None), effective=resting)
-    kept = _kept(tables[0], nothing, predictions - outcome[:, None], without)
-    count, size, people = len(kept.places), kept.weight()[:, 0], kept.people()
-    raw = np.stack([np.bincount(kept.cell, kept.weights * x, count) / size for x in kept.values.T])
-    pull = kept.weights[:, None] * (kept.values - raw[:, kept.cell].T) / size[kept.cell][:, None]
+        return replace(large.paired(raw, covariance, None), effective=resting)
+    large = _find_large_groups(tables[0], nothing, predictions - outcome[:, None], without)
+    count, size, people = len(large.places), large.weight()[:, 0], large.people()
+    raw = np.stack(
+        [np.bincount(large.of_row, large.weights * x, count) / size for x in large.values.T]
+    )
+    pull = (
+        large.weights[:, None]
+        * (large.values - raw[:, large.of_row].T)
+        / size[large.of_row][:, None]
+    )
     grow = np.tile(np.sqrt(people / np.maximum(people - 1, 1)), 2)
-    return kept.cells(raw, _covariance(kept, pull) * np.outer(grow, grow), None)
+    return large.paired(raw, _covariance(large, pull) * np.outer(grow, grow), None)
 
 
-def _covariance(kept: _Kept, pull: Array) -> Array:
-    """Of the cells of both models, from what each row contributes; people are summed up."""
+def _covariance(large: _LargeGroups, pull: Array) -> Array:
+    """Of the groups of both models, from what each row contributes; people are summed up."""
     from scipy.sparse import csr_matrix
 
-    where = np.concatenate([kept.cell, kept.cell + len(kept.places)])
-    _, who = np.unique(kept.unit, return_inverse=True)
+    where = np.concatenate([large.of_row, large.of_row + len(large.places)])
+    _, who = np.unique(large.unit, return_inverse=True)
     influence = csr_matrix(
         (pull.T.ravel(), (np.concatenate([who, who]), where)),
-        shape=(who.max() + 1, 2 * len(kept.places)),
+        shape=(who.max() + 1, 2 * len(large.places)),
     )
     return np.asarray((influence.T @ influence).toarray())
