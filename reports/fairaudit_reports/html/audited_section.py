@@ -92,12 +92,12 @@ def _features(result: AuditResult) -> str:
 
 def _rows(result: AuditResult) -> Markup:
     table = result.table
-    told = f"{table.rows:,} audited"
+    text = f"{table.rows:,} audited"
     if table.people != table.rows:
-        told += f", of {table.people:,} people"
+        text += f", of {table.people:,} people"
     if not table.excluded:
-        return join([f"{told}; none was left out."])
-    known = [part.rows for part in table.excluded if part.rows is not None]
-    left = f"{sum(known):,}" if len(known) == len(table.excluded) else "some"
+        return join([f"{text}; none was left out."])
+    counts = [part.rows for part in table.excluded if part.rows is not None]
+    left = f"{sum(counts):,}" if len(counts) == len(table.excluded) else "some"
     reasons = (tag("p", f"{count_text(part.rows)}: {part.reason}") for part in table.excluded)
-    return join([f"{told}; {left} left out:", *reasons])
+    return join([f"{text}; {left} left out:", *reasons])

@@ -76,9 +76,9 @@ def _powers(low: float, high: float, upwards: Scale) -> list[Markup]:
     step = max(1, math.ceil((math.floor(high) - math.ceil(low)) / _MOST_POWERS))
     for power in range(math.ceil(low), math.floor(high) + 1, step):
         y = upwards(power)
-        shown = f"{10**power:g}" if -4 < power < 5 else f"1e{power}".replace("-", "−")
+        label = f"{10**power:g}" if -4 < power < 5 else f"1e{power}".replace("-", "−")
         marks.append(level_line("9%", "97%", y, class_="grid"))
-        marks.append(word(shown, "8%", y + 4, anchor="end", class_="tick"))
+        marks.append(word(label, "8%", y + 4, anchor="end", class_="tick"))
     return marks
 
 

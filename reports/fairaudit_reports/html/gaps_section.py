@@ -67,22 +67,22 @@ def _certificates(result: AuditResult) -> Markup:
 
 def _figure(table: GapTable) -> Markup | None:
     """A panel for each rate, the groups in the same order."""
-    found = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
-    groups = list(dict.fromkeys(levels for levels, _ in found))
+    gap_of = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
+    groups = list(dict.fromkeys(levels for levels, _ in gap_of))
     if not groups or len(groups) > MOST_DRAWN:
         return None
-    ends = [end for gap in found.values() for end in (gap.low, gap.high) if end is not None]
+    ends = [end for gap in gap_of.values() for end in (gap.low, gap.high) if end is not None]
     far = max([0.05, *map(abs, ends)])
     labels = [", ".join(levels) for levels in groups]
     charts = []
     for rate, among in _RATES.items():
-        gaps = [found.get((levels, rate)) for levels in groups]
+        gaps = [gap_of.get((levels, rate)) for levels in groups]
         dots = [
             Dot(label) if gap is None else Dot(label, gap.value, gap.low, gap.high)
             for label, gap in zip(labels, gaps, strict=True)
         ]
-        told = f"{several(len(dots), 'group')}; the table has the numbers."
-        chart = intervals(dots, Scale(-far, far), title=f"Gaps in {rate}", description=told)
+        description = f"{several(len(dots), 'group')}; the table has the numbers."
+        chart = intervals(dots, Scale(-far, far), title=f"Gaps in {rate}", description=description)
         charts.append((f"{rate}, {among}", chart))
     caption = "Dots are gaps between a group and all others, lines their intervals."
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))

@@ -37,9 +37,9 @@ MOST_DRAWN = 40  # in the chart
 def groups_section(result: AuditResult) -> Markup:
     cells = result.cells
     if cells is None:
-        told = "There is no table of groups for this audit; the notes say why."
-        return h.section("groups", AUDIT, [h.paragraph(told)])
-    shown, left = shown_cells(cells, result.gaps, MOST_CELLS)
+        reason = "There is no table of groups for this audit; the notes say why."
+        return h.section("groups", AUDIT, [h.paragraph(reason)])
+    rows, left = shown_cells(cells, result.gaps, MOST_CELLS)
     note, more = note_sentence(cells), describe_left_out(cells, left)
     return h.section(
         "groups",
@@ -52,7 +52,7 @@ def groups_section(result: AuditResult) -> Markup:
             h.paragraph(note, class_="quiet name") if note else None,
             h.paragraph(describe_masking(cells), class_="said") if cells.masked else None,
             _interval_figure(cells),
-            _group_table(cells, shown),
+            _group_table(cells, rows),
             h.paragraph(more, class_="quiet") if more else None,
         ],
     )
@@ -123,8 +123,10 @@ def _interval_figure(cells: CellTable) -> Markup | None:
             for label, estimate in zip(labels, estimates, strict=True)
         ]
         span = describe_span([dot.value for dot in dots])
-        told = f"{several(len(dots), 'group')}, {span}; the table has the numbers."
-        charts.append((name, intervals(dots, scale, title=f"{name} by group", description=told)))
+        description = f"{several(len(dots), 'group')}, {span}; the table has the numbers."
+        charts.append(
+            (name, intervals(dots, scale, title=f"{name} by group", description=description))
+        )
     masked = " Masked groups are not drawn." if cells.masked else ""
     caption = f"Dots are estimates, lines their 95 % intervals.{masked}"
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))

@@ -73,14 +73,16 @@ def _evidence_now(result: MonitorResult) -> str:
 
 
 def _plot(result: MonitorResult) -> Markup:
-    told = (
+    description = (
         f"It starts at 1 and is {_evidence_now(result)} after batch {result.batches[-1].number}; "
         f"the alarm sounds at {alarm_text(result)}."
     )
     shaded = " Shaded: since when, most likely." if result.since else ""
     figure = tag(
         "figure",
-        evidence_chart(result, title="Evidence against equalized odds over time", description=told),
+        evidence_chart(
+            result, title="Evidence against equalized odds over time", description=description
+        ),
         tag("figcaption", f"Evidence after every batch, on a logarithmic scale.{shaded}"),
     )
     return h.section("evidence", MONITOR, [figure, h.paragraph(describe_guarantee(result))])

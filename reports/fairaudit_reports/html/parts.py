@@ -88,8 +88,8 @@ def code_block(text: str) -> Markup:
 
 def command_block(command: str) -> Markup:
     """A command that was run."""
-    told = "The command that was run, from the folder that its paths are relative to:"
-    return join([paragraph(told), code_block(quiet(command))])
+    lead = "The command that was run, from the folder that its paths are relative to:"
+    return join([paragraph(lead), code_block(quiet(command))])
 
 
 def source_text(source: Source) -> Markup:
@@ -182,5 +182,5 @@ def figure_key(keys: Iterable[tuple[str, str]]) -> Markup:
 def panels(labels: Sequence[str], charts: Sequence[tuple[str, Markup]]) -> Markup:
     """Charts with their titles side by side, the labels of their common rows on the left."""
     side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
-    shown = (tag("div", paragraph(title), chart) for title, chart in charts)
-    return tag("div", side, *shown, class_="panels", style=f"--panels:{len(charts)}")
+    figures = (tag("div", paragraph(title), chart) for title, chart in charts)
+    return tag("div", side, *figures, class_="panels", style=f"--panels:{len(charts)}")

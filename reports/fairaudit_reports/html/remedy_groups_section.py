@@ -36,8 +36,8 @@ def groups_part(result: RemedyResult) -> Markup:
         return h.paragraph(
             "There is no table of groups for both models; the notes of the audits say why."
         )
-    known = {cell.levels: cell for cell in before.cells}
-    pairs = [(known[cell.levels], cell) for cell in after.cells if cell.levels in known]
+    cell_of = {cell.levels: cell for cell in before.cells}
+    pairs = [(cell_of[cell.levels], cell) for cell in after.cells if cell.levels in cell_of]
     note = note_sentence(after)
     masked = (
         f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or protect "
@@ -58,22 +58,22 @@ def groups_part(result: RemedyResult) -> Markup:
 
 
 def _figure(pairs: Pairs, cells: CellTable) -> Markup | None:
-    shown = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
-    values = known_numbers([cell for pair in shown for cell in pair])
-    if not shown or not values or len(shown) > MOST_DRAWN:
+    open_pairs = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
+    values = known_numbers([cell for pair in open_pairs for cell in pair])
+    if not open_pairs or not values or len(open_pairs) > MOST_DRAWN:
         return None
     scale = Scale(0.0, 1.0) if are_rates(cells) else scale_around(values)
-    labels = [", ".join(cell.levels) for _, cell in shown]
+    labels = [", ".join(cell.levels) for _, cell in open_pairs]
     charts = []
     for k, name in enumerate(cells.columns):
         old, new = (
-            [_dot(label, pair[side], k) for label, pair in zip(labels, shown, strict=True)]
+            [_dot(label, pair[side], k) for label, pair in zip(labels, open_pairs, strict=True)]
             for side in (0, 1)
         )
         spans = [describe_span([dot.value for dot in dots]) for dots in (old, new)]
-        told = f"{several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}."
+        description = f"{several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}."
         title = f"{name} by group, before and after"
-        charts.append((name, changes(old, new, scale, title=title, description=told)))
+        charts.append((name, changes(old, new, scale, title=title, description=description)))
     keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
     return tag("figure", h.figure_key(keys), h.panels(labels, charts))
 

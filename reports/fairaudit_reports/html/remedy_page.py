@@ -66,12 +66,12 @@ def _headline(result: RemedyResult) -> Markup:
         h.paragraph("Outcome of the repair", class_="kicker name"),
         tag("h1", str(result.outcome), id="verdict"),
     )
-    said = [h.paragraph(result.headline, class_="because name")]
+    parts = [h.paragraph(result.headline, class_="because name")]
     if result.advice:
-        said += [h.paragraph("What would help:", class_="because"), h.bullets(result.advice)]
+        parts += [h.paragraph("What would help:", class_="because"), h.bullets(result.advice)]
     verdict = str(result.verdict)
-    told = tag("div", *said, class_="because")
-    return tag("div", p.icon(verdict), words, told, class_=f"banner outcome {p.TONES[verdict]}")
+    reasons = tag("div", *parts, class_="because")
+    return tag("div", p.icon(verdict), words, reasons, class_=f"banner outcome {p.TONES[verdict]}")
 
 
 def _banners(result: RemedyResult) -> Markup:
@@ -119,12 +119,12 @@ def _change(result: RemedyResult) -> Markup:
 
 
 def _change_row(change: Change) -> Markup:
-    told = [text.replace("-", "−") for text in (change.before, change.after)]
+    texts = [text.replace("-", "−") for text in (change.before, change.after)]
     if change.is_verdict:
-        told = [tag("span", text, class_=f"verdict {p.TONES[text]}") for text in told]
+        texts = [tag("span", text, class_=f"verdict {p.TONES[text]}") for text in texts]
     about = tag("small", change.about) if change.about else None
     head = h.row_head(capital(change.name), about)
-    return h.row(head, h.cell(told[0], "Before"), h.cell(told[1], "After"))
+    return h.row(head, h.cell(texts[0], "Before"), h.cell(texts[1], "After"))
 
 
 def _evidence(result: RemedyResult) -> Markup:
@@ -143,18 +143,18 @@ def _null(when: str, audit: AuditResult) -> Markup:
     head = tag("h3", f"{when}: p = {p_decimal(joint.p_value)}")
     if not null:
         return tag("div", head, h.paragraph("There are no copies to draw."), class_=tone)
-    told = describe_observed(null, joint.value)
+    caption = describe_observed(null, joint.value)
     chart = histogram(
         null,
         joint.value,
         title=f"{when}: histogram of the statistic {joint.statistic} on copies",
-        description=f"{describe_range(null)} {told}",
+        description=f"{describe_range(null)} {caption}",
     )
     if far_away(null, joint.value):
-        told += " The axis is broken."
+        caption += " The axis is broken."
     if not audit.quality.trustworthy:
-        told += f" The copies are doubtful: {audit.quality.because}."
-    return tag("div", head, tag("figure", chart, tag("figcaption", told)), class_=tone)
+        caption += f" The copies are doubtful: {audit.quality.because}."
+    return tag("div", head, tag("figure", chart, tag("figcaption", caption)), class_=tone)
 
 
 def _repeat(result: RemedyResult) -> Markup:

@@ -136,14 +136,14 @@ def _results(result: AuditResult) -> list[dict[str, Any]]:
     because = clean(result.because, LONGEST_NOTE)
     if result.verdict is Verdict.INCONCLUSIVE:
         return [_result("inconclusive", "warning", because, result.joint, result)]
-    found = [_result("equalized-odds/joint", "error", because, result.joint, result)]
+    results = [_result("equalized-odds/joint", "error", because, result.joint, result)]
     for finding in result.findings[1:]:
         if finding.significant:
             rule = f"equalized-odds/{finding.family}"
-            found.append(
+            results.append(
                 _result(rule, "warning", describe_finding(finding, result), finding, result)
             )
-    return found
+    return results
 
 
 def _result(
@@ -160,7 +160,7 @@ def _result(
     }
     return {
         "ruleId": rule,
-        "ruleIndex": [known[0] for known in _RULES].index(rule),
+        "ruleIndex": [name for name, *_ in _RULES].index(rule),
         "level": level,
         "message": {"text": _message(message)},
         "locations": [
@@ -185,16 +185,16 @@ def _message(text: str) -> str:
 
 def _fingerprint(finding: Finding, result: AuditResult) -> str:
     """The same for the same question, whatever the data and the answer."""
-    asked = [finding.family, finding.name, *finding.attributes, result.table.outcome.name]
-    return hashlib.sha256("\0".join(asked).encode("utf-8", "replace")).hexdigest()
+    question = [finding.family, finding.name, *finding.attributes, result.table.outcome.name]
+    return hashlib.sha256("\0".join(question).encode("utf-8", "replace")).hexdigest()
 
 
 def _files(result: AuditResult) -> list[Source]:
     """The model, then the data, as far as they are files."""
     capsule = result.capsule
-    known = [*([capsule.model] if capsule.model else []), *capsule.data]
+    sources = [*([capsule.model] if capsule.model else []), *capsule.data]
     return [
-        source for source in known if source.path and source.path not in ("-", "standard input")
+        source for source in sources if source.path and source.path not in ("-", "standard input")
     ]
 
 

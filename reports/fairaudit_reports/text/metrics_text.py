@@ -41,9 +41,9 @@ def measures_table(measures: Sequence[MeasuredValue]) -> str:
 
 def groups_table(table: CellTable) -> str:
     """The rates of the groups, or their errors, with 95 % intervals; of very many the largest."""
-    shown, left = shown_cells(table, None, MOST_CELLS)
+    cells, left = shown_cells(table, None, MOST_CELLS)
     head = [*table.attributes, "rows", *table.columns]
-    text = aligned_table([head, *([*cell.levels, *_cell_evidence(cell)] for cell in shown)])
+    text = aligned_table([head, *([*cell.levels, *_cell_evidence(cell)] for cell in cells)])
     if left > 0:
         text += f"\n… and {left} more groups; --json lists them all"
     if table.masked:

@@ -24,8 +24,8 @@ __all__ = ["render"]
 def render(result: MonitorResult) -> str:
     """Plain text of at most 96 columns."""
     section, left = batches_section(result, MOST_LISTED)
-    shown = zip(section.rows, result.batches[left:], strict=True)
-    rows = [[*row, _bar(batch, result)] for row, batch in shown]
+    pairs = zip(section.rows, result.batches[left:], strict=True)
+    rows = [[*row, _bar(batch, result)] for row, batch in pairs]
     parts = [
         textwrap.fill(raise_start(result.because), WIDTH),
         aligned_table([[*(section.head or []), ""], *rows]),

@@ -56,10 +56,12 @@ def further_lines(result: RemedyResult) -> list[str]:
         *wrap_line(clean(f"Chosen: {result.because}.", LONGEST_NOTE)),
         *_detectable(result),
     ]
-    for title, said in (("What would help", result.advice), ("Notes", result.notes)):
-        if said:
+    for title, sentences in (("What would help", result.advice), ("Notes", result.notes)):
+        if sentences:
             lines += ["", title]
-            lines += [x for text in said for x in wrap_line(clean(text, 2 * LONGEST), mark="- ")]
+            lines += [
+                x for text in sentences for x in wrap_line(clean(text, 2 * LONGEST), mark="- ")
+            ]
     return lines
 
 

@@ -69,8 +69,8 @@ def _new_console() -> Console:
 
 
 def _write_plain(console: Console, text: str) -> None:
-    known = getattr(console.file, "encoding", None) or "utf-8"
-    console.file.write(text.encode(known, "replace").decode(known))
+    encoding = getattr(console.file, "encoding", None) or "utf-8"
+    console.file.write(text.encode(encoding, "replace").decode(encoding))
 
 
 def _rich_section(section: Section) -> RenderableType:

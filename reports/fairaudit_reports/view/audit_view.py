@@ -49,8 +49,8 @@ def name_question(finding: Finding) -> str:
     names = as_words(finding.attributes)
     if finding.family == "joint":
         return clean(f"{names} together" if len(finding.attributes) > 1 else names)
-    asked = {"attribute": f"{names} alone", "pair": names, "outcome": f"where {finding.name}"}
-    return clean(asked.get(finding.family, finding.name))
+    phrases = {"attribute": f"{names} alone", "pair": names, "outcome": f"where {finding.name}"}
+    return clean(phrases.get(finding.family, finding.name))
 
 
 def describe_finding(finding: Finding, result: AuditResult) -> str:
@@ -106,28 +106,28 @@ def _kind(result: AuditResult) -> str:
 
 def _under(name: str, facts: Sequence[str]) -> list[tuple[str, str]]:
     left = len(facts) - _MOST_FACTS
-    shown = [*facts[:_MOST_FACTS], *([f"… and {left} more"] if left > 0 else [])]
-    return [(name if k == 0 else "", fact) for k, fact in enumerate(shown)]
+    lines = [*facts[:_MOST_FACTS], *([f"… and {left} more"] if left > 0 else [])]
+    return [(name if k == 0 else "", fact) for k, fact in enumerate(lines)]
 
 
 def shown_findings(result: AuditResult, most: int) -> tuple[list[Finding], int]:
     """Findings to list (the gate, the significant ones, then the others), and how many are left."""
     behind = sorted(result.findings[1:], key=lambda finding: not finding.significant)[: most - 1]
-    kept = {id(finding) for finding in (result.joint, *behind)}
-    shown = [finding for finding in result.findings if id(finding) in kept]
+    chosen = {id(finding) for finding in (result.joint, *behind)}
+    shown = [finding for finding in result.findings if id(finding) in chosen]
     return shown, len(result.findings) - len(shown)
 
 
 def questions_section(result: AuditResult, most: int) -> tuple[Section, int]:
     """The questions with their p-values, at most so many; and how many are left."""
-    shown, left = shown_findings(result, most)
+    findings, left = shown_findings(result, most)
     section = Section(
         title="Questions",
         head=["question", "rows", "KPC", "p", "adjusted p", ""],
-        rows=[_question_row(finding) for finding in shown],
+        rows=[_question_row(finding) for finding in findings],
         right=frozenset({1, 2}),
         lines=(_how_to_read(result),),
-        strong=frozenset(k for k, finding in enumerate(shown) if finding.significant),
+        strong=frozenset(k for k, finding in enumerate(findings) if finding.significant),
     )
     return section, left
 

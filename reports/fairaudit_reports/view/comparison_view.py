@@ -49,16 +49,16 @@ def compared_groups(result: Comparison, most: int) -> tuple[Section, int]:
     cells = result.cells
     by_people = sorted(range(len(cells)), key=lambda k: -cells[k].people)
     by_difference = sorted(by_people, key=lambda k: -abs(cells[k].candidate - cells[k].baseline))
-    kept = sorted(some_of_each(by_people, by_difference, most))
+    places = sorted(some_of_each(by_people, by_difference, most))
     names = len(result.attributes) + 1
     counts = ["people", "production", "candidate", "difference"]
     section = Section(
         title="Groups",
         head=[*map(clean, result.attributes), "what", *counts],
-        rows=[_group_row(cells[k]) for k in kept],
+        rows=[_group_row(cells[k]) for k in places],
         right=frozenset(range(names, names + len(counts))),
     )
-    return section, len(cells) - len(kept)
+    return section, len(cells) - len(places)
 
 
 def _group_row(cell: ComparedCell) -> Row:

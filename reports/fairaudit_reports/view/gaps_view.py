@@ -43,8 +43,8 @@ def gaps_section(result: AuditResult, most: int) -> Section | None:
     table = result.gaps
     if table is None or not table.gaps:
         return None
-    shown, left, masked = shown_gaps(table, result.cells, most)
-    rows = [[*map(clean, gap.levels), gap.rate, _interval(gap)] for gap in shown]
+    gaps, left, masked = shown_gaps(table, result.cells, most)
+    rows = [[*map(clean, gap.levels), gap.rate, _interval(gap)] for gap in gaps]
     return Section(
         title="Gaps",
         head=[*map(clean, table.attributes), "rate", "gap"] if rows else None,

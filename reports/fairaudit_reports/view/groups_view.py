@@ -54,8 +54,8 @@ def _cell_row(cell: Cell, people: bool, digits: int) -> Row:
     counts = [cell.rows, cell.people] if people else [cell.rows]
     if cell.masked:
         return [*levels, *("hidden" for _ in counts), *("–" for _ in cell.estimates)]
-    shown = [f"{count or 0:,}" for count in counts]
-    return [*levels, *shown, *(estimate_text(estimate, digits) for estimate in cell.estimates)]
+    numbers = [f"{count or 0:,}" for count in counts]
+    return [*levels, *numbers, *(estimate_text(estimate, digits) for estimate in cell.estimates)]
 
 
 def _about_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
@@ -111,8 +111,8 @@ def decimals(table: CellTable | None) -> int:
 
 def describe_span(values: Sequence[float | None]) -> str:
     """``from 0.1 to 0.4``."""
-    known = [value for value in values if value is not None]
-    return f"from {number(min(known))} to {number(max(known))}" if known else "undefined"
+    numbers = [value for value in values if value is not None]
+    return f"from {number(min(numbers))} to {number(max(numbers))}" if numbers else "undefined"
 
 
 def note_sentence(table: CellTable) -> str | None:
@@ -133,9 +133,13 @@ def describe_masking(table: CellTable) -> str:
 
 def describe_left_out(table: CellTable, left: int) -> str | None:
     """Groups that the page does not list."""
-    told = []
+    sentences = []
     if left > 0:
-        told.append(f"{several(left, 'more group')} not shown; the JSON record lists them all.")
+        sentences.append(
+            f"{several(left, 'more group')} not shown; the JSON record lists them all."
+        )
     if table.unlisted:
-        told.append(f"{several(table.unlisted, 'further combination')} of levels without rows.")
-    return " ".join(told) or None
+        sentences.append(
+            f"{several(table.unlisted, 'further combination')} of levels without rows."
+        )
+    return " ".join(sentences) or None

@@ -20,8 +20,8 @@ def place_section(place: Localisation | None, most: int) -> Section | None:
     if place is None:
         return None
     others = [_open_claim(claim) for claim in place.claims if not claim.significant]
-    told = [f"Not shown to differ: {'; '.join(other.rstrip('.') for other in others)}."]
-    lines = [*(claim.text for claim in place.found), *(told if others else []), *place.notes]
+    clear = [f"Not shown to differ: {'; '.join(other.rstrip('.') for other in others)}."]
+    lines = [*(claim.text for claim in place.found), *(clear if others else []), *place.notes]
     return Section(title=TITLE, lines=tuple(clean(line, most) for line in lines), bullets=True)
 
 
@@ -41,21 +41,27 @@ def sorted_claims(place: Localisation) -> tuple[list[Claim], list[Claim]]:
 
 def shown_curves(place: Localisation) -> list[Curve]:
     """Curves with something to see: those of findings, or of all rows where there is none."""
-    found = {
+    questions = {
         (claim.attributes, claim.outcome)
         for claim in place.claims
         if claim.family == "curve" and claim.significant
     }
-    if not found:
+    if not questions:
         return [curve for curve in place.curves if curve.group is None]
-    return [curve for curve in place.curves if (_attributes(curve, found), curve.outcome) in found]
+    return [
+        curve
+        for curve in place.curves
+        if (_attributes(curve, questions), curve.outcome) in questions
+    ]
 
 
-def _attributes(curve: Curve, found: set[tuple[tuple[str, ...], str | None]]) -> tuple[str, ...]:
+def _attributes(
+    curve: Curve, questions: set[tuple[tuple[str, ...], str | None]]
+) -> tuple[str, ...]:
     """The attributes of the claims that this curve belongs to."""
     if curve.group is None:
         return (curve.attribute,)
-    for attributes, _ in found:
+    for attributes, _ in questions:
         by = attributes[1:]
         if attributes[0] == curve.attribute and by and curve.group.startswith(f"{by[0]} = "):
             return attributes

@@ -66,10 +66,10 @@ def _arguments(result: AuditResult) -> Iterator[str]:
         if value == parameter.default or value in (None, [], {}):
             continue
         yield f"{name}={_literal(name, value)}"
-    drawn = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
+    settings = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
     if options.get("stop_after") is not None:
-        drawn += f", stop_after={options['stop_after']}"
-    yield f"permutations=fa.Permutations({drawn})"
+        settings += f", stop_after={options['stop_after']}"
+    yield f"permutations=fa.Permutations({settings})"
 
 
 def _literal(name: str, value: Any) -> str:
@@ -92,5 +92,5 @@ def _name_of(option: str, item: Any) -> str | None:
         return item["name"] if item.get("name") in ENGINES.names() else None
     if isinstance(item, dict):  # an object; or a name that a package added
         return str(item["name"]) if "package" in item else None
-    known = density_names() if option == "density" else STATISTICS.names()
-    return item if item in known else None
+    names = density_names() if option == "density" else STATISTICS.names()
+    return item if item in names else None

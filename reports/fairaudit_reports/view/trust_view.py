@@ -48,21 +48,21 @@ def copies_section(result: AuditResult) -> Section:
     return facts_section("Copies", [(name, clean(fact)) for name, fact in facts])
 
 
-def calibration_facts(found: Calibration, alpha: float) -> list[tuple[str, str]]:
+def calibration_facts(calibration: Calibration, alpha: float) -> list[tuple[str, str]]:
     """Placebos and planted violations: names and facts."""
-    placebos = len(found.p_values)
+    placebos = len(calibration.p_values)
     return [
-        ("calibrated", "yes" if found.passed else clean(f"no; {found.because}")),
+        ("calibrated", "yes" if calibration.passed else clean(f"no; {calibration.because}")),
         (
             "placebo",
-            f"{found.alarms:.1%} of {placebos} placebos have p ≤ {alpha:g}; p-values not "
-            f"too small: p = {p_text(found.uniform)}",
+            f"{calibration.alarms:.1%} of {placebos} placebos have p ≤ {alpha:g}; p-values not "
+            f"too small: p = {p_text(calibration.uniform)}",
         ),
         (
             "planted",
             clean(
-                f"a violation of {found.shift:.2f} sd for {found.group} was found in "
-                f"{found.found:.0%} of the tables"
+                f"a violation of {calibration.shift:.2f} sd for {calibration.group} was found in "
+                f"{calibration.found:.0%} of the tables"
             ),
         ),
     ]

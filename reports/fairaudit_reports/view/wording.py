@@ -35,7 +35,7 @@ def clean(text: str, most: int = LONGEST) -> str:
     return line or "(empty)"
 
 
-def several(count: int, one: str, many: str | None = None) -> str:
+def several(count: int, singular: str, plural: str | None = None) -> str:
     """A count and its noun.
 
     Examples
@@ -43,7 +43,7 @@ def several(count: int, one: str, many: str | None = None) -> str:
     >>> several(1, "copy", "copies"), several(1200, "copy", "copies"), several(2, "more group")
     ('1 copy', '1,200 copies', '2 more groups')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
 def joined_names(names: Sequence[str]) -> str:
