@@ -12,10 +12,10 @@ from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT
 from fairaudit_reports.view.trust_view import (
-    calibration_facts,
-    check_facts,
     describe_moved,
-    ranked_scores,
+    list_calibration_facts,
+    list_check_facts,
+    rank_scores,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def belief_section(result: AuditResult) -> Markup:
     because = f", because {quality.because}."
     checks = (
         (name, join([text, tag("p", about, class_="quiet") if about else None]))
-        for name, text, about in check_facts(quality)
+        for name, text, about in list_check_facts(quality)
     )
     facts = [
         ("Copies by", quality.copies_by),
@@ -68,7 +68,7 @@ def _scores(quality: Trust) -> Markup | None:
             h.cell(typeset(score), "Log-likelihood per row", "n"),
             h.cell("used" if used else None, "Choice"),
         )
-        for name, score, used in ranked_scores(quality)
+        for name, score, used in rank_scores(quality)
     )
     return h.table(
         "Models tried for the outcome given the attributes; higher fits better",
@@ -88,7 +88,7 @@ def _calibration(calibration: Calibration | None, alpha: float) -> Markup | None
                 "outcome: they carry nothing about the attributes beyond it. Their p-values must "
                 "be spread evenly from 0 to 1; and a violation that is planted must be found."
             ),
-            h.listing(calibration_facts(calibration, alpha)),
+            h.listing(list_calibration_facts(calibration, alpha)),
             _placebo_bars(calibration.p_values),
         ]
     )

@@ -9,9 +9,9 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, place, upright_line, word
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.comparison_view import (
-    compared_groups,
+    build_differences_section,
+    build_groups_section,
     describe_comparison,
-    differences_section,
 )
 from fairaudit_reports.view.numerals import percent, typeset
 from fairaudit_reports.view.sections import COMPARISON
@@ -78,7 +78,7 @@ def _facts(result: Comparison) -> Markup:
 
 
 def _differences(result: Comparison) -> Markup:
-    part = differences_section(result)
+    part = build_differences_section(result)
     caption = (
         "Candidate minus production, with intervals; to the right is less fair. Dashed: the margin "
         "of the measure that decides."
@@ -132,7 +132,7 @@ def _is_gap(difference: Difference) -> bool:
 
 
 def _groups(result: Comparison) -> Markup:
-    part, left = compared_groups(result, MOST)
+    part, left = build_groups_section(result, MOST)
     names, heads = len(result.attributes), part.head or []
     titles = [*heads[:names], *(h.heading(name) for name in heads[names:])]
     return h.section(

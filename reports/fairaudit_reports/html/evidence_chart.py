@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, place, word
 from fairaudit_reports.html.markup import Markup, tag
-from fairaudit_reports.view.monitor_view import alarm_text
+from fairaudit_reports.view.monitor_view import format_alarm
 
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
@@ -40,7 +40,7 @@ def evidence_chart(result: MonitorResult, *, title: str, description: str) -> Ma
         *_powers(low, high, upwards),
         level_line("9%", "97%", upwards(needed), class_="alarm"),
         word(
-            f"alarm at {alarm_text(result)}",
+            f"alarm at {format_alarm(result)}",
             "9.5%",
             upwards(needed) - 6,
             anchor="start",

@@ -8,7 +8,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale
 from fairaudit_reports.html.interval_chart import Dot, intervals
 from fairaudit_reports.html.markup import Markup, tag
-from fairaudit_reports.view import gaps_view
+from fairaudit_reports.view.gaps_view import build_certificates_section, build_gaps_section
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT, Section
 from fairaudit_reports.view.wording import several
@@ -25,7 +25,7 @@ _RATES = {"TPR": "among those who are positive", "FPR": "among those who are neg
 
 
 def gaps_section(result: AuditResult) -> Markup:
-    table, part = result.gaps, gaps_view.gaps_section(result, MOST_LISTED)
+    table, part = result.gaps, build_gaps_section(result, MOST_LISTED)
     inside: list[Markup | None] = [_certificates(result)]
     if table is None or part is None:
         inside.append(h.paragraph("There are no rates of groups to compare; the notes say why."))
@@ -37,7 +37,7 @@ def gaps_section(result: AuditResult) -> Markup:
 
 
 def _certificates(result: AuditResult) -> Markup:
-    part = gaps_view.certificates_section(result, typeset)
+    part = build_certificates_section(result, typeset)
     if part is None:
         return h.paragraph(
             "No tolerance was to be certified (--certify): a verdict of no violation found is not "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit_reports.html.markup import Markup, join, tag
-from fairaudit_reports.view.wording import capital
+from fairaudit_reports.view.wording import capitalize
 
 if TYPE_CHECKING:
     from fairaudit.data.facts import Source
@@ -153,7 +153,7 @@ def section_table(caption: str, part: Section, head: Row | None = None) -> Marku
 
 def heading(name: str) -> str:
     """The title of a column on a page; a p-value has a small letter."""
-    return name if name == "p" or name.startswith("p ") else capital(name)
+    return name if name == "p" or name.startswith("p ") else capitalize(name)
 
 
 def body(rows: Iterable[str]) -> Markup:

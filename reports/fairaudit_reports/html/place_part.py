@@ -9,7 +9,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, word
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import number
-from fairaudit_reports.view.place_view import TITLE, shown_curves, sorted_claims
+from fairaudit_reports.view.place_view import TITLE, select_curves, split_claims
 from fairaudit_reports.view.wording import several
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ def place_part(place: Localisation | None) -> Markup | None:
     """A part of the section about where."""
     if place is None:
         return None
-    differences, others = ([claim.text for claim in claims] for claims in sorted_claims(place))
-    curves = shown_curves(place)
+    differences, others = ([claim.text for claim in claims] for claims in split_claims(place))
+    curves = select_curves(place)
     figures = join(map(_figure, curves[:MOST_CURVES]))
     left = len(curves) - MOST_CURVES
     more = f"{several(left, 'more curve')}: see the JSON report."

@@ -18,12 +18,12 @@ __all__ = [
     "OPEN_QUESTION",
     "count_reaching",
     "describe_adjusting",
+    "describe_copies",
     "describe_gate",
     "describe_observed",
     "describe_p_value",
     "describe_range",
-    "drawn_copies",
-    "finite_null",
+    "list_finite_copies",
 ]
 
 FAMILIES = {
@@ -62,7 +62,7 @@ _MASKED = (
 )
 
 
-def finite_null(result: AuditResult) -> list[float]:
+def list_finite_copies(result: AuditResult) -> list[float]:
     """The statistic on the copies, where it is a number."""
     return [value for value in result.null if value is not None and math.isfinite(value)]
 
@@ -73,7 +73,7 @@ def count_reaching(null: Sequence[float], observed: float) -> int:
     return sum(value >= least for value in null)
 
 
-def drawn_copies(count: int) -> str:
+def describe_copies(count: int) -> str:
     """``199 copies``."""
     return several(count, "copy", "copies")
 
@@ -92,7 +92,7 @@ def describe_observed(null: Sequence[float], observed: float | None) -> str:
 
 def describe_p_value(result: AuditResult) -> list[str]:
     """What the p-value is."""
-    null, joint = finite_null(result), result.joint
+    null, joint = list_finite_copies(result), result.joint
     if joint.p_value is None:
         return [f"No p-value is given: {joint.inconclusive or 'the test is undefined'}."]
     sentences = [f"p = {p_decimal(joint.p_value)}. "]
@@ -105,7 +105,7 @@ def describe_p_value(result: AuditResult) -> list[str]:
             sums = f", so p = (1 + {reached:,}) / (1 + {copies:,}) = {p}"
         elif math.isclose(joint.p_value, reached / copies, rel_tol=1e-6):
             sums = f" before drawing stopped, so p = {reached:,} / {copies:,} = {p}"
-        sentences = [f"Of {drawn_copies(copies)}, {count} reached the observed value{sums}. "]
+        sentences = [f"Of {describe_copies(copies)}, {count} reached the observed value{sums}. "]
     low, high = joint.p_interval
     sentences.append(
         f"Other random copies would give a slightly different number: the 95 % Monte-Carlo "

@@ -9,10 +9,10 @@ from fairaudit._words import as_words, quiet
 __all__ = [
     "LONGEST",
     "LONGEST_NOTE",
-    "capital",
+    "capitalize",
     "clean",
-    "joined_names",
-    "listed",
+    "join_names",
+    "list_values",
     "raise_start",
     "several",
 ]
@@ -46,18 +46,18 @@ def several(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-def joined_names(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """``race, sex and age``; a dash where there is none."""
     return as_words(names) if names else "–"
 
 
-def listed(values: Sequence[str], most: int) -> str:
+def list_values(values: Sequence[str], most: int) -> str:
     """The first values with commas, and how many more there are."""
     more = len(values) - most
     return ", ".join(values[:most]) + (f", … and {more:,} more" if more > 0 else "")
 
 
-def capital(text: str) -> str:
+def capitalize(text: str) -> str:
     """The text with its first letter large."""
     return text[:1].upper() + text[1:]
 
