@@ -95,8 +95,8 @@ class Format:
         return self._home(kind) is not None or self.render.dispatch(kind) is not default
 
     def _home(self, kind: type) -> str | None:
-        known = RENDERERS[self.name]
-        return next((known[base.__name__] for base in kind.__mro__ if base.__name__ in known), None)
+        homes = RENDERERS[self.name]
+        return next((homes[base.__name__] for base in kind.__mro__ if base.__name__ in homes), None)
 
     def _import_renderer(self, result: Result, **options: Any) -> Any:
         """For the first result of a type."""

@@ -35,7 +35,7 @@ from fairaudit.remedy.methods import METHODS
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import STATISTICS, statistic_named
 from fairaudit_cli.main import main
-from fairaudit_reports.view.repeat import python_call
+from fairaudit_reports.view.repeat import write_python_call
 
 ROOT = Path(__file__).parents[2]
 REPORTS = {point.name: point for point in entry_points(group="fairaudit.reports")}
@@ -232,8 +232,8 @@ def test_installed_names_work_in_python_with_the_numbers_of_the_object(installed
 
     passed = fa.audit(**given, statistic=Gap(), permutations=fa.Permutations(n=39), power=False)
     assert named.joint.value == passed.joint.value and named.null == passed.null
-    assert "statistic='gap'" in python_call(named)
-    assert "statistic=statistic" in python_call(passed)
+    assert "statistic='gap'" in write_python_call(named)
+    assert "statistic=statistic" in write_python_call(passed)
 
 
 @pytest.mark.parametrize(

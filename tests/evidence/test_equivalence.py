@@ -334,7 +334,7 @@ def test_command(table, capsys, tmp_path):
     record = json.loads(capsys.readouterr().out)
     assert record["verdict"] == "equivalent within tolerance"
     result = AuditResult.from_dict(record)
-    assert badge.words(result) == "certified tpr_gap ≤ 0.2, kpc ≤ 0.05"
+    assert badge.describe_verdict(result) == "certified tpr_gap ≤ 0.2, kpc ≤ 0.05"
     assert badge.render(result).startswith("<svg")
     assert main([*table, "--certify", "deo=0.01"]) == 3
     record = json.loads(capsys.readouterr().out)

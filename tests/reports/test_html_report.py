@@ -362,13 +362,13 @@ def test_levels_are_those_of_the_checks() -> None:
     assert CALIBRATION_LEVEL == diagnostics.PIT_LEVEL
 
 
-def _contrast(one: str, other: str) -> float:
+def _contrast(ink: str, ground: str) -> float:
     def luminance(color: str) -> float:
         parts = [int(color[k : k + 2], 16) / 255 for k in (1, 3, 5)]
         linear = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    dark, light = sorted((luminance(one), luminance(other)))
+    dark, light = sorted((luminance(ink), luminance(ground)))
     return (light + 0.05) / (dark + 0.05)
 
 
@@ -393,8 +393,8 @@ def test_contrast_in_light_and_dark() -> None:
                 ("muted", f"{tone}-soft"),
             ]
             assert _contrast(color[tone], color["bar"]) > 1.5  # bars that reach, and others
-        for one, other in texts:
-            assert _contrast(color[one], color[other]) >= 4.5, (one, other)
+        for ink, ground in texts:
+            assert _contrast(color[ink], color[ground]) >= 4.5, (ink, ground)
         assert _contrast(color["bar"], color["page"]) >= 3
 
 
@@ -423,27 +423,27 @@ def written(results: dict[str, AuditResult], tmp_path_factory) -> dict[str, Path
 
 @pytest.fixture
 def opened(browser, written):
-    """Opens a page; afterwards nothing may have been asked for or complained about."""
-    asked: list[str] = []
-    said: list[str] = []
+    """Opens a page; afterwards nothing may have been requested or complained about."""
+    requests: list[str] = []
+    complaints: list[str] = []
     contexts = []
 
     def open_page(name: str, width: int, scheme: str):
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
         contexts.append(context)
         page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(written[name].as_uri())
         return page
 
     yield open_page
     for context in contexts:
         context.close()
-    known = {path.as_uri() for path in written.values()}
-    assert [url for url in asked if url not in known and not url.startswith("data:")] == []
-    assert said == []
+    pages = {path.as_uri() for path in written.values()}
+    assert [url for url in requests if url not in pages and not url.startswith("data:")] == []
+    assert complaints == []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -456,17 +456,17 @@ def test_layout(opened, results: dict[str, AuditResult], name: str):
             at = (width, scheme)
             shown = page.evaluate(
                 """[...document.querySelectorAll('h1, section h2')]
-                    .filter(one => one.checkVisibility({visibilityProperty: true}))
-                    .map(one => one.textContent)"""
+                    .filter(element => element.checkVisibility({visibilityProperty: true}))
+                    .map(element => element.textContent)"""
             )
             assert shown == [str(results[name].verdict), *AUDIT.values()], at
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), at
             outside = page.evaluate(
-                """[...document.querySelectorAll('body *')].filter(one => {
-                    const box = one.getBoundingClientRect();
+                """[...document.querySelectorAll('body *')].filter(element => {
+                    const box = element.getBoundingClientRect();
                     const out = box.left < -1 || box.right > innerWidth + 1;
-                    return out && box.width > 1 && !one.closest('.box');
-                }).map(one => one.outerHTML.slice(0, 120))"""
+                    return out && box.width > 1 && !element.closest('.box');
+                }).map(element => element.outerHTML.slice(0, 120))"""
             )
             assert outside == [], at
             color = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -486,11 +486,11 @@ def test_layout(opened, results: dict[str, AuditResult], name: str):
 def test_accessibility(opened, name: str, width: int, scheme: str):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = opened(name, width, scheme)
-    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    violations = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
     grave = [
-        (one["id"], one["nodes"][0]["html"][:120])
-        for one in found
-        if one["impact"] in ("serious", "critical")
+        (violation["id"], violation["nodes"][0]["html"][:120])
+        for violation in violations
+        if violation["impact"] in ("serious", "critical")
     ]
     assert grave == []
 

@@ -21,7 +21,7 @@ from fairaudit_cli import main as cli
 from fairaudit_cli.shell_text import command_line
 from fairaudit_cli.verify import differences
 from fairaudit_reports.html import audit_page
-from fairaudit_reports.view.repeat import command_lines
+from fairaudit_reports.view.repeat import wrap_command
 
 QUICK = ["--permutations", "99", "--no-power"]
 ODD = 'race, "self"-told'
@@ -399,4 +399,4 @@ def test_any_word_survives_the_shell_on_one_line(text):
     line = command_line(["test", text, "end"])
     assert line.isprintable() and words(line) == ["test", text, "end"]
     for width in (20, 40, 80):
-        assert words("\n".join(command_lines(line, width))) == ["test", text, "end"]
+        assert words("\n".join(wrap_command(line, width))) == ["test", text, "end"]

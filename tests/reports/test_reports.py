@@ -29,7 +29,7 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_reports.machine import github, json_record, junit, sarif
 from fairaudit_reports.markdown import audit_markdown
 from fairaudit_reports.text import audit_text, terminal
-from fairaudit_reports.view.audit_view import shown_findings
+from fairaudit_reports.view.audit_view import select_findings
 from fairaudit_reports.view.wording import clean
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -92,7 +92,7 @@ def results():
     strange = pd.DataFrame({HOSTILE: np.where(frame["sex"] == "male", "m|" + HOSTILE, "")})
     why = "the copies can be told from the data (p = 0.001)"
     gate = replace(violation.joint, inconclusive=why, significant=False)
-    behind = [replace(one, significant=False) for one in violation.findings[1:]]
+    behind = [replace(finding, significant=False) for finding in violation.findings[1:]]
     return {
         "violation": violation,
         "none": audited(0.2 + 0.3 * y + 0.5 * noise, y, frame),
@@ -125,18 +125,18 @@ def result(request, results):
 
 
 def test_the_audits_are_what_they_are_called(results):
-    verdicts = {name: str(one.verdict) for name, one in results.items()}
+    verdicts = {name: str(result.verdict) for name, result in results.items()}
     assert verdicts.pop("none") == verdicts.pop("tolerated") == "no violation found"
     assert verdicts.pop("inconclusive") == "inconclusive"
     assert verdicts.pop("certified") == "equivalent within tolerance"
     assert set(verdicts.values()) == {"violation"}
-    assert {one.family for one in results["violation"].findings} == {
+    assert {finding.family for finding in results["violation"].findings} == {
         "joint",
         "attribute",
         "pair",
         "outcome",
     }
-    assert any(one.significant for one in results["tolerated"].findings[1:])
+    assert any(finding.significant for finding in results["tolerated"].findings[1:])
     assert results["masked"].cells.masked
     assert results["people"].table.ids == "person"
     assert results["regression"].cells.columns[0] == "mean error"
@@ -243,22 +243,22 @@ def test_the_schema_follows_the_record():
         return whole["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
 
     def compare(kind, part, where):
-        options = [resolved(one) for one in part.get("anyOf", [part])]
+        options = [resolved(option) for option in part.get("anyOf", [part])]
         accepted = {
             name
-            for one in options
-            for name in ([one["type"]] if isinstance(one["type"], str) else one["type"])
+            for option in options
+            for name in ([option["type"]] if isinstance(option["type"], str) else option["type"])
         }
         origin, inner = typing.get_origin(kind), typing.get_args(kind)
         if origin in (typing.Union, types.UnionType):
             assert "null" in accepted, f"{where} may be null"
-            (kind,) = [one for one in inner if one is not type(None)]
+            (kind,) = [member for member in inner if member is not type(None)]
             origin, inner = typing.get_origin(kind), typing.get_args(kind)
         elif kind is not float and "number" not in accepted:
             assert "null" not in accepted, f"{where} is never null"
         if is_dataclass(kind):
-            (found,) = [one for one in options if one["type"] == "object"]
-            compare_fields(kind, found, where)
+            (schema,) = [option for option in options if option["type"] == "object"]
+            compare_fields(kind, schema, where)
         elif origin is tuple:
             assert "array" in accepted, where
             compare(inner[0], options[0]["items"], f"{where}[]")
@@ -277,12 +277,12 @@ def test_the_schema_follows_the_record():
             assert accepted - {"null"} == {names[kind]}, where
 
     def compare_fields(kind, part, where, more=()):
-        names = [*more, *(one.name for one in fields(kind))]
+        names = [*more, *(field.name for field in fields(kind))]
         assert list(part["properties"]) == names, where
         assert part["required"] == names, where
         assert part["additionalProperties"] is False, where
-        for name, one in part["properties"].items():
-            assert one["title"] and one["description"].endswith((".", "…")), f"{where}.{name}"
+        for name, item in part["properties"].items():
+            assert item["title"] and item["description"].endswith((".", "…")), f"{where}.{name}"
         if kind in seen:
             return
         seen.add(kind)
@@ -292,8 +292,8 @@ def test_the_schema_follows_the_record():
             compare(hint, part["properties"][name], f"{where}.{name}")
 
     compare_fields(AuditResult, whole, "AuditResult", more=["schema"])
-    assert {one.__name__ for one in seen} == {"AuditResult", *whole["$defs"]}
-    assert whole["properties"]["verdict"]["enum"] == [one.value for one in Verdict]
+    assert {kind.__name__ for kind in seen} == {"AuditResult", *whole["$defs"]}
+    assert whole["properties"]["verdict"]["enum"] == [verdict.value for verdict in Verdict]
 
 
 # Plain text and the terminal
@@ -353,10 +353,12 @@ def test_very_many_groups_and_questions_are_counted(results):
     text = audit_text.render(many)
     assert "28 more groups" in text and "more questions" in text
     assert text.count("  group-") == 13 and text.count(" alone ") < 30
-    listed, left = shown_findings(many, 30)
+    listed, left = select_findings(many, 30)
     assert len(listed) == 30 and left == len(many.findings) - 30
     assert listed[0] is many.joint
-    assert sum(one.significant for one in listed) == sum(f.significant for f in many.findings)
+    assert sum(finding.significant for finding in listed) == sum(
+        f.significant for f in many.findings
+    )
 
 
 def crowded(result, cells, findings, name="group-"):
@@ -365,8 +367,8 @@ def crowded(result, cells, findings, name="group-"):
         Cell(levels=(f"{name}{k}",), rows=50, people=50, estimates=(rate,) * 3)
         for k in range(cells)
     )
-    one = replace(result.findings[1], significant=False)
-    more = tuple(replace(one, attributes=(f"a-{name}{k}",)) for k in range(findings))
+    finding = replace(result.findings[1], significant=False)
+    more = tuple(replace(finding, attributes=(f"a-{name}{k}",)) for k in range(findings))
     table = CellTable(
         attributes=(name,), columns=("selected", "TPR", "FPR"), cells=groups, unlisted=3, note=""
     )
@@ -378,14 +380,14 @@ def crowded(result, cells, findings, name="group-"):
 
 def tables(text):
     """Numbers of columns of the lines of every table."""
-    found, inside = [], False
+    counts, inside = [], False
     for line in text.splitlines():
         if line.startswith("|"):
             if not inside:
-                found.append([])
-            found[-1].append(len(re.findall(r"(?<!\\)\|", line)))
+                counts.append([])
+            counts[-1].append(len(re.findall(r"(?<!\\)\|", line)))
         inside = line.startswith("|")
-    return found
+    return counts
 
 
 def test_markdown_tables_have_as_many_columns_in_every_line(result):
@@ -465,41 +467,41 @@ def test_markdown_stays_short(results, name):
 def suite(result, **options):
     text = junit.render(result, **options)
     xmlschema.XMLSchema(SCHEMAS / "junit-10.xsd").validate(text)
-    (found,) = ElementTree.fromstring(text)
-    cases = found.findall("testcase")
+    (element,) = ElementTree.fromstring(text)
+    cases = element.findall("testcase")
     for attribute, tag in [("failures", "failure"), ("errors", "error"), ("skipped", "skipped")]:
-        assert int(found.get(attribute)) == sum(case.find(tag) is not None for case in cases)
-    assert int(found.get("tests")) == len(cases) == len(result.findings)
-    return found
+        assert int(element.get(attribute)) == sum(case.find(tag) is not None for case in cases)
+    assert int(element.get("tests")) == len(cases) == len(result.findings)
+    return element
 
 
 def test_junit_is_valid_and_counts(result):
-    found = suite(result)
-    assert found.get("name") == "fairaudit"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", found.get("timestamp"))
-    for case, finding in zip(found.findall("testcase"), result.findings, strict=True):
+    element = suite(result)
+    assert element.get("name") == "fairaudit"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", element.get("timestamp"))
+    for case, finding in zip(element.findall("testcase"), result.findings, strict=True):
         assert case.get("classname") == "equalized_odds"
         assert case.get("name") == clean(f"{finding.family}: {finding.name}")
         assert float(case.get("time")) == pytest.approx(finding.seconds, abs=1e-3)
-    assert float(found.get("time")) == pytest.approx(result.seconds, abs=1e-3)
-    known = {one.get("name"): one.get("value") for one in found.iter("property")}
+    assert float(element.get("time")) == pytest.approx(result.seconds, abs=1e-3)
+    known = {item.get("name"): item.get("value") for item in element.iter("property")}
     assert known["verdict"] == result.verdict.value
     assert float(known["p-value"]) == pytest.approx(result.p_value)
     assert known["seed"] == "0" and known["copies"] == "199"
     assert known["table.sha256"] == result.capsule.table_sha256
 
 
-def outcomes(found):
+def outcomes(element):
     tags = ("failure", "error", "skipped")
     return [
         next((tag for tag in tags if case.find(tag) is not None), "passed")
-        for case in found.findall("testcase")
+        for case in element.findall("testcase")
     ]
 
 
 def test_junit_follows_the_verdict(results):
     violation = results["violation"]
-    expected = ["failure" if one.significant else "passed" for one in violation.findings]
+    expected = ["failure" if finding.significant else "passed" for finding in violation.findings]
     assert outcomes(suite(violation)) == expected
     gate = suite(violation).find("testcase/failure")
     assert gate.get("type") == "violation" and gate.get("message") == violation.because
@@ -516,9 +518,9 @@ def test_junit_skips_what_is_not_settled(results):
     violation = results["violation"]
     first, second, *rest = violation.findings
     unsettled = replace(second, inconclusive="too few rows", significant=False)
-    found = suite(replace(violation, findings=(first, unsettled, *rest)))
-    assert outcomes(found)[:2] == ["failure", "skipped"]
-    assert found.find("testcase/skipped").get("message") == "Not settled: too few rows."
+    element = suite(replace(violation, findings=(first, unsettled, *rest)))
+    assert outcomes(element)[:2] == ["failure", "skipped"]
+    assert element.find("testcase/skipped").get("message") == "Not settled: too few rows."
     undefined = replace(second, p_value=None, p_adjusted=None, significant=False, kpc=None)
     undefined = replace(undefined, p_interval=(float("nan"), float("nan")))
     assert outcomes(suite(replace(violation, findings=(first, undefined, *rest))))[1] == "skipped"
@@ -549,34 +551,36 @@ def test_sarif_is_valid_and_follows_the_verdict(result):
     assert invocation["executionSuccessful"] is True
     assert invocation["exitCode"] == exits[result.verdict]
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
-    for one in run["results"]:
-        assert rules[one["ruleIndex"]] == one["ruleId"]
-        assert {"p", "n"} <= one["properties"].keys()
-        of_outcome = one["ruleId"].endswith("outcome")  # masked groups mask its size
-        assert ("kpc" in one["properties"]) != (of_outcome and result.masked)
-        place = one["locations"][0]["physicalLocation"]
+    for item in run["results"]:
+        assert rules[item["ruleIndex"]] == item["ruleId"]
+        assert {"p", "n"} <= item["properties"].keys()
+        of_outcome = item["ruleId"].endswith("outcome")  # masked groups mask its size
+        assert ("kpc" in item["properties"]) != (of_outcome and result.masked)
+        place = item["locations"][0]["physicalLocation"]
         assert place["artifactLocation"]["uri"] and place["region"]["startLine"] == 1
-    levels = [(one["ruleId"], one["level"]) for one in run["results"]]
+    levels = [(item["ruleId"], item["level"]) for item in run["results"]]
     if result.verdict in (Verdict.NO_VIOLATION, Verdict.EQUIVALENT):
         assert levels == []
     elif result.verdict is Verdict.INCONCLUSIVE:
         assert levels == [("inconclusive", "warning")]
     else:
         assert levels[0] == ("equalized-odds/joint", "error")
-        significant = [one for one in result.findings[1:] if one.significant]
-        assert levels[1:] == [(f"equalized-odds/{one.family}", "warning") for one in significant]
+        significant = [finding for finding in result.findings[1:] if finding.significant]
+        assert levels[1:] == [
+            (f"equalized-odds/{finding.family}", "warning") for finding in significant
+        ]
 
 
 def test_sarif_fingerprints_belong_to_the_question(results):
-    def marks(one):
-        return [tuple(found["partialFingerprints"].values()) for found in run_of(one)["results"]]
+    def marks(result):
+        return [tuple(item["partialFingerprints"].values()) for item in run_of(result)["results"]]
 
     violation = results["violation"]
     assert len(set(marks(violation))) == len(marks(violation)) > 2
     later = replace(
         violation,
         because="Another sentence.",
-        findings=tuple(replace(one, p_value=0.02, rows=5) for one in violation.findings),
+        findings=tuple(replace(finding, p_value=0.02, rows=5) for finding in violation.findings),
         capsule=replace(violation.capsule, seed=1, created="2030-01-01T00:00:00+00:00"),
     )
     assert marks(later) == marks(violation)
@@ -585,8 +589,8 @@ def test_sarif_fingerprints_belong_to_the_question(results):
 def test_sarif_points_at_the_model_then_at_the_data(results):
     def place(**parts):
         capsule = replace(results["violation"].capsule, **parts)
-        one = run_of(replace(results["violation"], capsule=capsule))["results"][0]
-        return one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        item = run_of(replace(results["violation"], capsule=capsule))["results"][0]
+        return item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
 
     assert place() == "models/my%20model.onnx"
     assert place(model=None) == "test.csv"
@@ -612,29 +616,29 @@ def unescaped(text):
 
 def test_github_lines_are_commands(result):
     lines = github.render(result).splitlines()
-    found = [COMMAND.fullmatch(line) for line in lines]
-    assert all(found) and len(found) <= 10
+    matches = [COMMAND.fullmatch(line) for line in lines]
+    assert all(matches) and len(matches) <= 10
     levels = {
         "violation": "error",
         "no violation found": "notice",
         "inconclusive": "warning",
         "equivalent within tolerance": "notice",
     }
-    assert found[0][1] == levels[result.verdict.value]
-    assert unescaped(found[0][2]) == f"Equalized odds: {result.verdict.value}"
-    assert unescaped(found[0][3]) == clean(result.because, 1600)
-    behind = [one for one in result.findings[1:] if one.significant]
+    assert matches[0][1] == levels[result.verdict.value]
+    assert unescaped(matches[0][2]) == f"Equalized odds: {result.verdict.value}"
+    assert unescaped(matches[0][3]) == clean(result.because, 1600)
+    behind = [finding for finding in result.findings[1:] if finding.significant]
     expected = len(behind) if result.verdict is Verdict.VIOLATION else 0
-    assert len(found) == 1 + min(expected, 9)
-    assert all(one[1] == "warning" for one in found[1:])
+    assert len(matches) == 1 + min(expected, 9)
+    assert all(match[1] == "warning" for match in matches[1:])
     assert not re.search(r"%(?!25|3A|2C|0A|0D)", "".join(lines))
 
 
 @pytest.mark.parametrize("behind", [8, 9, 10, 30])
 def test_github_shows_ten_lines_and_says_what_is_left(results, behind):
     violation = results["violation"]
-    one = replace(violation.findings[1], significant=True)
-    many = replace(violation, findings=(violation.joint, *[one] * behind))
+    finding = replace(violation.findings[1], significant=True)
+    many = replace(violation, findings=(violation.joint, *[finding] * behind))
     lines = github.render(many).splitlines()
     assert len(lines) == min(behind + 1, 10)
     if behind > 9:
@@ -660,10 +664,10 @@ def test_reports_load_without_the_heavy_parts():
 import pkgutil, sys
 from importlib import import_module
 import fairaudit_reports
-found = list(pkgutil.walk_packages(fairaudit_reports.__path__, "fairaudit_reports."))
-for module in found:
+modules = list(pkgutil.walk_packages(fairaudit_reports.__path__, "fairaudit_reports."))
+for module in modules:
     import_module(module.name)
-print(len(found) > 40, [name for name in ("numpy", "rich", "pandas") if name in sys.modules])
+print(len(modules) > 40, [name for name in ("numpy", "rich", "pandas") if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "True []", done.stderr
@@ -699,7 +703,7 @@ def test_many_sources_are_counted(results):
 
 def test_numbers_in_reports():
     from fairaudit.results import json_text
-    from fairaudit_reports.text.metrics_text import counted_estimate, groups_table
+    from fairaudit_reports.text.metrics_text import format_counted_estimate, groups_table
     from fairaudit_reports.view.numerals import p_decimal
 
     assert p_decimal(None) == "–" and p_decimal(1e-9) == "< 0.000001"
@@ -720,7 +724,10 @@ def test_numbers_in_reports():
     text = groups_table(many)
     assert "500 groups are masked" in text and "7 more combinations" in text
     assert "more groups" not in text  # nothing is to be had of them elsewhere
-    assert counted_estimate(Estimate(value=None, low=None, high=None, rows=0, people=0)) == "–"
     assert (
-        counted_estimate(Estimate(value=0.5, low=None, high=None, rows=9, people=9)) == "0.500 of 9"
+        format_counted_estimate(Estimate(value=None, low=None, high=None, rows=0, people=0)) == "–"
+    )
+    assert (
+        format_counted_estimate(Estimate(value=0.5, low=None, high=None, rows=9, people=9))
+        == "0.500 of 9"
     )

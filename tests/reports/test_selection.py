@@ -9,7 +9,7 @@ from fairaudit.evidence.intervals.certificates import Gap, GapTable
 from fairaudit.evidence.measured import Cell, CellTable, Estimate
 from fairaudit_reports.markdown import audit_markdown
 from fairaudit_reports.text import audit_text
-from fairaudit_reports.view.selection import shown_cells, shown_gaps
+from fairaudit_reports.view.selection import select_cells, select_gaps
 
 
 def tables(people, gaps, masked=()):
@@ -42,11 +42,11 @@ def test_the_largest_groups_and_the_largest_gaps_are_never_cut():
     people = [5000, *rng.integers(20, 400, 30), 9000]  # the largest comes last
     gaps = [0.001, *rng.uniform(-0.1, 0.1, 14), -0.9, *rng.uniform(-0.1, 0.1, 15), 0.002]
     cells, table = tables(people, gaps)
-    shown, left = shown_cells(cells, table, 12)
+    shown, left = select_cells(cells, table, 12)
     names = [cell.levels[0] for cell in shown]
     assert len(shown) == 12 and left == 20 and {"0", "31", "15"} <= set(names)
     assert names == sorted(names, key=int)  # in the order of the table
-    kept, more, masked = shown_gaps(table, cells, 12)
+    kept, more, masked = select_gaps(table, cells, 12)
     assert (len(kept), more, masked) == (12, 52, 0)
     sizes = [abs(gap.value) for gap in kept]
     assert sizes == sorted(sizes, reverse=True) and sizes[0] == 0.9
@@ -58,9 +58,9 @@ def test_masked_groups_take_no_room_and_are_not_promised_elsewhere():
     cells, table = tables(
         [50] * 4 + [3] * 20, [0.1, -0.3, 0.2, 0.05] + [0.9] * 20, masked=range(4, 24)
     )
-    kept, more, masked = shown_gaps(table, cells, 12)
+    kept, more, masked = select_gaps(table, cells, 12)
     assert len(kept) == 8 and more == 0 and masked == 40
-    shown, left = shown_cells(cells, table, 12)
+    shown, left = select_cells(cells, table, 12)
     assert [cell.levels[0] for cell in shown if not cell.masked] == ["0", "1", "2", "3"]
     assert left == 0
 
@@ -113,5 +113,5 @@ def test_a_long_page_of_groups_keeps_the_largest():
     people = [20] * 5000
     people[4321] = 10_000
     cells, table = tables(people, [0.1] * 5000)
-    shown, left = shown_cells(cells, table, 200)
+    shown, left = select_cells(cells, table, 200)
     assert "4321" in {cell.levels[0] for cell in shown} and left == 4800

@@ -12,7 +12,7 @@ from fairaudit_reports.html import plan_page, remedy_curve_section
 from fairaudit_reports.machine import plan_picture
 from fairaudit_reports.markdown import markdown_parts, plan_markdown
 from fairaudit_reports.text import plan_text, remedy_text
-from fairaudit_reports.view.remedy_view import list_models, with_deo
+from fairaudit_reports.view.remedy_view import have_deo, list_models
 
 HOSTILE = "<b>*x*</b> @user | #7"
 
@@ -74,8 +74,8 @@ def test_undefined_numbers_of_a_curve_are_dashes():
         curve=pd.DataFrame([record | fate]), symbol="μ", loss_name="misclassified"
     )
     (model,) = list_models(result)
-    assert model.deo is model.p_value is model.p_train is None and not with_deo([model])
-    assert remedy_text._curve_rows(result) == [
+    assert model.deo is model.p_value is model.p_train is None and not have_deo([model])
+    assert remedy_text._build_curve_rows(result) == [
         ["μ", "loss", "KPC", "p", "p, training rows", ""],
         ["0", "20.0 %", "0.100", "–", "–", "chosen, worse than the mixture"],
     ]

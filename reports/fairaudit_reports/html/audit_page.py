@@ -18,7 +18,7 @@ from fairaudit_reports.html.size_section import size_section
 from fairaudit_reports.html.where_section import where_section
 from fairaudit_reports.view.numerals import moment_text, number, p_decimal, typeset
 from fairaudit_reports.view.sections import AUDIT
-from fairaudit_reports.view.wording import joined_names
+from fairaudit_reports.view.wording import join_names
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -31,7 +31,7 @@ LIMIT = "A test can find evidence of a violation; it cannot show that there is n
 def render(result: AuditResult) -> str:
     """The report as one HTML document."""
     verdict, capsule = result.verdict.value, result.capsule
-    names = joined_names(result.joint.attributes)
+    names = join_names(result.joint.attributes)
     certified = verdict == "equivalent within tolerance"
     frame = p.Frame(
         title=f"{verdict}: equalized odds of {names} – fairaudit",

@@ -8,7 +8,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import count_text, number
 from fairaudit_reports.view.sections import AUDIT
-from fairaudit_reports.view.wording import joined_names, listed
+from fairaudit_reports.view.wording import join_names, list_values
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -48,7 +48,7 @@ def audited_section(result: AuditResult) -> Markup:
 
 
 def _question(result: AuditResult) -> Markup:
-    names = joined_names([column.name for column in result.table.attributes])
+    names = join_names([column.name for column in result.table.attributes])
     return join(
         [
             "Among rows with the same ",
@@ -62,7 +62,7 @@ def _question(result: AuditResult) -> Markup:
 
 def _column(role: str, column: ColumnFacts) -> Markup:
     if column.levels:
-        values = listed(column.levels, MOST_LEVELS)
+        values = list_values(column.levels, MOST_LEVELS)
         if len(column.levels) > 2:
             values = f"{len(column.levels)} levels: {values}"
     elif column.low is not None and column.high is not None:
@@ -84,7 +84,7 @@ def _features(result: AuditResult) -> str:
     if len(features) == 1:
         return features[0]
     if features:
-        return f"{len(features):,}: {listed(features, MOST_FEATURES)}"
+        return f"{len(features):,}: {list_values(features, MOST_FEATURES)}"
     if result.capsule.model is None:
         return "not known: predictions were given, not a model"
     return "not recorded"
@@ -92,12 +92,12 @@ def _features(result: AuditResult) -> str:
 
 def _rows(result: AuditResult) -> Markup:
     table = result.table
-    told = f"{table.rows:,} audited"
+    text = f"{table.rows:,} audited"
     if table.people != table.rows:
-        told += f", of {table.people:,} people"
+        text += f", of {table.people:,} people"
     if not table.excluded:
-        return join([f"{told}; none was left out."])
-    known = [part.rows for part in table.excluded if part.rows is not None]
-    left = f"{sum(known):,}" if len(known) == len(table.excluded) else "some"
+        return join([f"{text}; none was left out."])
+    counts = [part.rows for part in table.excluded if part.rows is not None]
+    left = f"{sum(counts):,}" if len(counts) == len(table.excluded) else "some"
     reasons = (tag("p", f"{count_text(part.rows)}: {part.reason}") for part in table.excluded)
-    return join([f"{told}; {left} left out:", *reasons])
+    return join([f"{text}; {left} left out:", *reasons])

@@ -12,10 +12,10 @@ from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT
 from fairaudit_reports.view.trust_view import (
-    calibration_facts,
-    check_facts,
     describe_moved,
-    ranked_scores,
+    list_calibration_facts,
+    list_check_facts,
+    rank_scores,
 )
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def belief_section(result: AuditResult) -> Markup:
     answer, tone = ("Yes", "good") if quality.trustworthy else ("No", "maybe")
     because = f", because {quality.because}."
     checks = (
-        (name, join([told, tag("p", about, class_="quiet") if about else None]))
-        for name, told, about in check_facts(quality)
+        (name, join([text, tag("p", about, class_="quiet") if about else None]))
+        for name, text, about in list_check_facts(quality)
     )
     facts = [
         ("Copies by", quality.copies_by),
@@ -68,7 +68,7 @@ def _scores(quality: Trust) -> Markup | None:
             h.cell(typeset(score), "Log-likelihood per row", "n"),
             h.cell("used" if used else None, "Choice"),
         )
-        for name, score, used in ranked_scores(quality)
+        for name, score, used in rank_scores(quality)
     )
     return h.table(
         "Models tried for the outcome given the attributes; higher fits better",
@@ -77,8 +77,8 @@ def _scores(quality: Trust) -> Markup | None:
     )
 
 
-def _calibration(found: Calibration | None, alpha: float) -> Markup | None:
-    if found is None:
+def _calibration(calibration: Calibration | None, alpha: float) -> Markup | None:
+    if calibration is None:
         return None
     return join(
         [
@@ -88,8 +88,8 @@ def _calibration(found: Calibration | None, alpha: float) -> Markup | None:
                 "outcome: they carry nothing about the attributes beyond it. Their p-values must "
                 "be spread evenly from 0 to 1; and a violation that is planted must be found."
             ),
-            h.listing(calibration_facts(found, alpha)),
-            _placebo_bars(found.p_values),
+            h.listing(list_calibration_facts(calibration, alpha)),
+            _placebo_bars(calibration.p_values),
         ]
     )
 

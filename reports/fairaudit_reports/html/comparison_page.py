@@ -9,9 +9,9 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, place, upright_line, word
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.comparison_view import (
-    compared_groups,
+    build_differences_section,
+    build_groups_section,
     describe_comparison,
-    differences_section,
 )
 from fairaudit_reports.view.numerals import percent, typeset
 from fairaudit_reports.view.sections import COMPARISON
@@ -78,7 +78,7 @@ def _facts(result: Comparison) -> Markup:
 
 
 def _differences(result: Comparison) -> Markup:
-    part = differences_section(result)
+    part = build_differences_section(result)
     caption = (
         "Candidate minus production, with intervals; to the right is less fair. Dashed: the margin "
         "of the measure that decides."
@@ -96,20 +96,20 @@ def _differences(result: Comparison) -> Markup:
 
 def _chart(result: Comparison) -> Markup:
     """Differences of the measures of gaps, each with its interval."""
-    drawn = [
+    differences = [
         (difference, difference.low, difference.high)
         for difference in result.differences
         if difference.low is not None and difference.high is not None and _is_gap(difference)
     ]
-    ends = [0.0, result.margin, *(end for _, low, high in drawn for end in (low, high))]
+    ends = [0.0, result.margin, *(end for _, low, high in differences for end in (low, high))]
     pad = (max(ends) - min(ends)) / 20 or 0.01
     scale = Scale(min(ends) - pad, max(ends) + pad, 2.0, 98.0)
-    base = _STEP * len(drawn) + 12
+    base = _STEP * len(differences) + 12
     marks = [
         upright_line(place(scale, 0.0), 0, base, class_="axis"),
         upright_line(place(scale, result.margin), 0, _STEP, class_="margin"),
     ]
-    for k, (difference, low, high) in enumerate(drawn):
+    for k, (difference, low, high) in enumerate(differences):
         y = _STEP * k + 32
         marks += [
             word(difference.name, "0%", y - 14, anchor="start", class_="tick over"),
@@ -120,8 +120,10 @@ def _chart(result: Comparison) -> Markup:
     for tick in scale.ticks(5):
         text = f"{tick:+g}".replace("-", "−") if tick else "0"
         marks.append(word(text, place(scale, tick), base + 18, anchor="middle", class_="tick"))
-    told = "; ".join(f"{difference.name} {difference.value:+.3f}" for difference, _, _ in drawn)
-    return chart(marks, base + 26, title="Candidate minus production", description=told)
+    description = "; ".join(
+        f"{difference.name} {difference.value:+.3f}" for difference, _, _ in differences
+    )
+    return chart(marks, base + 26, title="Candidate minus production", description=description)
 
 
 def _is_gap(difference: Difference) -> bool:
@@ -130,7 +132,7 @@ def _is_gap(difference: Difference) -> bool:
 
 
 def _groups(result: Comparison) -> Markup:
-    part, left = compared_groups(result, MOST)
+    part, left = build_groups_section(result, MOST)
     names, heads = len(result.attributes), part.head or []
     titles = [*heads[:names], *(h.heading(name) for name in heads[names:])]
     return h.section(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, place, word
 from fairaudit_reports.html.markup import Markup, tag
-from fairaudit_reports.view.monitor_view import alarm_text
+from fairaudit_reports.view.monitor_view import format_alarm
 
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
@@ -40,7 +40,7 @@ def evidence_chart(result: MonitorResult, *, title: str, description: str) -> Ma
         *_powers(low, high, upwards),
         level_line("9%", "97%", upwards(needed), class_="alarm"),
         word(
-            f"alarm at {alarm_text(result)}",
+            f"alarm at {format_alarm(result)}",
             "9.5%",
             upwards(needed) - 6,
             anchor="start",
@@ -76,9 +76,9 @@ def _powers(low: float, high: float, upwards: Scale) -> list[Markup]:
     step = max(1, math.ceil((math.floor(high) - math.ceil(low)) / _MOST_POWERS))
     for power in range(math.ceil(low), math.floor(high) + 1, step):
         y = upwards(power)
-        shown = f"{10**power:g}" if -4 < power < 5 else f"1e{power}".replace("-", "−")
+        label = f"{10**power:g}" if -4 < power < 5 else f"1e{power}".replace("-", "−")
         marks.append(level_line("9%", "97%", y, class_="grid"))
-        marks.append(word(shown, "8%", y + 4, anchor="end", class_="tick"))
+        marks.append(word(label, "8%", y + 4, anchor="end", class_="tick"))
     return marks
 
 

@@ -10,14 +10,14 @@ from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.evidence_view import (
     OPEN_QUESTION,
     count_reaching,
+    describe_copies,
     describe_observed,
     describe_p_value,
     describe_range,
-    drawn_copies,
-    finite_null,
+    list_finite_copies,
 )
 from fairaudit_reports.view.sections import AUDIT
-from fairaudit_reports.view.wording import joined_names, several
+from fairaudit_reports.view.wording import join_names, several
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -42,13 +42,13 @@ def evidence_section(result: AuditResult) -> Markup:
 
 
 def _null_figure(result: AuditResult) -> Markup:
-    null, joint = finite_null(result), result.joint
+    null, joint = list_finite_copies(result), result.joint
     if not null:
         return h.paragraph(
             "The record holds no statistics of copies, so there is nothing to draw.", class_="said"
         )
-    observed, copies = joint.value, drawn_copies(len(null))
-    told = describe_observed(null, observed)
+    observed, copies = joint.value, describe_copies(len(null))
+    description = describe_observed(null, observed)
     unit = (
         ", in standard deviations of the copies from their mean, since groups are masked"
         if result.masked
@@ -66,28 +66,28 @@ def _null_figure(result: AuditResult) -> Markup:
         null,
         observed,
         title=f"Histogram of the statistic {joint.statistic} on {copies}",
-        description=f"{describe_range(null)} {told}",
+        description=f"{describe_range(null)} {description}",
     )
     return tag("figure", h.figure_key(keys), chart, tag("figcaption", caption))
 
 
 def _reading(result: AuditResult) -> list[Markup]:
-    joint, drawn = result.joint, bool(finite_null(result))
+    joint, has_bars = result.joint, bool(list_finite_copies(result))
     outcome = tag("em", result.table.outcome.name)
-    told = [
+    sentences = [
         "Suppose the prediction carried nothing about ",
-        tag("em", joined_names(joint.attributes)),
+        tag("em", join_names(joint.attributes)),
         " beyond what the outcome ",
         outcome,
         " explains. Then these attributes could be exchanged ",
         *_exchange(result),
         " and nothing systematic would change. The audit did so "
         f"{several(joint.copies, 'time')}. Each copy of the table gives one value of the statistic",
-        ": the bars" if drawn else None,
+        ": the bars" if has_bars else None,
         ".",
-        " The line is the table as it is." if drawn and joint.value is not None else None,
+        " The line is the table as it is." if has_bars and joint.value is not None else None,
     ]
-    paragraphs = [h.paragraph(*told, class_="name"), h.paragraph(*describe_p_value(result))]
+    paragraphs = [h.paragraph(*sentences, class_="name"), h.paragraph(*describe_p_value(result))]
     if joint.statistic == "kpc":
         paragraphs.append(
             h.paragraph(

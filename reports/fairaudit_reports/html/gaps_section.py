@@ -8,7 +8,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale
 from fairaudit_reports.html.interval_chart import Dot, intervals
 from fairaudit_reports.html.markup import Markup, tag
-from fairaudit_reports.view import gaps_view
+from fairaudit_reports.view.gaps_view import build_certificates_section, build_gaps_section
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT, Section
 from fairaudit_reports.view.wording import several
@@ -25,7 +25,7 @@ _RATES = {"TPR": "among those who are positive", "FPR": "among those who are neg
 
 
 def gaps_section(result: AuditResult) -> Markup:
-    table, part = result.gaps, gaps_view.gaps_section(result, MOST_LISTED)
+    table, part = result.gaps, build_gaps_section(result, MOST_LISTED)
     inside: list[Markup | None] = [_certificates(result)]
     if table is None or part is None:
         inside.append(h.paragraph("There are no rates of groups to compare; the notes say why."))
@@ -37,7 +37,7 @@ def gaps_section(result: AuditResult) -> Markup:
 
 
 def _certificates(result: AuditResult) -> Markup:
-    part = gaps_view.certificates_section(result, typeset)
+    part = build_certificates_section(result, typeset)
     if part is None:
         return h.paragraph(
             "No tolerance was to be certified (--certify): a verdict of no violation found is not "
@@ -67,22 +67,22 @@ def _certificates(result: AuditResult) -> Markup:
 
 def _figure(table: GapTable) -> Markup | None:
     """A panel for each rate, the groups in the same order."""
-    found = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
-    groups = list(dict.fromkeys(levels for levels, _ in found))
+    gap_of = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
+    groups = list(dict.fromkeys(levels for levels, _ in gap_of))
     if not groups or len(groups) > MOST_DRAWN:
         return None
-    ends = [end for gap in found.values() for end in (gap.low, gap.high) if end is not None]
+    ends = [end for gap in gap_of.values() for end in (gap.low, gap.high) if end is not None]
     far = max([0.05, *map(abs, ends)])
     labels = [", ".join(levels) for levels in groups]
     charts = []
     for rate, among in _RATES.items():
-        gaps = [found.get((levels, rate)) for levels in groups]
+        gaps = [gap_of.get((levels, rate)) for levels in groups]
         dots = [
             Dot(label) if gap is None else Dot(label, gap.value, gap.low, gap.high)
             for label, gap in zip(labels, gaps, strict=True)
         ]
-        told = f"{several(len(dots), 'group')}; the table has the numbers."
-        chart = intervals(dots, Scale(-far, far), title=f"Gaps in {rate}", description=told)
+        description = f"{several(len(dots), 'group')}; the table has the numbers."
+        chart = intervals(dots, Scale(-far, far), title=f"Gaps in {rate}", description=description)
         charts.append((f"{rate}, {among}", chart))
     caption = "Dots are gaps between a group and all others, lines their intervals."
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))

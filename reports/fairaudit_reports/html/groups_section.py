@@ -10,19 +10,19 @@ from fairaudit_reports.html.interval_chart import Dot, intervals, scale_around
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.groups_view import (
     are_rates,
+    count_decimals,
     counts_people,
-    decimals,
     describe_left_out,
     describe_masking,
+    describe_method,
     describe_span,
-    known_numbers,
-    note_sentence,
-    open_cells,
+    list_numbers,
+    select_open_cells,
 )
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT
-from fairaudit_reports.view.selection import shown_cells
-from fairaudit_reports.view.wording import capital, joined_names, several
+from fairaudit_reports.view.selection import select_cells
+from fairaudit_reports.view.wording import capitalize, join_names, several
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -37,22 +37,22 @@ MOST_DRAWN = 40  # in the chart
 def groups_section(result: AuditResult) -> Markup:
     cells = result.cells
     if cells is None:
-        told = "There is no table of groups for this audit; the notes say why."
-        return h.section("groups", AUDIT, [h.paragraph(told)])
-    shown, left = shown_cells(cells, result.gaps, MOST_CELLS)
-    note, more = note_sentence(cells), describe_left_out(cells, left)
+        reason = "There is no table of groups for this audit; the notes say why."
+        return h.section("groups", AUDIT, [h.paragraph(reason)])
+    rows, left = select_cells(cells, result.gaps, MOST_CELLS)
+    note, more = describe_method(cells), describe_left_out(cells, left)
     return h.section(
         "groups",
         AUDIT,
         [
             h.paragraph(
-                f"{several(len(cells.cells), 'group')} by {joined_names(cells.attributes)}. "
+                f"{several(len(cells.cells), 'group')} by {join_names(cells.attributes)}. "
                 "Each interval is for one group alone; they are not adjusted for one another."
             ),
             h.paragraph(note, class_="quiet name") if note else None,
             h.paragraph(describe_masking(cells), class_="said") if cells.masked else None,
             _interval_figure(cells),
-            _group_table(cells, shown),
+            _group_table(cells, rows),
             h.paragraph(more, class_="quiet") if more else None,
         ],
     )
@@ -66,9 +66,9 @@ def _group_table(cells: CellTable, shown: list[Cell]) -> Markup:
         *([("People", "n")] if people else []),
         *((name, "n") for name in cells.columns),
     ]
-    digits = decimals(cells)
+    digits = count_decimals(cells)
     rows = (_group(cell, cells, digits, people) for cell in shown)
-    caption = f"{capital(joined_names(cells.columns))} by group, with 95 % intervals"
+    caption = f"{capitalize(join_names(cells.columns))} by group, with 95 % intervals"
     return h.table(caption, columns, [h.body(rows)], scrolls=True)
 
 
@@ -110,7 +110,7 @@ def _estimate(name: str, estimate: Estimate, digits: int, cell: Cell) -> Markup:
 
 def _interval_figure(cells: CellTable) -> Markup | None:
     """A panel for every rate, the groups in the same order in each."""
-    drawn, values = open_cells(cells), known_numbers(cells.cells)
+    drawn, values = select_open_cells(cells), list_numbers(cells.cells)
     if not drawn or not values or len(drawn) > MOST_DRAWN:
         return None
     scale = Scale(0.0, 1.0) if are_rates(cells) else scale_around(values)
@@ -123,8 +123,10 @@ def _interval_figure(cells: CellTable) -> Markup | None:
             for label, estimate in zip(labels, estimates, strict=True)
         ]
         span = describe_span([dot.value for dot in dots])
-        told = f"{several(len(dots), 'group')}, {span}; the table has the numbers."
-        charts.append((name, intervals(dots, scale, title=f"{name} by group", description=told)))
+        description = f"{several(len(dots), 'group')}, {span}; the table has the numbers."
+        charts.append(
+            (name, intervals(dots, scale, title=f"{name} by group", description=description))
+        )
     masked = " Masked groups are not drawn." if cells.masked else ""
     caption = f"Dots are estimates, lines their 95 % intervals.{masked}"
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))

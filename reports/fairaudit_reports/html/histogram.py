@@ -168,11 +168,11 @@ def _place(observed: float, scale: Scale, broken: str) -> float:
 def _observed(x: float, observed: float) -> list[Markup]:
     anchor = "start" if x < 20 else "end" if x > 80 else "middle"
     point = tag("path", d="M-6 0h12l-6 9z", class_="pointer")
-    told = f"observed {number(observed)}"
+    label = f"observed {number(observed)}"
     return [
         upright_line(f"{x:.3f}%", 26, _BASE, class_="observed"),
         tag("svg", point, x=f"{x:.3f}%", y=20, overflow="visible", width=1, height=1),
-        word(told, f"{x:.3f}%", 13, anchor=anchor, class_="strong"),
+        word(label, f"{x:.3f}%", 13, anchor=anchor, class_="strong"),
     ]
 
 

@@ -103,7 +103,7 @@ def _below(scale: Scale, base: float) -> list[Markup]:
     """The axis with its numbers."""
     marks = [level_line("0%", "100%", base, class_="axis")]
     for tick in scale.ticks(3):
-        x, shown = scale(tick), number(tick)
-        anchor = "middle" if len(shown) < 4 or 4 < x < 96 else "start" if x < 4 else "end"
-        marks.append(word(shown, f"{x:.3f}%", base + 17, anchor=anchor, class_="tick"))
+        x, label = scale(tick), number(tick)
+        anchor = "middle" if len(label) < 4 or 4 < x < 96 else "start" if x < 4 else "end"
+        marks.append(word(label, f"{x:.3f}%", base + 17, anchor=anchor, class_="tick"))
     return marks

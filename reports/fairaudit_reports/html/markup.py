@@ -47,8 +47,8 @@ def tag(name: str, /, *inside: str | None, **attributes: Attribute) -> Markup:
     words = [name]
     for key, value in attributes.items():
         if value is not None:
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-            words.append(f'{key.rstrip("_").replace("_", "-")}="{_escaped(shown)}"')
+            text = f"{value:.6g}" if isinstance(value, float) else str(value)
+            words.append(f'{key.rstrip("_").replace("_", "-")}="{_escaped(text)}"')
     start = f"<{' '.join(words)}>"
     return Markup(start if name in _VOID else f"{start}{join(inside)}</{name}>")
 

@@ -9,8 +9,8 @@ from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import tag
 from fairaudit_reports.html.remedy_style import LIMIT, STYLE
-from fairaudit_reports.view.models_view import models_section
-from fairaudit_reports.view.wording import joined_names, several
+from fairaudit_reports.view.models_view import build_models_section
+from fairaudit_reports.view.wording import join_names, several
 
 if TYPE_CHECKING:
     from fairaudit.comparison.audited_models import AuditedModels
@@ -21,7 +21,7 @@ __all__ = ["render"]
 def render(result: AuditedModels) -> str:
     """One table, and what it rests on."""
     models = result.models
-    audit, part = models[0].audit, models_section(result)
+    audit, part = models[0].audit, build_models_section(result)
     rows = [
         [*row[:-1], tag("span", row[-1], class_=f"verdict {p.TONES[model.audit.verdict.value]}")]
         for row, model in zip(part.rows, models, strict=True)
@@ -34,7 +34,7 @@ def render(result: AuditedModels) -> str:
         limit=LIMIT,
         style=STYLE,
     )
-    names = joined_names([column.name for column in audit.table.attributes])
+    names = join_names([column.name for column in audit.table.attributes])
     inside = [
         tag("h1", f"Equalized odds of {names}"),
         h.section_table(

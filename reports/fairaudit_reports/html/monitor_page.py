@@ -10,13 +10,13 @@ from fairaudit_reports.html.evidence_chart import STYLE, evidence_chart
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.html.repeat_section import settings_text
 from fairaudit_reports.view.monitor_view import (
-    alarm_text,
-    batches_section,
+    build_batches_section,
     describe_guarantee,
-    monitored_attributes,
+    format_alarm,
+    list_attributes,
 )
 from fairaudit_reports.view.sections import MONITOR
-from fairaudit_reports.view.wording import joined_names
+from fairaudit_reports.view.wording import join_names
 
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
@@ -30,7 +30,7 @@ MOST = 400
 def render(result: MonitorResult) -> str:
     """The report as one HTML document."""
     verdict = result.verdict.value
-    names = joined_names(monitored_attributes(result))
+    names = join_names(list_attributes(result))
     frame = p.Frame(
         title=f"{verdict}: equalized odds of {names} over time – fairaudit",
         about="monitor of equalized odds",
@@ -56,7 +56,7 @@ def _facts(result: MonitorResult) -> Markup:
     since = f"batch {result.since}" if result.since else "–"
     return h.facts(
         [
-            ("Evidence now", _evidence_now(result), f"alarm at {alarm_text(result)}"),
+            ("Evidence now", _evidence_now(result), f"alarm at {format_alarm(result)}"),
             ("Batches", f"{len(result.batches):,}", ""),
             ("Rows", f"{sum(batch.rows for batch in result.batches):,}", ""),
             ("Alarm", alarm, ""),
@@ -73,21 +73,23 @@ def _evidence_now(result: MonitorResult) -> str:
 
 
 def _plot(result: MonitorResult) -> Markup:
-    told = (
+    description = (
         f"It starts at 1 and is {_evidence_now(result)} after batch {result.batches[-1].number}; "
-        f"the alarm sounds at {alarm_text(result)}."
+        f"the alarm sounds at {format_alarm(result)}."
     )
     shaded = " Shaded: since when, most likely." if result.since else ""
     figure = tag(
         "figure",
-        evidence_chart(result, title="Evidence against equalized odds over time", description=told),
+        evidence_chart(
+            result, title="Evidence against equalized odds over time", description=description
+        ),
         tag("figcaption", f"Evidence after every batch, on a logarithmic scale.{shaded}"),
     )
     return h.section("evidence", MONITOR, [figure, h.paragraph(describe_guarantee(result))])
 
 
 def _batches(result: MonitorResult) -> Markup:
-    part, left = batches_section(result, MOST)
+    part, left = build_batches_section(result, MOST)
     caption = "All batches" if not left else "The last batches"
     unusable = [
         f"Batch {batch.number} added no evidence: {batch.unusable}."

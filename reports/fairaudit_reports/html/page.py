@@ -101,8 +101,8 @@ def document(title: str, version: str, body: Markup, more_style: str = "") -> st
 def banner(tone: str, verdict: str, because: str, kicker: str = "Verdict") -> Markup:
     """The verdict and its sentence; `tone` is the verdict of an audit that it looks like."""
     words = tag("div", h.paragraph(kicker, class_="kicker"), tag("h1", verdict, id="verdict"))
-    said = h.paragraph(because, class_="because name")
-    return tag("div", icon(tone), words, said, class_="banner")
+    reason = h.paragraph(because, class_="because name")
+    return tag("div", icon(tone), words, reason, class_="banner")
 
 
 def icon(verdict: str) -> Markup:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit_reports.html.markup import Markup, join, tag
-from fairaudit_reports.view.wording import capital
+from fairaudit_reports.view.wording import capitalize
 
 if TYPE_CHECKING:
     from fairaudit.data.facts import Source
@@ -88,8 +88,8 @@ def code_block(text: str) -> Markup:
 
 def command_block(command: str) -> Markup:
     """A command that was run."""
-    told = "The command that was run, from the folder that its paths are relative to:"
-    return join([paragraph(told), code_block(quiet(command))])
+    lead = "The command that was run, from the folder that its paths are relative to:"
+    return join([paragraph(lead), code_block(quiet(command))])
 
 
 def source_text(source: Source) -> Markup:
@@ -153,7 +153,7 @@ def section_table(caption: str, part: Section, head: Row | None = None) -> Marku
 
 def heading(name: str) -> str:
     """The title of a column on a page; a p-value has a small letter."""
-    return name if name == "p" or name.startswith("p ") else capital(name)
+    return name if name == "p" or name.startswith("p ") else capitalize(name)
 
 
 def body(rows: Iterable[str]) -> Markup:
@@ -182,5 +182,5 @@ def figure_key(keys: Iterable[tuple[str, str]]) -> Markup:
 def panels(labels: Sequence[str], charts: Sequence[tuple[str, Markup]]) -> Markup:
     """Charts with their titles side by side, the labels of their common rows on the left."""
     side = tag("ul", *(tag("li", label) for label in labels), class_="labels", aria_hidden="true")
-    shown = (tag("div", paragraph(title), chart) for title, chart in charts)
-    return tag("div", side, *shown, class_="panels", style=f"--panels:{len(charts)}")
+    figures = (tag("div", paragraph(title), chart) for title, chart in charts)
+    return tag("div", side, *figures, class_="panels", style=f"--panels:{len(charts)}")

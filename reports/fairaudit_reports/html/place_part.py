@@ -9,7 +9,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, word
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import number
-from fairaudit_reports.view.place_view import TITLE, shown_curves, sorted_claims
+from fairaudit_reports.view.place_view import TITLE, select_curves, split_claims
 from fairaudit_reports.view.wording import several
 
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ def place_part(place: Localisation | None) -> Markup | None:
     """A part of the section about where."""
     if place is None:
         return None
-    found, others = ([claim.text for claim in claims] for claims in sorted_claims(place))
-    curves = shown_curves(place)
+    differences, others = ([claim.text for claim in claims] for claims in split_claims(place))
+    curves = select_curves(place)
     figures = join(map(_figure, curves[:MOST_CURVES]))
     left = len(curves) - MOST_CURVES
     more = f"{several(left, 'more curve')}: see the JSON report."
     return join(
         [
             tag("h3", TITLE),
-            h.bullets(found, "name") if found else None,
+            h.bullets(differences, "name") if differences else None,
             tag("h4", "Not shown to differ") if others else None,
             h.bullets(others, "name quiet") if others else None,
             tag("div", figures, class_="charts", style=_SIDE_BY_SIDE) if curves else None,
@@ -51,15 +51,15 @@ def _figure(curve: Curve) -> Markup:
     low, high = min(0.0, *curve.low), max(0.0, *curve.high)
     across = Scale(curve.x[0], curve.x[-1], 12.0, 98.0)
     upwards = Scale(low, high, _BASE, _TOP) if high > low else Scale(-1, 1, _BASE, _TOP)
-    shown = ", ".join(number(value, 2) for value in curve.value[::10])
-    drawn = chart(
+    values = ", ".join(number(value, 2) for value in curve.value[::10])
+    picture = chart(
         [*_axes(across, upwards), _band(curve, across, upwards)],
         _BASE + 24,
         title=f"Mean over {curve.attribute}: {title}",
-        description=f"From {number(curve.x[0])} to {number(curve.x[-1])}: {shown}.",
+        description=f"From {number(curve.x[0])} to {number(curve.x[-1])}: {values}.",
     )
     caption = f"{title}: over {curve.attribute}, with the simultaneous band"
-    return tag("figure", drawn, tag("figcaption", caption), style="margin:0")
+    return tag("figure", picture, tag("figcaption", caption), style="margin:0")
 
 
 def _axes(across: Scale, upwards: Scale) -> list[Markup]:

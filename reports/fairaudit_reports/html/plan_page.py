@@ -8,7 +8,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import tag
 from fairaudit_reports.html.page import document
 from fairaudit_reports.html.power_curves import power_curves
-from fairaudit_reports.view.plan_view import plan_section
+from fairaudit_reports.view.plan_view import build_plan_section
 
 if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import SamplePlan
@@ -20,7 +20,7 @@ def render(plan: SamplePlan) -> str:
     """The answer, its curves and its table."""
     from importlib.metadata import version
 
-    part = plan_section(plan)
+    part = build_plan_section(plan)
     caption = (
         "Dots are shares found in simulated tables, lines fitted to them; the dotted line is the "
         "wanted power."

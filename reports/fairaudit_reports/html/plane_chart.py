@@ -86,8 +86,8 @@ def _axes(across: Scale, upwards: Scale, x_name: str, y_name: str) -> list[Marku
     marks = [word(y_name, "0%", 14, anchor="start", class_="tick")]
     for tick in upwards.ticks(5):
         marks.append(level_line("0%", "100%", upwards(tick), class_="grid"))
-        shown = number(tick)
-        marks.append(word(shown, "0%", upwards(tick) - 4, anchor="start", class_="tick"))
+        label = number(tick)
+        marks.append(word(label, "0%", upwards(tick) - 4, anchor="start", class_="tick"))
     return [
         *marks,
         upright_line(place(across, 0.0), _TOP, _BASE, class_="axis"),
@@ -109,9 +109,9 @@ def _labels(
     lines: Sequence[Sequence[tuple[float, float]]],
 ) -> list[tuple[Point, tuple[float, float, str]]]:
     """Labels where even on a phone they touch no dot and no other label; the rest is left out."""
-    taken = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
+    boxes = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
     crossings = [crossing for line in lines for crossing in _along(line)]
-    found = []
+    spots = []
     for point, (x, y) in sorted(zip(points, places, strict=True), key=lambda pair: -pair[0].strong):
         wide, best = 7.5 * len(point.label), None
         for spot in (
@@ -126,15 +126,15 @@ def _labels(
         ):
             left = x * _NARROW + {"start": 10, "end": -10 - wide, "middle": -wide / 2}[spot[2]]
             box = (left, spot[1] - 11, left + wide, spot[1] + 3)
-            if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in taken):
+            if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in boxes):
                 continue
             crossed = sum(box[0] < a < box[2] and box[1] < b < box[3] for a, b in crossings)
             if best is None or crossed < best[0]:
                 best = (crossed, spot, box)
         if best is not None:
-            taken.append(best[2])
-            found.append((point, best[1]))
-    return found
+            boxes.append(best[2])
+            spots.append((point, best[1]))
+    return spots
 
 
 def _along(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

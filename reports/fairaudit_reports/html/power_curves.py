@@ -86,8 +86,8 @@ def _y(share: float) -> float:
 
 
 def _ticks(low: int, high: int) -> Sequence[int]:
-    found = [m * 10**k for k in range(1, 9) for m in (1, 2, 5) if low <= m * 10**k <= high]
-    return found if len(found) < 8 else found[::2]
+    ticks = [m * 10**k for k in range(1, 9) for m in (1, 2, 5) if low <= m * 10**k <= high]
+    return ticks if len(ticks) < 8 else ticks[::2]
 
 
 def _line(y: float, color: str, dash: str | None = None) -> Markup:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup
-from fairaudit_reports.view import power_view
+from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.sections import AUDIT
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ __all__ = ["power_section"]
 
 
 def power_section(power: Power | None) -> Markup:
-    part = power_view.power_section(power)
+    part = build_power_section(power)
     if part is None:
         return h.section(
             "power",

@@ -9,9 +9,9 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.html.plane_chart import Point, plane
 from fairaudit_reports.view.numerals import loss_text, number, p_decimal, typeset
-from fairaudit_reports.view.remedy_view import Model, list_models, measured_on, with_deo
+from fairaudit_reports.view.remedy_view import Model, describe_rows, have_deo, list_models
 from fairaudit_reports.view.sections import REMEDY
-from fairaudit_reports.view.wording import capital, several
+from fairaudit_reports.view.wording import capitalize, several
 
 if TYPE_CHECKING:
     from fairaudit.remedy.remedy_result import RemedyResult
@@ -23,7 +23,7 @@ def curve_section(result: RemedyResult) -> Markup:
     models = list_models(result)
     lead = (
         f"Every model was trained on {result.rows['train']:,} rows and measured on "
-        f"{measured_on(result)}. Chosen: {result.because}."
+        f"{describe_rows(result)}. Chosen: {result.because}."
     )
     return h.section(
         "curve",
@@ -64,7 +64,7 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
         mixed,
         x_name="KPC →",
         y_name=f"↑ {y_name}",
-        title=f"Loss against KPC on {measured_on(result)}",
+        title=f"Loss against KPC on {describe_rows(result)}",
         description=_describe_curve(result, models),
     )
     caption = (
@@ -88,10 +88,10 @@ def _describe_curve(result: RemedyResult, models: Sequence[Model]) -> str:
 
 
 def _table(result: RemedyResult, models: Sequence[Model]) -> Markup:
-    deo = with_deo(models)
+    deo = have_deo(models)
     columns = [
         ("Model", None),
-        (capital(result.loss_name), "n"),
+        (capitalize(result.loss_name), "n"),
         ("KPC", "n"),
         *([("DEO", "n")] if deo else []),
         ("p", "n"),
@@ -99,13 +99,13 @@ def _table(result: RemedyResult, models: Sequence[Model]) -> Markup:
         ("Choice", None),
     ]
     rows = (_model(model, result, deo) for model in models)
-    return h.table(f"The models on {measured_on(result)}", columns, [h.body(rows)])
+    return h.table(f"The models on {describe_rows(result)}", columns, [h.body(rows)])
 
 
 def _model(model: Model, result: RemedyResult, deo: bool) -> Markup:
     cells = [
         h.row_head(f"{result.symbol} = {model.mu:g}"),
-        h.cell(loss_text(model.loss, result.loss_name), capital(result.loss_name), "n"),
+        h.cell(loss_text(model.loss, result.loss_name), capitalize(result.loss_name), "n"),
         h.cell(typeset(model.kpc), "KPC", "n"),
         *([h.cell(typeset(model.deo), "DEO", "n")] if deo else []),
         h.cell(p_decimal(model.p_value), "p", "n"),

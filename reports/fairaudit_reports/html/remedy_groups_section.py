@@ -12,13 +12,13 @@ from fairaudit_reports.html.interval_chart import Dot, changes, scale_around
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.groups_view import (
     are_rates,
-    decimals,
+    count_decimals,
+    describe_method,
     describe_span,
-    known_numbers,
-    note_sentence,
+    list_numbers,
 )
 from fairaudit_reports.view.numerals import typeset
-from fairaudit_reports.view.wording import capital, joined_names, several
+from fairaudit_reports.view.wording import capitalize, join_names, several
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell, CellTable
@@ -36,9 +36,9 @@ def groups_part(result: RemedyResult) -> Markup:
         return h.paragraph(
             "There is no table of groups for both models; the notes of the audits say why."
         )
-    known = {cell.levels: cell for cell in before.cells}
-    pairs = [(known[cell.levels], cell) for cell in after.cells if cell.levels in known]
-    note = note_sentence(after)
+    cell_of = {cell.levels: cell for cell in before.cells}
+    pairs = [(cell_of[cell.levels], cell) for cell in after.cells if cell.levels in cell_of]
+    note = describe_method(after)
     masked = (
         f"{after.masked:,} of {len(after.cells):,} groups are masked: they are small, or protect "
         "small ones."
@@ -46,7 +46,7 @@ def groups_part(result: RemedyResult) -> Markup:
     return join(
         [
             h.paragraph(
-                f"{several(len(after.cells), 'group')} by {joined_names(after.attributes)}. Gaps "
+                f"{several(len(after.cells), 'group')} by {join_names(after.attributes)}. Gaps "
                 "between groups are also sampling noise: the test above judges them, not the eye."
             ),
             h.paragraph(note, class_="quiet name") if note else None,
@@ -58,22 +58,22 @@ def groups_part(result: RemedyResult) -> Markup:
 
 
 def _figure(pairs: Pairs, cells: CellTable) -> Markup | None:
-    shown = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
-    values = known_numbers([cell for pair in shown for cell in pair])
-    if not shown or not values or len(shown) > MOST_DRAWN:
+    open_pairs = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
+    values = list_numbers([cell for pair in open_pairs for cell in pair])
+    if not open_pairs or not values or len(open_pairs) > MOST_DRAWN:
         return None
     scale = Scale(0.0, 1.0) if are_rates(cells) else scale_around(values)
-    labels = [", ".join(cell.levels) for _, cell in shown]
+    labels = [", ".join(cell.levels) for _, cell in open_pairs]
     charts = []
     for k, name in enumerate(cells.columns):
         old, new = (
-            [_dot(label, pair[side], k) for label, pair in zip(labels, shown, strict=True)]
+            [_dot(label, pair[side], k) for label, pair in zip(labels, open_pairs, strict=True)]
             for side in (0, 1)
         )
         spans = [describe_span([dot.value for dot in dots]) for dots in (old, new)]
-        told = f"{several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}."
+        description = f"{several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}."
         title = f"{name} by group, before and after"
-        charts.append((name, changes(old, new, scale, title=title, description=told)))
+        charts.append((name, changes(old, new, scale, title=title, description=description)))
     keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
     return tag("figure", h.figure_key(keys), h.panels(labels, charts))
 
@@ -84,14 +84,14 @@ def _dot(label: str, cell: Cell, column: int) -> Dot:
 
 
 def _table(pairs: Pairs, cells: CellTable) -> Markup:
-    digits = decimals(cells)
+    digits = count_decimals(cells)
     columns = [
         *((name, "wide") for name in cells.attributes),
         ("Rows", "n"),
         *((f"{name}, {when}", "n") for name in cells.columns for when in ("before", "after")),
     ]
     rows = (_pair_row(old, new, cells, digits) for old, new in pairs[:MOST_CELLS])
-    caption = f"{capital(joined_names(cells.columns))} by group, before and after"
+    caption = f"{capitalize(join_names(cells.columns))} by group, before and after"
     return h.table(caption, columns, [h.body(rows)], scrolls=True)
 
 

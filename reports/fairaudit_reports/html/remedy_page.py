@@ -15,11 +15,15 @@ from fairaudit_reports.html.remedy_curve_section import curve_section
 from fairaudit_reports.html.remedy_groups_section import groups_part
 from fairaudit_reports.html.remedy_style import LIMIT, STYLE
 from fairaudit_reports.html.repeat_section import moment_line, versions_text
-from fairaudit_reports.view.evidence_view import describe_observed, describe_range, finite_null
+from fairaudit_reports.view.evidence_view import (
+    describe_observed,
+    describe_range,
+    list_finite_copies,
+)
 from fairaudit_reports.view.numerals import number, p_decimal, percent
-from fairaudit_reports.view.remedy_view import after_and_before, list_changes, list_notes
+from fairaudit_reports.view.remedy_view import list_audits, list_changes, list_notes
 from fairaudit_reports.view.sections import REMEDY
-from fairaudit_reports.view.wording import capital, joined_names
+from fairaudit_reports.view.wording import capitalize, join_names
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -34,9 +38,9 @@ MOST_FEATURES = 40
 def render(result: RemedyResult) -> str:
     """The report as one HTML document."""
     capsule = result.after.capsule
-    names = joined_names(result.after.joint.attributes)
+    names = join_names(result.after.joint.attributes)
     frame = p.Frame(
-        title=f"{capital(str(result.outcome))}: equalized odds of {names} – fairaudit",
+        title=f"{capitalize(str(result.outcome))}: equalized odds of {names} – fairaudit",
         about="remedy towards equalized odds",
         version=capsule.version,
         created=capsule.created,
@@ -66,17 +70,17 @@ def _headline(result: RemedyResult) -> Markup:
         h.paragraph("Outcome of the repair", class_="kicker name"),
         tag("h1", str(result.outcome), id="verdict"),
     )
-    said = [h.paragraph(result.headline, class_="because name")]
+    parts = [h.paragraph(result.headline, class_="because name")]
     if result.advice:
-        said += [h.paragraph("What would help:", class_="because"), h.bullets(result.advice)]
+        parts += [h.paragraph("What would help:", class_="because"), h.bullets(result.advice)]
     verdict = str(result.verdict)
-    told = tag("div", *said, class_="because")
-    return tag("div", p.icon(verdict), words, told, class_=f"banner outcome {p.TONES[verdict]}")
+    reasons = tag("div", *parts, class_="because")
+    return tag("div", p.icon(verdict), words, reasons, class_=f"banner outcome {p.TONES[verdict]}")
 
 
 def _banners(result: RemedyResult) -> Markup:
     both = []
-    for when, model, audit in after_and_before(result):
+    for when, model, audit in list_audits(result):
         verdict = str(audit.verdict)
         words = tag(
             "div",
@@ -119,12 +123,12 @@ def _change(result: RemedyResult) -> Markup:
 
 
 def _change_row(change: Change) -> Markup:
-    told = [text.replace("-", "−") for text in (change.before, change.after)]
+    texts = [text.replace("-", "−") for text in (change.before, change.after)]
     if change.is_verdict:
-        told = [tag("span", text, class_=f"verdict {p.TONES[text]}") for text in told]
+        texts = [tag("span", text, class_=f"verdict {p.TONES[text]}") for text in texts]
     about = tag("small", change.about) if change.about else None
-    head = h.row_head(capital(change.name), about)
-    return h.row(head, h.cell(told[0], "Before"), h.cell(told[1], "After"))
+    head = h.row_head(capitalize(change.name), about)
+    return h.row(head, h.cell(texts[0], "Before"), h.cell(texts[1], "After"))
 
 
 def _evidence(result: RemedyResult) -> Markup:
@@ -132,29 +136,29 @@ def _evidence(result: RemedyResult) -> Markup:
         "Bars: the statistic on copies of the audited table in which equalized odds holds. "
         "Line: the table as it is. Far to the right of the bars is evidence of a violation."
     )
-    both = (_null(when, audit) for when, _, audit in after_and_before(result))
+    both = (_null(when, audit) for when, _, audit in list_audits(result))
     return h.section(
         "evidence", REMEDY, [h.paragraph(lead, class_="lead"), tag("div", *both, class_="pair")]
     )
 
 
 def _null(when: str, audit: AuditResult) -> Markup:
-    joint, tone, null = audit.joint, p.TONES[audit.verdict.value], finite_null(audit)
+    joint, tone, null = audit.joint, p.TONES[audit.verdict.value], list_finite_copies(audit)
     head = tag("h3", f"{when}: p = {p_decimal(joint.p_value)}")
     if not null:
         return tag("div", head, h.paragraph("There are no copies to draw."), class_=tone)
-    told = describe_observed(null, joint.value)
+    caption = describe_observed(null, joint.value)
     chart = histogram(
         null,
         joint.value,
         title=f"{when}: histogram of the statistic {joint.statistic} on copies",
-        description=f"{describe_range(null)} {told}",
+        description=f"{describe_range(null)} {caption}",
     )
     if far_away(null, joint.value):
-        told += " The axis is broken."
+        caption += " The axis is broken."
     if not audit.quality.trustworthy:
-        told += f" The copies are doubtful: {audit.quality.because}."
-    return tag("div", head, tag("figure", chart, tag("figcaption", told)), class_=tone)
+        caption += f" The copies are doubtful: {audit.quality.because}."
+    return tag("div", head, tag("figure", chart, tag("figcaption", caption)), class_=tone)
 
 
 def _repeat(result: RemedyResult) -> Markup:

@@ -9,7 +9,7 @@ from fairaudit._words import quiet
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import moment_text
-from fairaudit_reports.view.repeat import python_call
+from fairaudit_reports.view.repeat import write_python_call
 from fairaudit_reports.view.sections import AUDIT
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def _command(capsule: Capsule, command: str) -> Markup:
 
     parts = [h.command_block(command)]
     if capsule.verify:
-        told = "This repeats the audit from its JSON record and compares every number:"
-        parts += [h.paragraph(told), h.code_block(quiet(capsule.verify))]
+        lead = "This repeats the audit from its JSON record and compares every number:"
+        parts += [h.paragraph(lead), h.code_block(quiet(capsule.verify))]
     else:
         unwritten = [
             "No JSON record was written. With ",
@@ -85,8 +85,8 @@ def _command(capsule: Capsule, command: str) -> Markup:
 
 
 def _call(result: AuditResult) -> Markup:
-    told = (
+    lead = (
         "The audit was called from Python. No command repeats it, because the objects that it was "
         "given are not in files; with the same objects this call does (A: the attributes):"
     )
-    return join([h.paragraph(told), h.code_block(python_call(result))])
+    return join([h.paragraph(lead), h.code_block(write_python_call(result))])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.evidence_view import MEANINGS
-from fairaudit_reports.view.groups_view import decimals
+from fairaudit_reports.view.groups_view import count_decimals
 from fairaudit_reports.view.numerals import number, typeset
 from fairaudit_reports.view.sections import AUDIT
 
@@ -42,7 +42,7 @@ def _measures(result: AuditResult) -> Markup:
     rows = []
     for measure in result.measures:
         meaning = None if measure.key in seen else MEANINGS.get(measure.key)
-        digits = decimals(result.cells) if measure.key == "mean_error_difference" else 3
+        digits = count_decimals(result.cells) if measure.key == "mean_error_difference" else 3
         rows.append(_measure(measure, meaning, digits))
         seen.add(measure.key)
     columns = [("Measure", None), ("Value", "n"), ("Attributes", None), ("Note", None)]

@@ -33,7 +33,7 @@ _COLUMNS = (
 
 def where_section(result: AuditResult) -> Markup:
     if len(result.findings) == 1:
-        told = [
+        parts = [
             h.paragraph(
                 "The joint test was the only question, so there is nothing to break it down into."
             )
@@ -42,19 +42,19 @@ def where_section(result: AuditResult) -> Markup:
         scale = _effects(finding.kpc for finding in result.findings)
         families = dict.fromkeys(finding.family for finding in result.findings)
         bodies = (_family(family, result, scale) for family in families)
-        told = [
+        parts = [
             h.paragraph(describe_gate(result), class_="said name"),
             h.table("The joint test and the questions behind it", _COLUMNS, bodies),
             h.paragraph(describe_adjusting(result), class_="quiet"),
         ]
-    return h.section("where", AUDIT, [*told, place_part(result.localisation)])
+    return h.section("where", AUDIT, [*parts, place_part(result.localisation)])
 
 
 def _effects(values: Iterable[float | None]) -> Scale:
     """From 0 to the largest effect, but at least to 0.1: noise should look like noise."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    high = max([0.1, *known])
-    return Scale(min([-high / 12, *known]), high)
+    numbers = [value for value in values if value is not None and math.isfinite(value)]
+    high = max([0.1, *numbers])
+    return Scale(min([-high / 12, *numbers]), high)
 
 
 def _family(family: str, result: AuditResult, scale: Scale) -> Markup:

@@ -10,7 +10,7 @@ from fairaudit_reports.html.markup import Markup, tag
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
 
-__all__ = ["render", "words"]
+__all__ = ["describe_verdict", "render"]
 
 _COLORS = {
     Verdict.EQUIVALENT: "#1d6b34",
@@ -20,7 +20,7 @@ _COLORS = {
 }
 
 
-def words(result: AuditResult) -> str:
+def describe_verdict(result: AuditResult) -> str:
     """``certified deo ≤ 0.05`` where it is; else the verdict."""
     if result.verdict is not Verdict.EQUIVALENT:
         return result.verdict.value
@@ -32,7 +32,7 @@ def words(result: AuditResult) -> str:
 
 def render(result: AuditResult) -> str:
     """One SVG picture without outside requests."""
-    left, right = "equalized odds", words(result)
+    left, right = "equalized odds", describe_verdict(result)
     first, second = (14 + round(6.6 * len(text)) for text in (left, right))
     inside = [
         tag("title", f"{left}: {right}"),

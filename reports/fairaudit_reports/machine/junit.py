@@ -28,7 +28,7 @@ def render(result: AuditResult, *, strict: bool = False) -> str:
     strict : bool
         An inconclusive audit is a failure too.
     """
-    cases = [_case(finding, result, strict) for finding in result.findings]
+    cases = [_build_case(finding, result, strict) for finding in result.findings]
     counts = {
         "tests": str(len(cases)),
         "failures": str(sum(case.find("failure") is not None for case in cases)),
@@ -41,7 +41,7 @@ def render(result: AuditResult, *, strict: bool = False) -> str:
     about = {"name": "fairaudit", **counts, "skipped": skipped, **time, "timestamp": started}
     suite = ElementTree.SubElement(root, "testsuite", {k: clean(v) for k, v in about.items()})
     properties = ElementTree.SubElement(suite, "properties")
-    for name, value in _properties(result):
+    for name, value in _list_properties(result):
         ElementTree.SubElement(properties, "property", {"name": name, "value": clean(value)})
     suite.extend(cases)
     ElementTree.indent(root)
@@ -49,14 +49,14 @@ def render(result: AuditResult, *, strict: bool = False) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _properties(result: AuditResult) -> list[tuple[str, str]]:
+def _list_properties(result: AuditResult) -> list[tuple[str, str]]:
     capsule, joint = result.capsule, result.joint
     facts = [
         ("verdict", result.verdict.value),
         ("because", result.because),
-        ("p-value", _number(joint.p_value)),
+        ("p-value", _format_number(joint.p_value)),
         ("alpha", f"{result.alpha:g}"),
-        ("KPC", _number(joint.kpc)),
+        ("KPC", _format_number(joint.kpc)),
         ("rows", str(result.table.rows)),
         ("seed", str(capsule.seed)),
         ("copies", str(capsule.copies)),
@@ -72,7 +72,7 @@ def _properties(result: AuditResult) -> list[tuple[str, str]]:
     return facts
 
 
-def _case(finding: Finding, result: AuditResult, strict: bool) -> Element:
+def _build_case(finding: Finding, result: AuditResult, strict: bool) -> Element:
     about = {
         "classname": "equalized_odds",
         "name": clean(f"{finding.family}: {finding.name}"),
@@ -80,17 +80,17 @@ def _case(finding: Finding, result: AuditResult, strict: bool) -> Element:
     }
     case = Element("testcase", about)
     gate = finding is result.joint
-    outcome = _gate(result, strict) if gate else _behind(finding, result)
+    outcome = _judge_gate(result, strict) if gate else _judge_finding(finding, result)
     if outcome is not None:
         tag, kind, message = outcome
         element = ElementTree.SubElement(case, tag, {"message": message, "type": kind})
-        element.text = "\n".join([message, _details(finding, result)])
+        element.text = "\n".join([message, _describe_details(finding, result)])
     else:
-        ElementTree.SubElement(case, "system-out").text = _details(finding, result)
+        ElementTree.SubElement(case, "system-out").text = _describe_details(finding, result)
     return case
 
 
-def _gate(result: AuditResult, strict: bool) -> tuple[str, str, str] | None:
+def _judge_gate(result: AuditResult, strict: bool) -> tuple[str, str, str] | None:
     if result.verdict in (Verdict.NO_VIOLATION, Verdict.EQUIVALENT):
         return None
     failed = strict or result.verdict is Verdict.VIOLATION
@@ -101,7 +101,7 @@ def _gate(result: AuditResult, strict: bool) -> tuple[str, str, str] | None:
     )
 
 
-def _behind(finding: Finding, result: AuditResult) -> tuple[str, str, str] | None:
+def _judge_finding(finding: Finding, result: AuditResult) -> tuple[str, str, str] | None:
     """A failure only where the verdict is one too."""
     if finding.inconclusive is not None or finding.p_value is None:
         why = finding.inconclusive or "there is no p-value"
@@ -113,7 +113,7 @@ def _behind(finding: Finding, result: AuditResult) -> tuple[str, str, str] | Non
     return None
 
 
-def _details(finding: Finding, result: AuditResult) -> str:
+def _describe_details(finding: Finding, result: AuditResult) -> str:
     low, high = finding.p_interval
     lines = [f"rows: {finding.rows:,}", f"KPC: {fixed(finding.kpc)}"]
     if finding.p_value is not None:
@@ -127,5 +127,5 @@ def _details(finding: Finding, result: AuditResult) -> str:
     return "\n".join(clean(line) for line in lines)
 
 
-def _number(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "undefined" if value is None else f"{value:.6g}"

@@ -76,22 +76,22 @@ _RULES = (
 
 def render(result: AuditResult) -> str:
     """A violation is an error, what lies behind it warnings; without one there are no results."""
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result)]}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_build_run(result)]}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
 
 
-def _run(result: AuditResult) -> dict[str, Any]:
+def _build_run(result: AuditResult) -> dict[str, Any]:
     return {
         "tool": {
             "driver": {
                 "name": "fairaudit",
                 "version": clean(result.capsule.version),
-                "rules": [_rule(*rule) for rule in _RULES],
+                "rules": [_build_rule(*rule) for rule in _RULES],
             }
         },
-        "invocations": [_invocation(result)],
-        "artifacts": [_artifact(source) for source in _files(result)],
-        "results": _results(result),
+        "invocations": [_build_invocation(result)],
+        "artifacts": [_build_artifact(source) for source in _list_files(result)],
+        "results": _build_results(result),
         "properties": {
             "verdict": result.verdict.value,
             "because": clean(result.because, LONGEST_NOTE),
@@ -103,7 +103,7 @@ def _run(result: AuditResult) -> dict[str, Any]:
     }
 
 
-def _rule(name: str, title: str, level: str, text: str) -> dict[str, Any]:
+def _build_rule(name: str, title: str, level: str, text: str) -> dict[str, Any]:
     return {
         "id": name,
         "name": "".join(part.capitalize() for part in re.split(r"[-/]", name)),
@@ -115,7 +115,7 @@ def _rule(name: str, title: str, level: str, text: str) -> dict[str, Any]:
     }
 
 
-def _invocation(result: AuditResult) -> dict[str, Any]:
+def _build_invocation(result: AuditResult) -> dict[str, Any]:
     capsule = result.capsule
     facts: dict[str, Any] = {
         "executionSuccessful": True,
@@ -130,23 +130,23 @@ def _invocation(result: AuditResult) -> dict[str, Any]:
     return facts
 
 
-def _results(result: AuditResult) -> list[dict[str, Any]]:
+def _build_results(result: AuditResult) -> list[dict[str, Any]]:
     if EXIT[result.verdict] == 0:
         return []
     because = clean(result.because, LONGEST_NOTE)
     if result.verdict is Verdict.INCONCLUSIVE:
-        return [_result("inconclusive", "warning", because, result.joint, result)]
-    found = [_result("equalized-odds/joint", "error", because, result.joint, result)]
+        return [_build_result("inconclusive", "warning", because, result.joint, result)]
+    results = [_build_result("equalized-odds/joint", "error", because, result.joint, result)]
     for finding in result.findings[1:]:
         if finding.significant:
             rule = f"equalized-odds/{finding.family}"
-            found.append(
-                _result(rule, "warning", describe_finding(finding, result), finding, result)
+            results.append(
+                _build_result(rule, "warning", describe_finding(finding, result), finding, result)
             )
-    return found
+    return results
 
 
-def _result(
+def _build_result(
     rule: str, level: str, message: str, finding: Finding, result: AuditResult
 ) -> dict[str, Any]:
     mark = _fingerprint(finding, result)
@@ -160,13 +160,13 @@ def _result(
     }
     return {
         "ruleId": rule,
-        "ruleIndex": [known[0] for known in _RULES].index(rule),
+        "ruleIndex": [name for name, *_ in _RULES].index(rule),
         "level": level,
-        "message": {"text": _message(message)},
+        "message": {"text": _escape_message(message)},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": _place(result)},
+                    "artifactLocation": {"uri": _choose_place(result)},
                     "region": {"startLine": 1},
                 }
             }
@@ -177,7 +177,7 @@ def _result(
     }
 
 
-def _message(text: str) -> str:
+def _escape_message(text: str) -> str:
     """Braces and links mean something in messages of SARIF; names must not."""
     text = text.replace("{", "{{").replace("}", "}}")
     return re.sub(r"([\[\]])", r"\\\1", text) if "](" in text else text
@@ -185,49 +185,49 @@ def _message(text: str) -> str:
 
 def _fingerprint(finding: Finding, result: AuditResult) -> str:
     """The same for the same question, whatever the data and the answer."""
-    asked = [finding.family, finding.name, *finding.attributes, result.table.outcome.name]
-    return hashlib.sha256("\0".join(asked).encode("utf-8", "replace")).hexdigest()
+    question = [finding.family, finding.name, *finding.attributes, result.table.outcome.name]
+    return hashlib.sha256("\0".join(question).encode("utf-8", "replace")).hexdigest()
 
 
-def _files(result: AuditResult) -> list[Source]:
+def _list_files(result: AuditResult) -> list[Source]:
     """The model, then the data, as far as they are files."""
     capsule = result.capsule
-    known = [*([capsule.model] if capsule.model else []), *capsule.data]
+    sources = [*([capsule.model] if capsule.model else []), *capsule.data]
     return [
-        source for source in known if source.path and source.path not in ("-", "standard input")
+        source for source in sources if source.path and source.path not in ("-", "standard input")
     ]
 
 
-def _place(result: AuditResult) -> str:
+def _choose_place(result: AuditResult) -> str:
     """Where a result is shown: at the model, else at the data."""
-    files = _files(result)
-    return _uri(files[0].path or "") if files else "fairaudit"
+    files = _list_files(result)
+    return _build_uri(files[0].path or "") if files else "fairaudit"
 
 
-def _artifact(source: Source) -> dict[str, Any]:
-    artifact: dict[str, Any] = {"location": {"uri": _uri(source.path or "")}}
+def _build_artifact(source: Source) -> dict[str, Any]:
+    artifact: dict[str, Any] = {"location": {"uri": _build_uri(source.path or "")}}
     if source.sha256:
         artifact["hashes"] = {"sha-256": source.sha256}
     return artifact
 
 
-def _uri(path: str) -> str:
+def _build_uri(path: str) -> str:
     """A path as a reference: relative ones stay so, absolute ones become ``file:`` URIs.
 
     Examples
     --------
-    >>> _uri("models/my model.joblib"), _uri("/tmp/m.onnx"), _uri("C:\\\\m.onnx")
+    >>> _build_uri("models/my model.joblib"), _build_uri("/tmp/m.onnx"), _build_uri("C:\\\\m.onnx")
     ('models/my%20model.joblib', 'file:///tmp/m.onnx', 'file:///C:/m.onnx')
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path):
-        return _quoted(path, ":/?#@=&%")
+        return _quote(path, ":/?#@=&%")
     if re.match(r"[A-Za-z]:[\\/]", path):
-        return "file:///" + _quoted(path.replace("\\", "/"), ":/")
+        return "file:///" + _quote(path.replace("\\", "/"), ":/")
     if "/" not in path:
         path = path.replace("\\", "/")
-    name = _quoted(path.removeprefix("./"), "/")
+    name = _quote(path.removeprefix("./"), "/")
     return f"file://{name}" if name.startswith("/") else name
 
 
-def _quoted(path: str, safe: str) -> str:
+def _quote(path: str, safe: str) -> str:
     return quote(path.encode("utf-8", "replace"), safe=safe)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.markdown import markdown_parts as m
 from fairaudit_reports.view.audit_view import (
-    measures_section,
-    notes_section,
-    questions_section,
-    table_facts,
+    build_measures_section,
+    build_notes_section,
+    build_questions_section,
+    list_table_facts,
 )
-from fairaudit_reports.view.gaps_view import certificates_section, gaps_section
-from fairaudit_reports.view.groups_view import groups_section
-from fairaudit_reports.view.place_view import place_section
-from fairaudit_reports.view.power_view import power_section
-from fairaudit_reports.view.selection import shown_cells
-from fairaudit_reports.view.trust_view import copies_section
+from fairaudit_reports.view.gaps_view import build_certificates_section, build_gaps_section
+from fairaudit_reports.view.groups_view import build_groups_section
+from fairaudit_reports.view.place_view import build_place_section
+from fairaudit_reports.view.power_view import build_power_section
+from fairaudit_reports.view.selection import select_cells
+from fairaudit_reports.view.trust_view import build_copies_section
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ def render(result: AuditResult) -> str:
     parts = [
         f"## Equalized odds: {result.verdict.value.upper()}",
         m.escape(clean(result.because, LONGEST_NOTE)),
-        m.facts_list(table_facts(result)),
+        m.facts_list(list_table_facts(result)),
         _questions(result),
-        _shown(place_section(result.localisation, LONGEST_NOTE)),
-        _shown(measures_section(result)),
-        m.join_parts([_shown(certificates_section(result)), _gaps(result)]),
+        _shown(build_place_section(result.localisation, LONGEST_NOTE)),
+        _shown(build_measures_section(result)),
+        m.join_parts([_shown(build_certificates_section(result)), _gaps(result)]),
         _power(result),
     ]
     after = [
-        m.section_text(copies_section(result)),
-        _shown(notes_section(result, LONGEST_NOTE)),
+        m.section_text(build_copies_section(result)),
+        _shown(build_notes_section(result, LONGEST_NOTE)),
         _repeat(result),
     ]
     if result.cells is not None:
@@ -77,14 +77,14 @@ def _fitting(parts: Sequence[str]) -> str:
 
 
 def _questions(result: AuditResult) -> str:
-    section, left = questions_section(result, MOST_FINDINGS)
+    section, left = build_questions_section(result, MOST_FINDINGS)
     more = f"{left:,} more questions are not listed; {ELSEWHERE}. " if left else ""
     table = m.rows_table(section, range(1, 5))
     return m.join_parts([f"### {section.title}", table, more + section.lines[0]])
 
 
 def _gaps(result: AuditResult) -> str:
-    section = gaps_section(result, MOST_GAPS)
+    section = build_gaps_section(result, MOST_GAPS)
     if section is None:
         return ""
     table = "" if section.head is None else m.rows_table(section)
@@ -93,7 +93,7 @@ def _gaps(result: AuditResult) -> str:
 
 
 def _power(result: AuditResult) -> str:
-    section = power_section(result.power)
+    section = build_power_section(result.power)
     return "" if section is None or not section.rows else m.section_text(section)
 
 
@@ -101,8 +101,8 @@ def _groups(result: AuditResult, table: CellTable, room: int) -> str:
     """As many groups as fit, folded away."""
     most = len(table.cells)
     while True:
-        cells, left = shown_cells(table, result.gaps, most)
-        section = groups_section(table, cells, left=left, elsewhere=ELSEWHERE)
+        cells, left = select_cells(table, result.gaps, most)
+        section = build_groups_section(table, cells, left=left, elsewhere=ELSEWHERE)
         size = sum(len(m.escape(cell)) + 3 for row in section.rows for cell in row)
         size += 2 * len(section.rows)
         if size <= room or not most:

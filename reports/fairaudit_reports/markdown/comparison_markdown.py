@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.markdown import markdown_parts as m
 from fairaudit_reports.view.comparison_view import (
-    compared_groups,
+    build_differences_section,
+    build_groups_section,
     describe_comparison,
-    differences_section,
 )
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
@@ -23,13 +23,13 @@ _MARKS = {"not less fair": "✅", "less fair": "❌", "inconclusive": "❔"}
 
 def render(result: Comparison) -> str:
     """A comment on a change."""
-    groups, left = compared_groups(result, MOST)
+    groups, left = build_groups_section(result, MOST)
     more = f"{left} more groups are in the HTML and JSON reports." if left else ""
     verdict = result.verdict.value
     parts = [
         f"## {_MARKS[verdict]} Fairness of the candidate: {verdict.capitalize()}",
         m.escape(clean(result.because, LONGEST_NOTE)),
-        m.rows_table(differences_section(result)),
+        m.rows_table(build_differences_section(result)),
         m.folded(f"Groups ({len(result.cells)})", [m.rows_table(groups), more]),
         m.escape(describe_comparison(result)),
         "\n".join(f"- {m.escape(clean(note, LONGEST_NOTE))}" for note in result.notes),

@@ -16,5 +16,5 @@ __all__ = ["render"]
 
 def render(result: IncompleteResult) -> str:
     """A list of sentences."""
-    said = (clean(line, LONGEST_SENTENCE) for line in (*result.sentences(), *result.notes))
-    return "\n".join([f"## {TITLE}", "", *(f"- {escape(line)}" for line in said)]) + "\n"
+    lines = (clean(line, LONGEST_SENTENCE) for line in (*result.sentences(), *result.notes))
+    return "\n".join([f"## {TITLE}", "", *(f"- {escape(line)}" for line in lines)]) + "\n"

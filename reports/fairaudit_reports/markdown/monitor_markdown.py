@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.markdown import markdown_parts as m
 from fairaudit_reports.view.monitor_view import (
     MOST_LISTED,
-    batches_section,
+    build_batches_section,
     describe_earlier,
     describe_guarantee,
 )
@@ -21,7 +21,7 @@ __all__ = ["render"]
 
 def render(result: MonitorResult) -> str:
     """For a file, a step's summary or a comment."""
-    section, left = batches_section(result, MOST_LISTED)
+    section, left = build_batches_section(result, MOST_LISTED)
     parts = [
         f"## Equalized odds over time: {result.verdict.value.upper()}",
         m.escape(clean(result.because, LONGEST_NOTE)),

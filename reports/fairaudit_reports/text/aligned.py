@@ -10,7 +10,7 @@ from itertools import zip_longest
 from fairaudit._words import quiet
 from fairaudit_reports.view.sections import Section
 
-__all__ = ["WIDTH", "aligned_table", "is_numeric", "rows_table", "section_lines", "wrap_line"]
+__all__ = ["WIDTH", "aligned_table", "format_section", "is_numeric", "rows_table", "wrap_line"]
 
 WIDTH = 96
 
@@ -53,16 +53,16 @@ def wrap_line(text: str, *, mark: str = "", indent: str = "  ") -> list[str]:
     )
 
 
-def section_lines(section: Section) -> Iterator[str]:
+def format_section(section: Section) -> Iterator[str]:
     """The title, the table, the sentences."""
     yield section.title
     if section.rows:
-        yield from _grid(section, WIDTH - 2)
+        yield from _align_columns(section, WIDTH - 2)
     for line in section.lines:
         yield from wrap_line(line, mark="- " if section.bullets else "")
 
 
-def _grid(section: Section, width: int) -> Iterator[str]:
+def _align_columns(section: Section, width: int) -> Iterator[str]:
     """Aligned columns, two spaces apart; text that does not fit goes on in the next line."""
     rows = [*([section.head] if section.head else []), *section.rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

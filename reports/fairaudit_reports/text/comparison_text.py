@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import WIDTH, rows_table
 from fairaudit_reports.view.comparison_view import (
-    compared_groups,
+    build_differences_section,
+    build_groups_section,
     describe_comparison,
-    differences_section,
 )
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean, raise_start
 
@@ -23,10 +23,10 @@ MOST = 40  # groups
 
 def render(result: Comparison) -> str:
     """Plain text of at most 96 columns."""
-    groups, left = compared_groups(result, MOST)
+    groups, left = build_groups_section(result, MOST)
     parts = [
         textwrap.fill(raise_start(result.because), WIDTH),
-        rows_table(differences_section(result)),
+        rows_table(build_differences_section(result)),
         rows_table(groups) + (f"\n… and {left} more" if left else "") if result.cells else "",
         textwrap.fill(describe_comparison(result), WIDTH),
         "\n".join(

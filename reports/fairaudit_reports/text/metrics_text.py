@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import aligned_table
 from fairaudit_reports.view.groups_view import describe_hidden
-from fairaudit_reports.view.selection import shown_cells
+from fairaudit_reports.view.selection import select_cells
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
 
-__all__ = ["counted_estimate", "groups_table", "measures_table"]
+__all__ = ["format_counted_estimate", "groups_table", "measures_table"]
 
 MOST_CELLS = 60
 
@@ -33,7 +33,12 @@ def measures_table(measures: Sequence[MeasuredValue]) -> str:
     CODEC    –       race        why
     """
     rows = [
-        [measure.name, _four_decimals(measure.value), ", ".join(measure.attributes), measure.note]
+        [
+            measure.name,
+            _format_four_decimals(measure.value),
+            ", ".join(measure.attributes),
+            measure.note,
+        ]
         for measure in measures
     ]
     return aligned_table([["measure", "value", "attributes", ""], *rows])
@@ -41,9 +46,9 @@ def measures_table(measures: Sequence[MeasuredValue]) -> str:
 
 def groups_table(table: CellTable) -> str:
     """The rates of the groups, or their errors, with 95 % intervals; of very many the largest."""
-    shown, left = shown_cells(table, None, MOST_CELLS)
+    cells, left = select_cells(table, None, MOST_CELLS)
     head = [*table.attributes, "rows", *table.columns]
-    text = aligned_table([head, *([*cell.levels, *_cell_evidence(cell)] for cell in shown)])
+    text = aligned_table([head, *([*cell.levels, *_format_cell(cell)] for cell in cells)])
     if left > 0:
         text += f"\n… and {left} more groups; --json lists them all"
     if table.masked:
@@ -53,13 +58,13 @@ def groups_table(table: CellTable) -> str:
     return text
 
 
-def _cell_evidence(cell: Cell) -> list[str]:
+def _format_cell(cell: Cell) -> list[str]:
     if cell.masked:
         return ["masked"] * (1 + len(cell.estimates))
-    return [str(cell.rows), *(counted_estimate(rate, cell.rows) for rate in cell.estimates)]
+    return [str(cell.rows), *(format_counted_estimate(rate, cell.rows) for rate in cell.estimates)]
 
 
-def counted_estimate(estimate: Estimate, cell_rows: int | None = None) -> str:
+def format_counted_estimate(estimate: Estimate, cell_rows: int | None = None) -> str:
     """``0.512 [0.463, 0.561] of 403``; the rows are left out where they are the cell's."""
     if estimate.value is None:
         return "–"
@@ -69,5 +74,5 @@ def counted_estimate(estimate: Estimate, cell_rows: int | None = None) -> str:
     return text if estimate.rows == cell_rows else f"{text} of {estimate.rows}"
 
 
-def _four_decimals(value: float | None) -> str:
+def _format_four_decimals(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{value:.4f}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.text.aligned import WIDTH, aligned_table
 from fairaudit_reports.view.monitor_view import (
     MOST_LISTED,
-    batches_section,
+    build_batches_section,
     describe_earlier,
     describe_guarantee,
 )
@@ -23,9 +23,9 @@ __all__ = ["render"]
 
 def render(result: MonitorResult) -> str:
     """Plain text of at most 96 columns."""
-    section, left = batches_section(result, MOST_LISTED)
-    shown = zip(section.rows, result.batches[left:], strict=True)
-    rows = [[*row, _bar(batch, result)] for row, batch in shown]
+    section, left = build_batches_section(result, MOST_LISTED)
+    pairs = zip(section.rows, result.batches[left:], strict=True)
+    rows = [[*row, _draw_bar(batch, result)] for row, batch in pairs]
     parts = [
         textwrap.fill(raise_start(result.because), WIDTH),
         aligned_table([[*(section.head or []), ""], *rows]),
@@ -36,7 +36,7 @@ def render(result: MonitorResult) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _bar(batch: MonitoredBatch, result: MonitorResult) -> str:
+def _draw_bar(batch: MonitoredBatch, result: MonitorResult) -> str:
     """How far the evidence is on its way to the alarm."""
     share = batch.log10_evidence / -math.log10(result.alpha)
     return "█" * round(12 * min(max(share, 0.0), 1.0))

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import WIDTH, rows_table
-from fairaudit_reports.view.plan_view import plan_section
+from fairaudit_reports.view.plan_view import build_plan_section
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ __all__ = ["render"]
 
 def render(plan: SamplePlan) -> str:
     """Plain text of at most 96 columns."""
-    section = plan_section(plan)
+    section = build_plan_section(plan)
     title, *about = (
         textwrap.fill(clean(line, LONGEST_NOTE), WIDTH) for line in (section.title, *section.lines)
     )

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import aligned_table, rows_table, wrap_line
 from fairaudit_reports.view.numerals import fixed, loss_text, p_text
-from fairaudit_reports.view.power_view import power_section
+from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.remedy_view import (
-    after_and_before,
+    describe_rows,
+    have_deo,
+    list_audits,
     list_changes,
     list_models,
-    measured_on,
-    with_deo,
 )
 from fairaudit_reports.view.wording import LONGEST, LONGEST_NOTE, clean
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.remedy.remedy_result import RemedyResult
 
-__all__ = ["further_lines", "headline_lines", "render", "verdict_parts"]
+__all__ = ["format_details", "format_headline", "list_verdicts", "render"]
 
 
 def render(result: RemedyResult) -> str:
     """Plain text of at most 96 columns."""
-    verdicts = [f"{name} {mark}: {model}" for name, _, mark, model in verdict_parts(result)]
-    lines = [*headline_lines(result), "", *verdicts, "", *further_lines(result)]
+    verdicts = [f"{name} {mark}: {model}" for name, _, mark, model in list_verdicts(result)]
+    lines = [*format_headline(result), "", *verdicts, "", *format_details(result)]
     return "\n".join(lines) + "\n"
 
 
-def headline_lines(result: RemedyResult) -> list[str]:
+def format_headline(result: RemedyResult) -> list[str]:
     """What may be said of the repair as a whole."""
     return wrap_line(clean(result.headline, 2 * LONGEST), indent="")
 
 
-def verdict_parts(result: RemedyResult) -> list[tuple[str, AuditResult, str, str]]:
+def list_verdicts(result: RemedyResult) -> list[tuple[str, AuditResult, str, str]]:
     """Before and after: the name, the audit, the verdict in capitals, the model."""
     return [
         (f"{when}:".ljust(7), audit, str(audit.verdict).upper(), clean(model))
-        for when, model, audit in after_and_before(result)
+        for when, model, audit in list_audits(result)
     ]
 
 
-def further_lines(result: RemedyResult) -> list[str]:
+def format_details(result: RemedyResult) -> list[str]:
     """What changed, the curve, what could have been found, advice and notes."""
     rows = result.rows
     changes = [[change.name, change.before, change.after] for change in list_changes(result)]
@@ -51,21 +51,23 @@ def further_lines(result: RemedyResult) -> list[str]:
         f"On {rows['audit']:,} rows that neither training nor the choice of a model has seen",
         aligned_table([["", "before", "after"], *changes], indent="  "),
         "",
-        f"Curve, on {measured_on(result)} ({rows['train']:,} to train)",
-        aligned_table(_curve_rows(result), indent="  "),
+        f"Curve, on {describe_rows(result)} ({rows['train']:,} to train)",
+        aligned_table(_build_curve_rows(result), indent="  "),
         *wrap_line(clean(f"Chosen: {result.because}.", LONGEST_NOTE)),
-        *_detectable(result),
+        *_format_detectable(result),
     ]
-    for title, said in (("What would help", result.advice), ("Notes", result.notes)):
-        if said:
+    for title, sentences in (("What would help", result.advice), ("Notes", result.notes)):
+        if sentences:
             lines += ["", title]
-            lines += [x for text in said for x in wrap_line(clean(text, 2 * LONGEST), mark="- ")]
+            lines += [
+                x for text in sentences for x in wrap_line(clean(text, 2 * LONGEST), mark="- ")
+            ]
     return lines
 
 
-def _curve_rows(result: RemedyResult) -> list[list[str]]:
+def _build_curve_rows(result: RemedyResult) -> list[list[str]]:
     models = list_models(result)
-    deo = with_deo(models)
+    deo = have_deo(models)
     head = [result.symbol, "loss", "KPC", *(["DEO"] if deo else []), "p", "p, training rows", ""]
     rows = [
         [
@@ -82,9 +84,9 @@ def _curve_rows(result: RemedyResult) -> list[list[str]]:
     return [head, *rows]
 
 
-def _detectable(result: RemedyResult) -> list[str]:
+def _format_detectable(result: RemedyResult) -> list[str]:
     """What the audit after the repair could have found, group by group."""
-    power, section = result.after.power, power_section(result.after.power)
+    power, section = result.after.power, build_power_section(result.after.power)
     if power is None or section is None or not section.rows:
         return []
     return [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.text import audit_text, remedy_text
 from fairaudit_reports.text.aligned import WIDTH, is_numeric
-from fairaudit_reports.view.audit_view import headline
+from fairaudit_reports.view.audit_view import split_verdict
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -36,10 +36,10 @@ def show_audit(result: AuditResult, console: Console | None = None) -> None:
         return
     from rich.text import Text
 
-    mark, rest = headline(result)
+    mark, rest = split_verdict(result)
     width = min(console.width, WIDTH)
     title = Text.assemble((mark, COLORS[result.verdict]), " ", rest)
-    for part in (title, *map(_rich_section, audit_text.audit_sections(result))):
+    for part in (title, *map(_rich_section, audit_text.list_sections(result))):
         console.print(part, width=width, soft_wrap=False, highlight=False)
         console.print()
 
@@ -53,13 +53,13 @@ def show_remedy(result: RemedyResult, console: Console | None = None) -> None:
     from rich.text import Text
 
     console.print(
-        Text("\n".join(remedy_text.headline_lines(result)), COLORS[result.verdict]), soft_wrap=True
+        Text("\n".join(remedy_text.format_headline(result)), COLORS[result.verdict]), soft_wrap=True
     )
     console.print()
-    for name, audit, mark, model in remedy_text.verdict_parts(result):
+    for name, audit, mark, model in remedy_text.list_verdicts(result):
         line = Text.assemble(f"{name} ", (mark, COLORS[audit.verdict]), f": {model}")
         console.print(line, soft_wrap=True)
-    console.print(Text("\n" + "\n".join(remedy_text.further_lines(result))), soft_wrap=True)
+    console.print(Text("\n" + "\n".join(remedy_text.format_details(result))), soft_wrap=True)
 
 
 def _new_console() -> Console:
@@ -69,8 +69,8 @@ def _new_console() -> Console:
 
 
 def _write_plain(console: Console, text: str) -> None:
-    known = getattr(console.file, "encoding", None) or "utf-8"
-    console.file.write(text.encode(known, "replace").decode(known))
+    encoding = getattr(console.file, "encoding", None) or "utf-8"
+    console.file.write(text.encode(encoding, "replace").decode(encoding))
 
 
 def _rich_section(section: Section) -> RenderableType:

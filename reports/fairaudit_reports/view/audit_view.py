@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit._words import as_words
 from fairaudit_reports.view.numerals import count_text, fixed, p_text
-from fairaudit_reports.view.sections import Row, Section, facts_section
+from fairaudit_reports.view.sections import Row, Section, build_facts_section
 from fairaudit_reports.view.wording import LONGEST, clean
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from fairaudit.evidence.measured import MeasuredValue
 
 __all__ = [
-    "audited_section",
+    "build_audited_section",
+    "build_measures_section",
+    "build_notes_section",
+    "build_questions_section",
     "describe_adjustment",
     "describe_finding",
-    "headline",
-    "measured_value",
-    "measures_section",
+    "find_measure",
+    "list_table_facts",
     "name_question",
-    "notes_section",
-    "questions_section",
-    "shown_findings",
-    "table_facts",
+    "select_findings",
+    "split_verdict",
 ]
 
 _IN_UNITS = ("mean_error_difference",)  # of the outcome; all others are about 0 to 1
@@ -35,7 +35,7 @@ _ADJUSTMENTS = {"holm": "Holm", "fdr_bh": "Benjamini and Hochberg"}
 _MOST_FACTS = 12  # below one name
 
 
-def headline(result: AuditResult) -> tuple[str, str]:
+def split_verdict(result: AuditResult) -> tuple[str, str]:
     """The verdict in capitals, and the rest of its sentence."""
     because = clean(result.because, 4 * LONGEST)
     begins = r"^(no violation( found)?|violation|inconclusive|equivalent within tolerance)\b"
@@ -49,8 +49,8 @@ def name_question(finding: Finding) -> str:
     names = as_words(finding.attributes)
     if finding.family == "joint":
         return clean(f"{names} together" if len(finding.attributes) > 1 else names)
-    asked = {"attribute": f"{names} alone", "pair": names, "outcome": f"where {finding.name}"}
-    return clean(asked.get(finding.family, finding.name))
+    phrases = {"attribute": f"{names} alone", "pair": names, "outcome": f"where {finding.name}"}
+    return clean(phrases.get(finding.family, finding.name))
 
 
 def describe_finding(finding: Finding, result: AuditResult) -> str:
@@ -58,12 +58,12 @@ def describe_finding(finding: Finding, result: AuditResult) -> str:
     names, outcome = as_words(finding.attributes), result.table.outcome.name
     if finding.outcome is None:
         what = f"The prediction carries information about {names} that the outcome {outcome} does "
-        return clean(f"{what}not explain ({_evidence(finding)}).")
+        return clean(f"{what}not explain ({_describe_evidence(finding)}).")
     what = f"Where {finding.outcome}, the prediction carries information about {names}"
-    return clean(f"{what} ({_evidence(finding)}).")
+    return clean(f"{what} ({_describe_evidence(finding)}).")
 
 
-def _evidence(finding: Finding) -> str:
+def _describe_evidence(finding: Finding) -> str:
     """``adjusted p = 0.006, KPC 0.113, 2,000 rows``."""
     size = "" if finding.kpc is None else f"KPC {fixed(finding.kpc)}, "
     return f"adjusted p = {p_text(finding.p_adjusted)}, {size}{finding.rows:,} rows"
@@ -73,7 +73,7 @@ def describe_adjustment(result: AuditResult) -> str:
     return _ADJUSTMENTS.get(result.adjust, clean(result.adjust))
 
 
-def table_facts(result: AuditResult) -> list[tuple[str, str]]:
+def list_table_facts(result: AuditResult) -> list[tuple[str, str]]:
     """What was audited: names and facts; the name is empty where the one before goes on."""
     table, capsule = result.table, result.capsule
     rows = f"{table.rows:,}"
@@ -81,75 +81,77 @@ def table_facts(result: AuditResult) -> list[tuple[str, str]]:
         rows += f" of {table.people:,} people (by {table.ids})"
     facts = [("rows", rows), ("prediction", table.prediction)]
     facts += [("outcome", table.outcome.describe())]
-    facts += _under("attributes", [column.describe() for column in table.attributes])
+    facts += _put_under("attributes", [column.describe() for column in table.attributes])
     if table.features:
         some = ", ".join(table.features[:12]) + (", …" if len(table.features) > 12 else "")
         facts.append(("features", f"{len(table.features)} ({some})"))
     if table.weights is not None:
         facts.append(("weights", table.weights))
     left_out = [f"{count_text(part.rows)} rows: {part.reason}" for part in table.excluded]
-    facts += _under("left out", left_out)
+    facts += _put_under("left out", left_out)
     if capsule.model is not None:
-        facts.append(("model", " ".join(filter(None, [capsule.model.path, _kind(result)]))))
-    facts += _under("data", [source.path or source.kind for source in capsule.data])
+        facts.append(
+            ("model", " ".join(filter(None, [capsule.model.path, _describe_kind(result)])))
+        )
+    facts += _put_under("data", [source.path or source.kind for source in capsule.data])
     if result.tolerance:
         limits = (f"{name} up to {limit:g}" for name, limit in result.tolerance.items())
         facts.append(("tolerated", ", ".join(limits)))
     return [(name, clean(fact)) for name, fact in facts]
 
 
-def _kind(result: AuditResult) -> str:
+def _describe_kind(result: AuditResult) -> str:
     model = result.capsule.model
     name = "" if model is None else model.kind.rpartition(".")[2]
     return f"({name})" if model is not None and model.path else name
 
 
-def _under(name: str, facts: Sequence[str]) -> list[tuple[str, str]]:
+def _put_under(name: str, facts: Sequence[str]) -> list[tuple[str, str]]:
     left = len(facts) - _MOST_FACTS
-    shown = [*facts[:_MOST_FACTS], *([f"… and {left} more"] if left > 0 else [])]
-    return [(name if k == 0 else "", fact) for k, fact in enumerate(shown)]
+    lines = [*facts[:_MOST_FACTS], *([f"… and {left} more"] if left > 0 else [])]
+    return [(name if k == 0 else "", fact) for k, fact in enumerate(lines)]
 
 
-def shown_findings(result: AuditResult, most: int) -> tuple[list[Finding], int]:
+def select_findings(result: AuditResult, most: int) -> tuple[list[Finding], int]:
     """Findings to list (the gate, the significant ones, then the others), and how many are left."""
     behind = sorted(result.findings[1:], key=lambda finding: not finding.significant)[: most - 1]
-    kept = {id(finding) for finding in (result.joint, *behind)}
-    shown = [finding for finding in result.findings if id(finding) in kept]
+    chosen = {id(finding) for finding in (result.joint, *behind)}
+    shown = [finding for finding in result.findings if id(finding) in chosen]
     return shown, len(result.findings) - len(shown)
 
 
-def questions_section(result: AuditResult, most: int) -> tuple[Section, int]:
+def build_questions_section(result: AuditResult, most: int) -> tuple[Section, int]:
     """The questions with their p-values, at most so many; and how many are left."""
-    shown, left = shown_findings(result, most)
+    findings, left = select_findings(result, most)
     section = Section(
         title="Questions",
         head=["question", "rows", "KPC", "p", "adjusted p", ""],
-        rows=[_question_row(finding) for finding in shown],
+        rows=[_build_question_row(finding) for finding in findings],
         right=frozenset({1, 2}),
-        lines=(_how_to_read(result),),
-        strong=frozenset(k for k, finding in enumerate(shown) if finding.significant),
+        lines=(_explain_p_values(result),),
+        strong=frozenset(k for k, finding in enumerate(findings) if finding.significant),
     )
     return section, left
 
 
-def _question_row(finding: Finding) -> Row:
+def _build_question_row(finding: Finding) -> Row:
     return [
         name_question(finding),
         f"{finding.rows:,}",
         fixed(finding.kpc),
         p_text(finding.p_value),
         "" if finding.family == "joint" else p_text(finding.p_adjusted),
-        _mark(finding),
+        _mark_finding(finding),
     ]
 
 
-def _mark(finding: Finding) -> str:
+def _mark_finding(finding: Finding) -> str:
     if finding.inconclusive is not None or finding.p_value is None:
         return "not settled"
     return "significant" if finding.significant else ""
 
 
-def _how_to_read(result: AuditResult) -> str:
+def _explain_p_values(result: AuditResult) -> str:
     """What the p-values mean for the verdict."""
     if len(result.findings) == 1:
         return f"It decides at level {result.alpha:g}."
@@ -160,13 +162,13 @@ def _how_to_read(result: AuditResult) -> str:
     )
 
 
-def measures_section(result: AuditResult) -> Section | None:
+def build_measures_section(result: AuditResult) -> Section | None:
     """The measures; KPC of single attributes is left to the findings that state it."""
     stated = {finding.attributes for finding in result.findings[1:] if finding.outcome is None}
     rows = [
         [
             clean(measure.name),
-            _size(measure),
+            _format_size(measure),
             clean(", ".join(measure.attributes)),
             clean(measure.note) if measure.note else "",
         ]
@@ -179,22 +181,22 @@ def measures_section(result: AuditResult) -> Section | None:
     return Section(title="Measures", head=head, rows=rows, right=frozenset({1}))
 
 
-def _size(measure: MeasuredValue) -> str:
+def _format_size(measure: MeasuredValue) -> str:
     if measure.value is None or measure.key not in _IN_UNITS:
         return fixed(measure.value)
     return f"{measure.value:.4g}"
 
 
-def measured_value(result: AuditResult, key: str) -> float | None:
+def find_measure(result: AuditResult, key: str) -> float | None:
     """The first measure of this key."""
     return next((measure.value for measure in result.measures if measure.key == key), None)
 
 
-def audited_section(result: AuditResult) -> Section:
-    return facts_section("Audited", table_facts(result))
+def build_audited_section(result: AuditResult) -> Section:
+    return build_facts_section("Audited", list_table_facts(result))
 
 
-def notes_section(result: AuditResult, most: int) -> Section | None:
+def build_notes_section(result: AuditResult, most: int) -> Section | None:
     """The notes, each of at most so many characters."""
     if not result.notes:
         return None

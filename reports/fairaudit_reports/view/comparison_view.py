@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.view.numerals import signed
 from fairaudit_reports.view.sections import Row, Section
-from fairaudit_reports.view.selection import some_of_each
+from fairaudit_reports.view.selection import take_some_of_each
 from fairaudit_reports.view.wording import clean
 
 if TYPE_CHECKING:
     from fairaudit.comparison.comparison_result import ComparedGroup, Comparison, Difference
 
-__all__ = ["compared_groups", "describe_comparison", "differences_section"]
+__all__ = ["build_differences_section", "build_groups_section", "describe_comparison"]
 
 
-def differences_section(result: Comparison) -> Section:
+def build_differences_section(result: Comparison) -> Section:
     """One row per measure."""
     level = f"{100 * (1 - result.alpha):g} % interval"
     return Section(
         title="What changes",
         head=["measure", "production", "candidate", "difference", level, "note"],
-        rows=[_difference_row(difference, result) for difference in result.differences],
+        rows=[_build_difference_row(difference, result) for difference in result.differences],
         right=frozenset(range(1, 5)),
     )
 
 
-def _difference_row(difference: Difference, result: Comparison) -> Row:
+def _build_difference_row(difference: Difference, result: Comparison) -> Row:
     interval = "–"
     if difference.low is not None and difference.high is not None:
         interval = f"[{_typeset_sign(difference.low)}, {_typeset_sign(difference.high)}]"
@@ -41,7 +41,7 @@ def _difference_row(difference: Difference, result: Comparison) -> Row:
     ]
 
 
-def compared_groups(result: Comparison, most: int) -> tuple[Section, int]:
+def build_groups_section(result: Comparison, most: int) -> tuple[Section, int]:
     """One row per group and rate, and how many are left out.
 
     Where not all fit: those with most people and those with the largest differences.
@@ -49,19 +49,19 @@ def compared_groups(result: Comparison, most: int) -> tuple[Section, int]:
     cells = result.cells
     by_people = sorted(range(len(cells)), key=lambda k: -cells[k].people)
     by_difference = sorted(by_people, key=lambda k: -abs(cells[k].candidate - cells[k].baseline))
-    kept = sorted(some_of_each(by_people, by_difference, most))
+    places = sorted(take_some_of_each(by_people, by_difference, most))
     names = len(result.attributes) + 1
     counts = ["people", "production", "candidate", "difference"]
     section = Section(
         title="Groups",
         head=[*map(clean, result.attributes), "what", *counts],
-        rows=[_group_row(cells[k]) for k in kept],
+        rows=[_build_group_row(cells[k]) for k in places],
         right=frozenset(range(names, names + len(counts))),
     )
-    return section, len(cells) - len(kept)
+    return section, len(cells) - len(places)
 
 
-def _group_row(cell: ComparedGroup) -> Row:
+def _build_group_row(cell: ComparedGroup) -> Row:
     return [
         *(clean(level, 40) for level in cell.levels),
         cell.what,

@@ -18,12 +18,12 @@ __all__ = [
     "OPEN_QUESTION",
     "count_reaching",
     "describe_adjusting",
+    "describe_copies",
     "describe_gate",
     "describe_observed",
     "describe_p_value",
     "describe_range",
-    "drawn_copies",
-    "finite_null",
+    "list_finite_copies",
 ]
 
 FAMILIES = {
@@ -62,7 +62,7 @@ _MASKED = (
 )
 
 
-def finite_null(result: AuditResult) -> list[float]:
+def list_finite_copies(result: AuditResult) -> list[float]:
     """The statistic on the copies, where it is a number."""
     return [value for value in result.null if value is not None and math.isfinite(value)]
 
@@ -73,7 +73,7 @@ def count_reaching(null: Sequence[float], observed: float) -> int:
     return sum(value >= least for value in null)
 
 
-def drawn_copies(count: int) -> str:
+def describe_copies(count: int) -> str:
     """``199 copies``."""
     return several(count, "copy", "copies")
 
@@ -92,27 +92,27 @@ def describe_observed(null: Sequence[float], observed: float | None) -> str:
 
 def describe_p_value(result: AuditResult) -> list[str]:
     """What the p-value is."""
-    null, joint = finite_null(result), result.joint
+    null, joint = list_finite_copies(result), result.joint
     if joint.p_value is None:
         return [f"No p-value is given: {joint.inconclusive or 'the test is undefined'}."]
-    told = [f"p = {p_decimal(joint.p_value)}. "]
+    sentences = [f"p = {p_decimal(joint.p_value)}. "]
     if null and joint.value is not None:
-        reached, drawn = count_reaching(null, joint.value), len(null)
+        reached, copies = count_reaching(null, joint.value), len(null)
         count = f"{reached:,}" if reached else "none"
         p = p_decimal(joint.p_value)
         sums = ""
-        if math.isclose(joint.p_value, (1 + reached) / (1 + drawn), rel_tol=1e-6):
-            sums = f", so p = (1 + {reached:,}) / (1 + {drawn:,}) = {p}"
-        elif math.isclose(joint.p_value, reached / drawn, rel_tol=1e-6):
-            sums = f" before drawing stopped, so p = {reached:,} / {drawn:,} = {p}"
-        told = [f"Of {drawn_copies(drawn)}, {count} reached the observed value{sums}. "]
+        if math.isclose(joint.p_value, (1 + reached) / (1 + copies), rel_tol=1e-6):
+            sums = f", so p = (1 + {reached:,}) / (1 + {copies:,}) = {p}"
+        elif math.isclose(joint.p_value, reached / copies, rel_tol=1e-6):
+            sums = f" before drawing stopped, so p = {reached:,} / {copies:,} = {p}"
+        sentences = [f"Of {describe_copies(copies)}, {count} reached the observed value{sums}. "]
     low, high = joint.p_interval
-    told.append(
+    sentences.append(
         f"Other random copies would give a slightly different number: the 95 % Monte-Carlo "
         f"interval of p is {p_decimal(low)} to {p_decimal(high)}. The level of this audit is "
         f"{number(result.alpha)}."
     )
-    return told
+    return sentences
 
 
 def describe_gate(result: AuditResult) -> str:
@@ -127,10 +127,10 @@ def describe_gate(result: AuditResult) -> str:
         f"The joint test is a gate: it rejected at level {level}, so the "
         f"{several(len(behind), 'question')} behind it may be answered."
     )
-    found = [finding.name for finding in behind if finding.significant]
-    if not found:
+    names = [finding.name for finding in behind if finding.significant]
+    if not names:
         return f"{gate} None of them is significant by itself."
-    return f"{gate} Significant: {'; '.join(found)}."
+    return f"{gate} Significant: {'; '.join(names)}."
 
 
 def describe_adjusting(result: AuditResult) -> str:

@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.view.numerals import estimate_text, number
 from fairaudit_reports.view.sections import Row, Section
-from fairaudit_reports.view.wording import capital, clean, several
+from fairaudit_reports.view.wording import capitalize, clean, several
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell, CellTable
 
 __all__ = [
     "are_rates",
+    "build_groups_section",
+    "count_decimals",
     "counts_people",
-    "decimals",
     "describe_hidden",
     "describe_left_out",
     "describe_masking",
+    "describe_method",
     "describe_span",
-    "groups_section",
-    "known_numbers",
-    "note_sentence",
-    "open_cells",
+    "list_numbers",
+    "select_open_cells",
 ]
 
 
-def groups_section(
+def build_groups_section(
     table: CellTable, cells: Sequence[Cell], *, left: int, elsewhere: str, digits: int = 3
 ) -> Section:
     """These cells with 95 % intervals; `left` others are to be found `elsewhere`."""
@@ -38,9 +38,9 @@ def groups_section(
     return Section(
         title="Groups",
         head=[*head, *map(clean, table.columns)],
-        rows=[_cell_row(cell, people, digits) for cell in cells],
+        rows=[_build_cell_row(cell, people, digits) for cell in cells],
         right=frozenset(counts),
-        lines=_about_cells(table, left, elsewhere),
+        lines=_explain_cells(table, left, elsewhere),
     )
 
 
@@ -49,18 +49,18 @@ def counts_people(table: CellTable) -> bool:
     return any(cell.people != cell.rows for cell in table.cells)
 
 
-def _cell_row(cell: Cell, people: bool, digits: int) -> Row:
+def _build_cell_row(cell: Cell, people: bool, digits: int) -> Row:
     levels = [clean(level) for level in cell.levels]
     counts = [cell.rows, cell.people] if people else [cell.rows]
     if cell.masked:
         return [*levels, *("hidden" for _ in counts), *("–" for _ in cell.estimates)]
-    shown = [f"{count or 0:,}" for count in counts]
-    return [*levels, *shown, *(estimate_text(estimate, digits) for estimate in cell.estimates)]
+    numbers = [f"{count or 0:,}" for count in counts]
+    return [*levels, *numbers, *(estimate_text(estimate, digits) for estimate in cell.estimates)]
 
 
-def _about_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
+def _explain_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
     """What a reader must know about the cells, as sentences."""
-    lines = ["Brackets are 95 % intervals." + (f" {capital(table.note)}." if table.note else "")]
+    lines = ["Brackets are 95 % intervals." + (f" {capitalize(table.note)}." if table.note else "")]
     if table.masked:
         lines.append(f"{describe_hidden(table, 'hidden')}.")
     if left:
@@ -83,12 +83,12 @@ def are_rates(table: CellTable) -> bool:
     return "TPR" in table.columns
 
 
-def open_cells(table: CellTable) -> list[Cell]:
+def select_open_cells(table: CellTable) -> list[Cell]:
     """Those that are not masked."""
     return [cell for cell in table.cells if not cell.masked]
 
 
-def known_numbers(cells: Sequence[Cell]) -> list[float]:
+def list_numbers(cells: Sequence[Cell]) -> list[float]:
     """All estimates and ends of intervals that are numbers."""
     numbers = (
         value
@@ -99,11 +99,11 @@ def known_numbers(cells: Sequence[Cell]) -> list[float]:
     return [value for value in numbers if value is not None and math.isfinite(value)]
 
 
-def decimals(table: CellTable | None) -> int:
+def count_decimals(table: CellTable | None) -> int:
     """Decimals: three for rates; three figures of the largest error."""
     if table is None:
         return 3
-    largest = max((abs(value) for value in known_numbers(table.cells)), default=0.0)
+    largest = max((abs(value) for value in list_numbers(table.cells)), default=0.0)
     if are_rates(table) or largest == 0:
         return 3
     return min(9, max(0, 2 - math.floor(math.log10(largest))))
@@ -111,13 +111,13 @@ def decimals(table: CellTable | None) -> int:
 
 def describe_span(values: Sequence[float | None]) -> str:
     """``from 0.1 to 0.4``."""
-    known = [value for value in values if value is not None]
-    return f"from {number(min(known))} to {number(max(known))}" if known else "undefined"
+    numbers = [value for value in values if value is not None]
+    return f"from {number(min(numbers))} to {number(max(numbers))}" if numbers else "undefined"
 
 
-def note_sentence(table: CellTable) -> str | None:
+def describe_method(table: CellTable) -> str | None:
     """How the numbers were made."""
-    return capital(table.note.rstrip(".")) + "." if table.note else None
+    return capitalize(table.note.rstrip(".")) + "." if table.note else None
 
 
 def describe_masking(table: CellTable) -> str:
@@ -133,9 +133,13 @@ def describe_masking(table: CellTable) -> str:
 
 def describe_left_out(table: CellTable, left: int) -> str | None:
     """Groups that the page does not list."""
-    told = []
+    sentences = []
     if left > 0:
-        told.append(f"{several(left, 'more group')} not shown; the JSON record lists them all.")
+        sentences.append(
+            f"{several(left, 'more group')} not shown; the JSON record lists them all."
+        )
     if table.unlisted:
-        told.append(f"{several(table.unlisted, 'further combination')} of levels without rows.")
-    return " ".join(told) or None
+        sentences.append(
+            f"{several(table.unlisted, 'further combination')} of levels without rows."
+        )
+    return " ".join(sentences) or None

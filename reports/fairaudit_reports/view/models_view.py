@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.comparison.audited_models import AuditedModels
 
-__all__ = ["models_section"]
+__all__ = ["build_models_section"]
 
 
-def models_section(result: AuditedModels) -> Section:
+def build_models_section(result: AuditedModels) -> Section:
     """One row per model: name, loss, sizes, p-value, and the verdict last."""
     models = result.models
     sizes = [model.deo for model in models]
@@ -37,11 +37,11 @@ def models_section(result: AuditedModels) -> Section:
         head=head,
         rows=rows,
         right=frozenset(range(1, len(head) - 1)),
-        lines=(_about(models[0].audit),),
+        lines=(_explain_models(models[0].audit),),
     )
 
 
-def _about(audit: AuditResult) -> str:
+def _explain_models(audit: AuditResult) -> str:
     names = ", ".join(column.name for column in audit.table.attributes)
     return clean(
         f"{audit.table.rows:,} rows; outcome {audit.table.outcome.name}; sensitive: {names}; "

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_LISTED",
-    "alarm_text",
-    "batches_section",
+    "build_batches_section",
     "describe_earlier",
     "describe_guarantee",
-    "monitored_attributes",
+    "format_alarm",
+    "list_attributes",
 ]
 
 MOST_LISTED = 30  # batches in text and Markdown; of more the last
 
 
-def alarm_text(result: MonitorResult) -> str:
+def format_alarm(result: MonitorResult) -> str:
     """The evidence that sounds the alarm."""
     return f"{1 / result.alpha:.4g}"
 
@@ -32,7 +32,7 @@ def alarm_text(result: MonitorResult) -> str:
 def describe_guarantee(result: MonitorResult) -> str:
     return (
         f"If equalized odds holds in every batch, the probability that the evidence ever reaches "
-        f"{alarm_text(result)} is at most {result.alpha:g}: look and stop whenever you like."
+        f"{format_alarm(result)} is at most {result.alpha:g}: look and stop whenever you like."
     )
 
 
@@ -41,24 +41,24 @@ def describe_earlier(left: int) -> str:
     return f"{left:,} earlier batches are not listed; the JSON report has all."
 
 
-def monitored_attributes(result: MonitorResult) -> list[str]:
+def list_attributes(result: MonitorResult) -> list[str]:
     """The names of the sensitive attributes."""
     return [name for name in result.settings["kinds"] if name != result.settings["outcome"]]
 
 
-def batches_section(result: MonitorResult, most: int) -> tuple[Section, int]:
+def build_batches_section(result: MonitorResult, most: int) -> tuple[Section, int]:
     """One row per batch, and how many earlier ones are left out."""
     left = max(0, len(result.batches) - most)
     section = Section(
         title="Batches",
         head=["batch", "name", "rows", "p alone", "times", "evidence"],
-        rows=[_batch_row(batch, result) for batch in result.batches[left:]],
+        rows=[_build_batch_row(batch, result) for batch in result.batches[left:]],
         right=frozenset(range(2, 6)),
     )
     return section, left
 
 
-def _batch_row(batch: MonitoredBatch, result: MonitorResult) -> Row:
+def _build_batch_row(batch: MonitoredBatch, result: MonitorResult) -> Row:
     from fairaudit.monitoring.monitoring_result import evidence_text
 
     evidence = evidence_text(batch.log10_evidence)

@@ -10,22 +10,22 @@ from fairaudit_reports.view.wording import clean
 if TYPE_CHECKING:
     from fairaudit.evidence.localization.claims import Claim, Curve, Localisation
 
-__all__ = ["TITLE", "place_section", "shown_curves", "sorted_claims"]
+__all__ = ["TITLE", "build_place_section", "select_curves", "split_claims"]
 
 TITLE = "Where it sits"
 
 
-def place_section(place: Localisation | None, most: int) -> Section | None:
+def build_place_section(place: Localisation | None, most: int) -> Section | None:
     """What was found, then what was not, then how; lines of at most so many characters."""
     if place is None:
         return None
-    others = [_open_claim(claim) for claim in place.claims if not claim.significant]
-    told = [f"Not shown to differ: {'; '.join(other.rstrip('.') for other in others)}."]
-    lines = [*(claim.text for claim in place.found), *(told if others else []), *place.notes]
+    others = [_describe_open_claim(claim) for claim in place.claims if not claim.significant]
+    clear = [f"Not shown to differ: {'; '.join(other.rstrip('.') for other in others)}."]
+    lines = [*(claim.text for claim in place.found), *(clear if others else []), *place.notes]
     return Section(title=TITLE, lines=tuple(clean(line, most) for line in lines), bullets=True)
 
 
-def _open_claim(claim: Claim) -> str:
+def _describe_open_claim(claim: Claim) -> str:
     """A question without an answer; in a few words where they are enough."""
     if claim.family == "subgroup" or claim.p_value is None:
         return claim.text
@@ -34,28 +34,34 @@ def _open_claim(claim: Claim) -> str:
     return f"the mean over {claim.name}" + (f" ({claim.outcome})" if claim.outcome else "")
 
 
-def sorted_claims(place: Localisation) -> tuple[list[Claim], list[Claim]]:
+def split_claims(place: Localisation) -> tuple[list[Claim], list[Claim]]:
     """The claims that hold, and the others."""
     return list(place.found), [claim for claim in place.claims if not claim.significant]
 
 
-def shown_curves(place: Localisation) -> list[Curve]:
+def select_curves(place: Localisation) -> list[Curve]:
     """Curves with something to see: those of findings, or of all rows where there is none."""
-    found = {
+    questions = {
         (claim.attributes, claim.outcome)
         for claim in place.claims
         if claim.family == "curve" and claim.significant
     }
-    if not found:
+    if not questions:
         return [curve for curve in place.curves if curve.group is None]
-    return [curve for curve in place.curves if (_attributes(curve, found), curve.outcome) in found]
+    return [
+        curve
+        for curve in place.curves
+        if (_find_attributes(curve, questions), curve.outcome) in questions
+    ]
 
 
-def _attributes(curve: Curve, found: set[tuple[tuple[str, ...], str | None]]) -> tuple[str, ...]:
+def _find_attributes(
+    curve: Curve, questions: set[tuple[tuple[str, ...], str | None]]
+) -> tuple[str, ...]:
     """The attributes of the claims that this curve belongs to."""
     if curve.group is None:
         return (curve.attribute,)
-    for attributes, _ in found:
+    for attributes, _ in questions:
         by = attributes[1:]
         if attributes[0] == curve.attribute and by and curve.group.startswith(f"{by[0]} = "):
             return attributes

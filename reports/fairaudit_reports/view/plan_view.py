@@ -10,31 +10,31 @@ from fairaudit_reports.view.wording import clean
 if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
 
-__all__ = ["plan_section"]
+__all__ = ["build_plan_section"]
 
 
-def plan_section(plan: SamplePlan) -> Section:
+def build_plan_section(plan: SamplePlan) -> Section:
     """The answer, one row per group, and what it rests on."""
     outcomes = next((group.rows_by_outcome for group in plan.groups if group.rows_by_outcome), ())
     names = [clean(name) for name, _ in outcomes]
     head = ["group", "share", "rows needed", "of the group", *names]
     return Section(
-        title=_headline(plan),
+        title=_describe_answer(plan),
         head=head,
-        rows=[_group_row(group, plan, len(outcomes)) for group in plan.groups],
+        rows=[_build_group_row(group, plan, len(outcomes)) for group in plan.groups],
         right=frozenset(range(1, len(head))),
-        lines=_about(plan),
+        lines=_explain_plan(plan),
     )
 
 
-def _headline(plan: SamplePlan) -> str:
+def _describe_answer(plan: SamplePlan) -> str:
     rows = f"More than {plan.most_rows:,}" if plan.rows is None else f"{plan.rows:,}"
     return (
         f"{rows} rows are needed to {plan.goal}, with power {plan.power:g} at level {plan.alpha:g}."
     )
 
 
-def _group_row(group: GroupPlan, plan: SamplePlan, outcomes: int) -> Row:
+def _build_group_row(group: GroupPlan, plan: SamplePlan, outcomes: int) -> Row:
     start = [clean(group.group), "hidden" if group.share is None else f"{group.share:.0%}"]
     if group.rows is None or group.rows_of_group is None:
         rows = f"> {plan.most_rows:,}" if group.rows is None else f"{group.rows:,}"
@@ -43,7 +43,7 @@ def _group_row(group: GroupPlan, plan: SamplePlan, outcomes: int) -> Row:
     return [*start, *(f"{count:,}" for count in counts)]
 
 
-def _about(plan: SamplePlan) -> tuple[str, ...]:
+def _explain_plan(plan: SamplePlan) -> tuple[str, ...]:
     pilot = (
         f"From a pilot of {plan.pilot_rows:,} rows: the audit is assumed to see people, outcomes "
         "and scores like these. Rows of the group follow from these totals and its share in the "

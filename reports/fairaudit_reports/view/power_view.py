@@ -11,10 +11,10 @@ from fairaudit_reports.view.wording import clean
 if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import Power
 
-__all__ = ["power_section"]
+__all__ = ["build_power_section"]
 
 
-def power_section(power: Power | None) -> Section | None:
+def build_power_section(power: Power | None) -> Section | None:
     """One row per group; None where nothing was computed."""
     if power is None:
         return None
@@ -34,11 +34,11 @@ def power_section(power: Power | None) -> Section | None:
         head=["group", "rows", "score shift", "TPR gap", "FPR gap", "KPC"],
         rows=rows,
         right=frozenset(range(1, 6)),
-        lines=(_about_power(power),),
+        lines=(_explain_power(power),),
     )
 
 
-def _about_power(power: Power) -> str:
+def _explain_power(power: Power) -> str:
     """What the rows say."""
     return (
         f"A violation of this size between the group and all others would have been found in "

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fairaudit_reports.view.audit_view import measured_value
+from fairaudit_reports.view.audit_view import find_measure
 from fairaudit_reports.view.numerals import fixed, loss_text, p_text
 
 if TYPE_CHECKING:
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Change",
     "Model",
-    "after_and_before",
+    "describe_rows",
+    "have_deo",
+    "list_audits",
     "list_changes",
     "list_models",
     "list_notes",
-    "measured_on",
     "name_chosen",
-    "with_deo",
 ]
 
 
@@ -57,7 +57,7 @@ def name_chosen(result: RemedyResult) -> str:
     return f"{result.method}, {result.symbol} = {result.mu:g}"
 
 
-def after_and_before(result: RemedyResult) -> list[tuple[str, str, AuditResult]]:
+def list_audits(result: RemedyResult) -> list[tuple[str, str, AuditResult]]:
     """When, which model, and its audit; before comes first."""
     old = "plain training" if result.old is None else result.old
     return [("Before", old, result.before), ("After", name_chosen(result), result.after)]
@@ -87,7 +87,7 @@ def list_changes(result: RemedyResult) -> list[Change]:
         ("deo", "DEO", 3, "Distances of the groups’ rates from the common rate, summed."),
         ("mean_error_difference", "mean errors (calibration)", 1, None),
     ):
-        sizes = [measured_value(audit, key) for audit in (before, after)]
+        sizes = [find_measure(audit, key) for audit in (before, after)]
         if any(size is not None for size in sizes):
             old, new = (fixed(size, digits) for size in sizes)
             changes.append(Change(name=name, before=old, after=new, about=about))
@@ -103,21 +103,21 @@ def list_models(result: RemedyResult) -> list[Model]:
             mu=record["mu"],
             loss=record["loss"],
             kpc=record["kpc"],
-            deo=_defined(record["deo"]),
-            p_value=_defined(record["p_value"]),
-            p_train=_defined(record["p_train"]),
+            deo=_keep_number(record["deo"]),
+            p_value=_keep_number(record["p_value"]),
+            p_train=_keep_number(record["p_train"]),
             chosen=record["chosen"],
-            fate=_fate(record),
+            fate=_describe_fate(record),
         )
         for record in result.curve.to_dict("records")
     ]
 
 
-def _defined(value: float | None) -> float | None:
+def _keep_number(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else value
 
 
-def _fate(record: dict[Any, Any]) -> str:
+def _describe_fate(record: dict[Any, Any]) -> str:
     """What became of a model."""
     fates = (
         ("chosen", record["chosen"]),
@@ -127,12 +127,12 @@ def _fate(record: dict[Any, Any]) -> str:
     return ", ".join(name for name, holds in fates if holds)
 
 
-def with_deo(models: Sequence[Model]) -> bool:
+def have_deo(models: Sequence[Model]) -> bool:
     """Whether any model has a DEO: those of a regression have none."""
     return any(model.deo is not None for model in models)
 
 
-def measured_on(result: RemedyResult) -> str:
+def describe_rows(result: RemedyResult) -> str:
     """On which rows the curve was measured."""
     if result.rows["choice"]:
         return f"the {result.rows['choice']:,} rows for choosing"

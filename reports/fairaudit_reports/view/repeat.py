@@ -12,18 +12,18 @@ from fairaudit._words import quiet
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
 
-__all__ = ["command_lines", "python_call"]
+__all__ = ["wrap_command", "write_python_call"]
 
 #: Of a shell: what no space outside of quotation marks divides.
 _WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s])+""")
 
 
-def command_lines(command: str, width: int) -> list[str]:
+def wrap_command(command: str, width: int) -> list[str]:
     r"""A command in lines that a shell joins again.
 
     Examples
     --------
-    >>> print("\n".join(command_lines("fairaudit test --data test.csv", 20)))
+    >>> print("\n".join(wrap_command("fairaudit test --data test.csv", 20)))
     fairaudit test \
       --data test.csv
     """
@@ -36,16 +36,16 @@ def command_lines(command: str, width: int) -> list[str]:
     return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
 
 
-def python_call(result: AuditResult) -> str:
+def write_python_call(result: AuditResult) -> str:
     """The call of `fairaudit.audit` that repeats a result made in Python.
 
     Names stand for what the report does not hold: model, X, y, A (the attributes), predictions.
     """
-    arguments = ",\n".join(f"    {argument}" for argument in _arguments(result))
+    arguments = ",\n".join(f"    {argument}" for argument in _list_arguments(result))
     return f"import fairaudit as fa\n\nresult = fa.audit(\n{arguments},\n)"
 
 
-def _arguments(result: AuditResult) -> Iterator[str]:
+def _list_arguments(result: AuditResult) -> Iterator[str]:
     from fairaudit.auditing.doors import audit
 
     capsule, table = result.capsule, result.table
@@ -65,24 +65,24 @@ def _arguments(result: AuditResult) -> Iterator[str]:
         value = options.get(name)
         if value == parameter.default or value in (None, [], {}):
             continue
-        yield f"{name}={_literal(name, value)}"
-    drawn = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
+        yield f"{name}={_write_literal(name, value)}"
+    settings = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
     if options.get("stop_after") is not None:
-        drawn += f", stop_after={options['stop_after']}"
-    yield f"permutations=fa.Permutations({drawn})"
+        settings += f", stop_after={options['stop_after']}"
+    yield f"permutations=fa.Permutations({settings})"
 
 
-def _literal(name: str, value: Any) -> str:
+def _write_literal(name: str, value: Any) -> str:
     """A value as Python, or the name of what the caller has to pass again."""
     if name in ("statistic", "density", "engine"):
-        names = [_name_of(name, item) for item in (value if isinstance(value, list) else [value])]
+        names = [_find_name(name, item) for item in (value if isinstance(value, list) else [value])]
         if None in names:
             return name
         value = names if isinstance(value, list) else names[0]
     return repr(value)
 
 
-def _name_of(option: str, item: Any) -> str | None:
+def _find_name(option: str, item: Any) -> str | None:
     """The name by which a statistic or density was asked for, if there is one."""
     from fairaudit.auditing.engines import ENGINES
     from fairaudit.density import density_names
@@ -92,5 +92,5 @@ def _name_of(option: str, item: Any) -> str | None:
         return item["name"] if item.get("name") in ENGINES.names() else None
     if isinstance(item, dict):  # an object; or a name that a package added
         return str(item["name"]) if "package" in item else None
-    known = density_names() if option == "density" else STATISTICS.names()
-    return item if item in known else None
+    names = density_names() if option == "density" else STATISTICS.names()
+    return item if item in names else None

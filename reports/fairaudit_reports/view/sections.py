@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["AUDIT", "COMPARISON", "MONITOR", "REMEDY", "Row", "Section", "facts_section"]
+__all__ = ["AUDIT", "COMPARISON", "MONITOR", "REMEDY", "Row", "Section", "build_facts_section"]
 
 Row = list[str]
 
@@ -69,6 +69,6 @@ class Section:
     strong: frozenset[int] = frozenset()
 
 
-def facts_section(title: str, facts: Iterable[tuple[str, str]]) -> Section:
+def build_facts_section(title: str, facts: Iterable[tuple[str, str]]) -> Section:
     """Names and what is said of them."""
     return Section(title=title, rows=[list(fact) for fact in facts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.view.numerals import number, p_decimal, p_text, percent
-from fairaudit_reports.view.sections import Section, facts_section
+from fairaudit_reports.view.sections import Section, build_facts_section
 from fairaudit_reports.view.wording import clean
 
 if TYPE_CHECKING:
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 __all__ = [
     "CALIBRATION_LEVEL",
     "COPY_CHECK_LEVEL",
-    "calibration_facts",
-    "check_facts",
-    "copies_section",
+    "build_copies_section",
     "describe_moved",
-    "ranked_scores",
+    "list_calibration_facts",
+    "list_check_facts",
+    "rank_scores",
 ]
 
 #: Levels of the two checks of a fitted density; `fairaudit.testing.diagnostics` sets them.
 COPY_CHECK_LEVEL, CALIBRATION_LEVEL = 0.01, 0.001
 
 
-def copies_section(result: AuditResult) -> Section:
+def build_copies_section(result: AuditResult) -> Section:
     """How the copies behind the p-value were made, and whether they can be believed."""
     quality, joint = result.quality, result.joint
     facts = [
@@ -44,31 +44,31 @@ def copies_section(result: AuditResult) -> Section:
         simulated = f"95 % interval by simulation {low:.3g} to {high:.3g}"
         facts.append(("p-value", f"{p_text(joint.p_value)} ({simulated})"))
     if result.calibration is not None:
-        facts += calibration_facts(result.calibration, result.alpha)
-    return facts_section("Copies", [(name, clean(fact)) for name, fact in facts])
+        facts += list_calibration_facts(result.calibration, result.alpha)
+    return build_facts_section("Copies", [(name, clean(fact)) for name, fact in facts])
 
 
-def calibration_facts(found: Calibration, alpha: float) -> list[tuple[str, str]]:
+def list_calibration_facts(calibration: Calibration, alpha: float) -> list[tuple[str, str]]:
     """Placebos and planted violations: names and facts."""
-    placebos = len(found.p_values)
+    placebos = len(calibration.p_values)
     return [
-        ("calibrated", "yes" if found.passed else clean(f"no; {found.because}")),
+        ("calibrated", "yes" if calibration.passed else clean(f"no; {calibration.because}")),
         (
             "placebo",
-            f"{found.alarms:.1%} of {placebos} placebos have p ≤ {alpha:g}; p-values not "
-            f"too small: p = {p_text(found.uniform)}",
+            f"{calibration.alarms:.1%} of {placebos} placebos have p ≤ {alpha:g}; p-values not "
+            f"too small: p = {p_text(calibration.uniform)}",
         ),
         (
             "planted",
             clean(
-                f"a violation of {found.shift:.2f} sd for {found.group} was found in "
-                f"{found.found:.0%} of the tables"
+                f"a violation of {calibration.shift:.2f} sd for {calibration.group} was found in "
+                f"{calibration.found:.0%} of the tables"
             ),
         ),
     ]
 
 
-def check_facts(quality: Trust) -> list[tuple[str, str, str | None]]:
+def list_check_facts(quality: Trust) -> list[tuple[str, str, str | None]]:
     """Name, answer and explanation of the two checks of a fitted density."""
     checks = (
         (
@@ -102,13 +102,13 @@ def describe_moved(quality: Trust) -> str:
     )
 
 
-def ranked_scores(quality: Trust) -> list[tuple[str, float | None, bool]]:
+def rank_scores(quality: Trust) -> list[tuple[str, float | None, bool]]:
     """The densities that were tried: name, held-out log-likelihood, and whether it was used."""
     order = sorted(
-        quality.scores, key=lambda name: _score_order(quality.scores[name]), reverse=True
+        quality.scores, key=lambda name: _order_score(quality.scores[name]), reverse=True
     )
     return [(name, quality.scores[name], name == quality.family) for name in order]
 
 
-def _score_order(score: float | None) -> float:
+def _order_score(score: float | None) -> float:
     return float("-inf") if score is None else score

@@ -9,10 +9,10 @@ from fairaudit._words import as_words, quiet
 __all__ = [
     "LONGEST",
     "LONGEST_NOTE",
-    "capital",
+    "capitalize",
     "clean",
-    "joined_names",
-    "listed",
+    "join_names",
+    "list_values",
     "raise_start",
     "several",
 ]
@@ -35,7 +35,7 @@ def clean(text: str, most: int = LONGEST) -> str:
     return line or "(empty)"
 
 
-def several(count: int, one: str, many: str | None = None) -> str:
+def several(count: int, singular: str, plural: str | None = None) -> str:
     """A count and its noun.
 
     Examples
@@ -43,21 +43,21 @@ def several(count: int, one: str, many: str | None = None) -> str:
     >>> several(1, "copy", "copies"), several(1200, "copy", "copies"), several(2, "more group")
     ('1 copy', '1,200 copies', '2 more groups')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-def joined_names(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """``race, sex and age``; a dash where there is none."""
     return as_words(names) if names else "–"
 
 
-def listed(values: Sequence[str], most: int) -> str:
+def list_values(values: Sequence[str], most: int) -> str:
     """The first values with commas, and how many more there are."""
     more = len(values) - most
     return ", ".join(values[:most]) + (f", … and {more:,} more" if more > 0 else "")
 
 
-def capital(text: str) -> str:
+def capitalize(text: str) -> str:
     """The text with its first letter large."""
     return text[:1].upper() + text[1:]
 
