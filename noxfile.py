@@ -17,7 +17,7 @@ import nox
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # 3.14 has no wheels of some extras yet
 #: Extras whose lower bounds are tried together with those of the core.
-EXTRAS = ("onnx", "skops", "parquet", "dask", "plot")
+EXTRAS = ("onnx", "skops", "parquet", "dask", "plot", "reduction")
 
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True

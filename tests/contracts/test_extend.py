@@ -40,6 +40,7 @@ from fairaudit_reports.view.repeat import write_python_call
 ROOT = Path(__file__).parents[2]
 REPORTS = {point.name: point for point in entry_points(group="fairaudit.reports")}
 QUICK = {"hgr": 4, "gerryfair": 20, "reduction": 5}
+TRAINED = {"maf", "spline", *METHODS.names()} - {"gerryfair", "reduction"}  # by torch
 
 
 @pytest.mark.parametrize("name", [name for name in STATISTICS.names() if name != "max"])
@@ -61,8 +62,14 @@ def our_densities():
                 yield kind, name
 
 
+def skip_without_torch(name):
+    for package in ("torch", "nflows") if name in TRAINED else ():
+        pytest.importorskip(package)
+
+
 @pytest.mark.parametrize(("kind", "name"), list(our_densities()))
 def test_our_densities(kind, name):
+    skip_without_torch(name)
     trained = Training(epochs=3)
     quick = {"maf": MAF(hidden=8, training=trained), "spline": Spline(hidden=8, training=trained)}
     made = density_named(name, categorical=kind == "categorical")
@@ -71,6 +78,7 @@ def test_our_densities(kind, name):
 
 @pytest.mark.parametrize("name", METHODS.names())
 def test_our_remedies(name):
+    skip_without_torch(name)
     check_remedy(METHODS.get(name), steps=QUICK.get(name, 10))
 
 
