@@ -73,7 +73,7 @@ class Plan:
             raise InputError(
                 f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
             )
-        if any(hasattr(one, "tested_rows") for one in statistic_named(self.statistic)):
+        if any(hasattr(statistic, "tested_rows") for statistic in statistic_named(self.statistic)):
             raise InputError(
                 "The statistic 'hrt' tests a part of the rows and cannot be shared by the "
                 "questions of an audit. Use fairaudit.equalized_odds_test for it."

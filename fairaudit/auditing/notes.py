@@ -36,8 +36,10 @@ def _unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust) -> 
 
 def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
     """How many copies each question took, and why no more."""
-    stopped = [f"{one.name} ({one.copies})" for one in findings if one.copies < planned]
-    full = [one.name for one in findings if one.copies >= planned]
+    stopped = [
+        f"{finding.name} ({finding.copies})" for finding in findings if finding.copies < planned
+    ]
+    full = [finding.name for finding in findings if finding.copies >= planned]
     told = []
     if stopped:
         told.append(
@@ -53,10 +55,10 @@ def _finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) 
     """What a reader must know about the p-values."""
     gate, drawn = findings[0], plan.permutations
     notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
-    single = [one for one in findings if one.family == "attribute"]
+    single = [finding for finding in findings if finding.family == "attribute"]
     alone = [
-        one.p_value is None or one.p_value <= plan.alpha or one.inconclusive is not None
-        for one in single
+        finding.p_value is None or finding.p_value <= plan.alpha or finding.inconclusive is not None
+        for finding in single
     ]
     if gate.significant and single and not any(alone):
         notes.append(
@@ -69,15 +71,17 @@ def _finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) 
             f"The p-value is uncertain by simulation ({low:.3g} to {high:.3g}) and alpha lies "
             f"within: draw more than {gate.copies} copies (permutations) to settle it."
         )
-    asked = sum(one.p_value is not None for one in findings[1:])
+    asked = sum(finding.p_value is not None for finding in findings[1:])
     if gate.significant and plan.adjust == "holm" and asked / (drawn.n + 1) > plan.alpha:
         notes.append(
             f"{drawn.n} copies are too few for a claim about any of the {asked} questions "
             f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (permutations)."
         )
-    if any(one.inconclusive for one in findings[1:]):
+    if any(finding.inconclusive for finding in findings[1:]):
         names = "; ".join(
-            f"{one.name}: {one.inconclusive}" for one in findings[1:] if one.inconclusive
+            f"{finding.name}: {finding.inconclusive}"
+            for finding in findings[1:]
+            if finding.inconclusive
         )
         notes.append(f"Not settled behind the gate: {names}.")
     return notes

@@ -121,8 +121,8 @@ def _rounded(result: Shown, shown: Shown, fewest: int) -> Shown:
     step = step_of(fewest, result.table.people)
     cells, gaps = shown.cells, result.gaps
     certificates = tuple(
-        one.coarse(step if one.measure == "kpc" else max(step, _STEP_OF_BOUNDS))
-        for one in result.certificates
+        certificate.coarse(step if certificate.measure == "kpc" else max(step, _STEP_OF_BOUNDS))
+        for certificate in result.certificates
     )
     if gaps is not None and cells is not None:
         gaps = gaps_of_shown(gaps, cells, result.capsule.seed)
@@ -135,8 +135,8 @@ def _rounded(result: Shown, shown: Shown, fewest: int) -> Shown:
     if not result.masked:  # else they are in deviations already
         value, null = _in_deviations(value, null)
     weighted = result.table.weights is not None
-    measures = tuple(of_open_cells(one, cells, step, weighted) for one in result.measures)
-    findings = [_finding(one, step) for one in result.findings]
+    measures = tuple(of_open_cells(measure, cells, step, weighted) for measure in result.measures)
+    findings = [_finding(finding, step) for finding in result.findings]
     return replace(
         shown,
         because=_because(result, measures, certificates),
@@ -192,15 +192,15 @@ def _in_deviations(
     """
     from fairaudit.testing.p_value import reaches
 
-    known = [one for one in null if one is not None and math.isfinite(one)]
+    known = [copy for copy in null if copy is not None and math.isfinite(copy)]
     if len(known) < 2 or value is None:
         return None, ()
     mean = sum(known) / len(known)
-    spread = math.sqrt(sum((one - mean) ** 2 for one in known) / (len(known) - 1))
+    spread = math.sqrt(sum((copy - mean) ** 2 for copy in known) / (len(known) - 1))
     if spread == 0:
         return None, ()
     own = round((value - mean) / spread, 1) + 0.0
-    copies = [(round((one - mean) / spread, 2), reaches(one, value)) for one in known]
+    copies = [(round((copy - mean) / spread, 2), reaches(copy, value)) for copy in known]
     return own, tuple(
         max(far, own) if reached else min(far, round(own - 0.01, 2)) for far, reached in copies
     )
@@ -212,13 +212,17 @@ def _counts_of_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -
 
     of_missing = any(MISSING_LEVEL in cell.levels for cell in hidden)
 
-    def column(one: ColumnFacts) -> ColumnFacts:
-        masked = of_missing and MISSING_LEVEL in one.levels
-        few = one.missing is not None and 0 < one.missing < fewest
-        return replace(one, missing=None) if one.missing and (few or masked) else one
+    def column(facts: ColumnFacts) -> ColumnFacts:
+        masked = of_missing and MISSING_LEVEL in facts.levels
+        few = facts.missing is not None and 0 < facts.missing < fewest
+        return replace(facts, missing=None) if facts.missing and (few or masked) else facts
 
-    def excluded(one: Excluded) -> Excluded:
-        return replace(one, rows=None) if one.rows is not None and 0 < one.rows < fewest else one
+    def excluded(facts: Excluded) -> Excluded:
+        return (
+            replace(facts, rows=None)
+            if facts.rows is not None and 0 < facts.rows < fewest
+            else facts
+        )
 
     return replace(
         table,
@@ -238,18 +242,20 @@ def _power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int) -> P
     }
     rows, step = shown.table.rows, step_of(fewest, shown.table.people)
     found = []
-    for one in power.detectable:
-        if one.rows is not None and one.rows < fewest:
+    for violation in power.detectable:
+        if violation.rows is not None and violation.rows < fewest:
             continue
-        if one.rows is not None and (one.group in unsure or 0 < rows - one.rows < fewest):
-            one = replace(one, rows=None)
+        if violation.rows is not None and (
+            violation.group in unsure or 0 < rows - violation.rows < fewest
+        ):
+            violation = replace(violation, rows=None)
         if shown.masked:
-            one = replace(
-                one,
-                shift=coarse(one.shift, 0.01, up=True),
-                tpr_gap=coarse(one.tpr_gap, step, up=True),
-                fpr_gap=coarse(one.fpr_gap, step, up=True),
-                kpc=coarse(one.kpc, step, up=True),
+            violation = replace(
+                violation,
+                shift=coarse(violation.shift, 0.01, up=True),
+                tpr_gap=coarse(violation.tpr_gap, step, up=True),
+                fpr_gap=coarse(violation.fpr_gap, step, up=True),
+                kpc=coarse(violation.kpc, step, up=True),
             )
-        found.append(one)
+        found.append(violation)
     return replace(power, detectable=tuple(found))

@@ -111,7 +111,9 @@ class TableRows:
         within = permutes_within_classes(table.require_outcome(), plan)
         questions = questions_of(names, self._parts(within), plan)
         rounds = rounds_of(questions, within_classes=within)
-        known = {one.attributes: one.value for one in sizes.values if one.key == "kpc"}
+        known = {
+            measure.attributes: measure.value for measure in sizes.values if measure.key == "kpc"
+        }
         answers = []
         for number, asked in enumerate(rounds):
             answers += self._round(number, asked, len(rounds), known, hear)

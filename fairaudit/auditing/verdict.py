@@ -49,8 +49,8 @@ def decide(
         return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
     about = f"about {names} that the outcome {outcome.name} does not explain"
     p = f"p = {joint.p_value:.3g}"
-    if certificates and all(one.holds for one in certificates):
-        limits = as_words([f"{one.measure} is at most {one.limit:g}" for one in certificates])
+    if certificates and all(claim.holds for claim in certificates):
+        limits = as_words([f"{claim.measure} is at most {claim.limit:g}" for claim in certificates])
         exact = (
             f"Exact equality is not refuted ({p})."
             if joint.p_value > alpha
@@ -72,7 +72,7 @@ def decide(
             f"that the prediction carries information {about} ({p}). "
             "That is not evidence of its absence."
         )
-    given = sizes if told is None else {one.key: one.value for one in reversed(told)}
+    given = sizes if told is None else {measure.key: measure.value for measure in reversed(told)}
     small = [
         f"{name}{_size(given.get(name))} ≤ {limit:g}"
         for name, limit in tolerance.items()
@@ -120,11 +120,11 @@ def _size(value: float | None) -> str:
 def _unshown(certificates: Sequence[Certificate]) -> str:
     """Why certificates do not hold; empty where none was asked for."""
     reasons = [
-        f"{one.measure}: {one.note}"
-        if one.upper is None
-        else f"the upper bound of {one.measure} is {one.upper:.3g}, above {one.limit:g}"
-        for one in certificates
-        if not one.holds
+        f"{claim.measure}: {claim.note}"
+        if claim.upper is None
+        else f"the upper bound of {claim.measure} is {claim.upper:.3g}, above {claim.limit:g}"
+        for claim in certificates
+        if not claim.holds
     ]
     return "; ".join(reasons)
 
@@ -153,10 +153,10 @@ def check_tolerance(
 
 def _measured(name: str, measures: Sequence[MeasuredValue]) -> tuple[float, tuple[str, ...]]:
     """Size and attributes of a measure: the one over all attributes that it can use."""
-    usable = [one for one in measures if one.key not in _NO_SIZE]
-    found = [one for one in usable if one.key == name]
+    usable = [measure for measure in measures if measure.key not in _NO_SIZE]
+    found = [measure for measure in usable if measure.key == name]
     if not found:
-        known = ", ".join(sorted({one.key for one in usable}))
+        known = ", ".join(sorted({measure.key for measure in usable}))
         raise InputError(
             f"The tolerance names {name!r}, which this audit does not measure. Use one of: {known}."
         )

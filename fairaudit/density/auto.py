@@ -90,7 +90,9 @@ class Auto:
         if some is not splits:
             fits = [family.fit(y[fit_rows], a[fit_rows], seed) for fit_rows, _ in splits]
         rows = sum(len(held_out) for _, held_out in some)
-        return Choice(family, fits, scores | {one.name: score / rows for score, _, one in finals})
+        return Choice(
+            family, fits, scores | {finalist.name: score / rows for score, _, finalist in finals}
+        )
 
     def fit(self, y: Array, a: Array, seed: int) -> Fitted:
         """Choose by five-fold cross-validation, then fit the winner to all rows."""

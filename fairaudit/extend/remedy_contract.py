@@ -106,7 +106,7 @@ def _check_estimators(method: Method, training: Training, *, classes: bool) -> N
         f"{name}: 'predict' differs after a pickle.",
     )
     _check_path(method, training, X, y, attributes, classes=classes, old=old)
-    gaps = [_gap(one, X, y, attributes[0], classes=classes) for one in (plain, model)]
+    gaps = [_gap(fitted, X, y, attributes[0], classes=classes) for fitted in (plain, model)]
     promise(
         gaps[1] <= max(gaps[0], 0.05),
         f"{name}: the gap between groups grows from {gaps[0]:.3g} to {gaps[1]:.3g} as "

@@ -92,11 +92,11 @@ def see_enough(checks: Sequence[CopyCheck], sampler: CopySampler) -> None:
     The sampler is the one whose copies the checks look at, whole or in part.
     """
     batch = Permutations(n=CHECKED_COPIES).batch_for(sampler.n)
-    while (start := min(len(one.moved) for one in checks)) < CHECKED_COPIES:
+    while (start := min(len(check.moved) for check in checks)) < CHECKED_COPIES:
         numbers = range(start, min(start + batch, CHECKED_COPIES))
         block = sampler.block(numbers)
-        for one in checks:
-            one.see(numbers, one.copies.sampler.local(block))
+        for check in checks:
+            check.see(numbers, check.copies.sampler.local(block))
 
 
 def exchangeable(values: Array) -> float:

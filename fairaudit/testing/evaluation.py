@@ -115,22 +115,22 @@ class RowEvaluation:
     ) -> None:
         self.sampler = fitted.sampler
         self.batch = permutations.batch_for(fitted.sampler.n)
-        self.asked = [_Bound(one, fitted, statistics, permutations.seed) for one in scopes]
-        self.observed = [one.observed for one in self.asked]
+        self.asked = [_Bound(scope, fitted, statistics, permutations.seed) for scope in scopes]
+        self.observed = [question.observed for question in self.asked]
 
     def values(self, numbers: range) -> list[Array]:
         block = self.sampler.block(numbers)
-        return [one.values(block) for one in self.asked]
+        return [question.values(block) for question in self.asked]
 
     def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
         block = self.sampler.block(numbers)
         chosen = [self.asked[k] for k in asked]
-        for one in chosen:
-            one.check.see(numbers, one.local(block))
-        return [one.values(block) for one in chosen]
+        for question in chosen:
+            question.check.see(numbers, question.local(block))
+        return [question.values(block) for question in chosen]
 
     def trust(self, question: int) -> Trust:
-        see_enough([one.check for one in self.asked], self.sampler)
+        see_enough([question.check for question in self.asked], self.sampler)
         return self.asked[question].check.trust()
 
     def looked(self, question: int) -> tuple[float, Array | None]:
@@ -142,7 +142,10 @@ class RowEvaluation:
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes: what they need to evaluate, without the diagnostics."""
-        return {"sampler": self.sampler, "asked": [one.without_check() for one in self.asked]}
+        return {
+            "sampler": self.sampler,
+            "asked": [question.without_check() for question in self.asked],
+        }
 
 
 class _Bound:
@@ -159,12 +162,12 @@ class _Bound:
         self.local = view.sampler.local
         self.check = CopyCheck(table.require_outcome(), table.attributes, view, seed)
         identity = np.arange(len(table))[None, :]
-        self.observed = np.array([one(identity)[0] for one in self.bound])
+        self.observed = np.array([statistic(identity)[0] for statistic in self.bound])
         self.seconds = time.process_time() - start
 
     def values(self, block: Index) -> Array:
         rows = self.local(block)
-        return np.column_stack([one(rows) for one in self.bound])
+        return np.column_stack([statistic(rows) for statistic in self.bound])
 
     def without_check(self) -> _Bound:
         result = object.__new__(_Bound)
@@ -210,10 +213,10 @@ class CellEvaluation:
                 some = slice(at, at + _CHUNK)
                 add_sums(sums, own[None, some], self._features(code, some))
         self.asked = []
-        for one in asked:
-            part = sums[0][:, maps.part(one.of_class)]
-            alone = BlockQuestion(space, (), one.of_class, one.knn)
-            self.asked.append(BlockKPC(one, alone, part))
+        for question in asked:
+            part = sums[0][:, maps.part(question.of_class)]
+            alone = BlockQuestion(space, (), question.of_class, question.knn)
+            self.asked.append(BlockKPC(question, alone, part))
         self.observed = [value[0] for value in self._answers(sums)]
         self.spent = (time.process_time() - start) / len(asked)
 
@@ -236,7 +239,7 @@ class CellEvaluation:
             and all(rows.shape[1] == 1 for rows in sampler.strata)
             and len(statistics) == 1
             and (statistic.ties, statistic.how) == ("average", "standard")
-            and all(one.tested is None for one in scopes)
+            and all(scope.tested is None for scope in scopes)
         )
         if not fits:
             return None
@@ -244,9 +247,11 @@ class CellEvaluation:
         space, cells = BlockSpace.of(table.require_outcome(), table.attributes)
         if not blocks_pay(sampler.n, len(space)):
             return None
-        asked = [_cell_question(one, space, statistic) for one in scopes]
-        known = [one for one in asked if one is not None]
-        if len(known) < len(asked) or any(one.log_copies() < _MANY_COPIES for one in known):
+        asked = [_cell_question(scope, space, statistic) for scope in scopes]
+        known = [question for question in asked if question is not None]
+        if len(known) < len(asked) or any(
+            question.log_copies() < _MANY_COPIES for question in known
+        ):
             return None
         prediction = table.prediction.matrix()
         maps = _feature_maps(known, prediction, table.require_outcome().codes)
@@ -280,8 +285,13 @@ class CellEvaluation:
 
     def _answers(self, sums: Any) -> list[Array]:
         return [
-            np.array([[one.value(copy[:, self.maps.part(one.question.of_class)])] for copy in sums])
-            for one in self.asked
+            np.array(
+                [
+                    [statistic.value(copy[:, self.maps.part(statistic.question.of_class)])]
+                    for copy in sums
+                ]
+            )
+            for statistic in self.asked
         ]
 
     def trust(self, question: int) -> Trust:
@@ -324,7 +334,7 @@ def _feature_maps(asked: list[BlockQuestion], prediction: Array, codes: Index) -
     def made(u: Array) -> FeatureMap | GridFeatures:
         return feature_map(kernel_named("rbf", u)[0], u)
 
-    classes = {one.of_class for one in asked if one.of_class is not None}
+    classes = {question.of_class for question in asked if question.of_class is not None}
     of_class = [
         made(prediction[codes == code]) if code in classes else None
         for code in range(int(codes.max()) + 1)

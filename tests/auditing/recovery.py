@@ -45,9 +45,11 @@ class Open(NamedTuple):
 def shown_groups(record: Record, outcome: int) -> Open:
     column = record["cells"]["columns"].index(RATES[outcome])
     cells = [cell["estimates"][column] for cell in record["cells"]["cells"] if not cell["masked"]]
-    people = np.array([one["rows"] for one in cells])
-    rate = np.array([one["value"] or 0.0 for one in cells])
-    by_outcome = [one["rows"] for one in record["findings"] if one["family"] == "outcome"]
+    people = np.array([cell["rows"] for cell in cells])
+    rate = np.array([cell["value"] or 0.0 for cell in cells])
+    by_outcome = [
+        finding["rows"] for finding in record["findings"] if finding["family"] == "outcome"
+    ]
     return Open(people, np.rint(rate * people).astype(int), by_outcome[outcome])
 
 
@@ -95,7 +97,8 @@ def fits(value: np.ndarray, shown: float | None, step: float) -> np.ndarray:
 
 def after_kpc(record: Record, outcome: int, some: Candidates, step: float) -> Candidates:
     """Those that give KPC of the outcome class as shown."""
-    of_class = [one["kpc"] for one in record["findings"] if one["family"] == "outcome"][outcome]
+    by_class = [finding for finding in record["findings"] if finding["family"] == "outcome"]
+    of_class = by_class[outcome]["kpc"]
     within, over = disagreement(shown_groups(record, outcome), some)
     with np.errstate(divide="ignore", invalid="ignore"):
         kpc = 1 - within / over
@@ -110,9 +113,9 @@ def after_gaps(record: Record, outcome: int, some: Candidates) -> Candidates:
     shown = shown_groups(record, outcome)
     open_ = [tuple(cell["levels"]) for cell in record["cells"]["cells"] if not cell["masked"]]
     gaps = {
-        tuple(one["levels"]): one["value"]
-        for one in record["gaps"]["gaps"]
-        if one["rate"] == RATES[outcome] and one["value"] is not None
+        tuple(gap["levels"]): gap["value"]
+        for gap in record["gaps"]["gaps"]
+        if gap["rate"] == RATES[outcome] and gap["value"] is not None
     }
     for k, levels in enumerate(open_):
         if levels not in gaps:
@@ -132,10 +135,10 @@ def after_mask(record: Record, both: list[Candidates], fewest: int) -> list[Cand
     shown = [shown_groups(record, y) for y in (0, 1)]
     pattern = [cell["masked"] for cell in record["cells"]["cells"]]
     allowed = {
-        (zero, one)
-        for zero in np.unique(both[0].first)
-        for one in np.unique(both[1].first)
-        if _masked_so(shown, (zero, one), pattern, fewest)
+        (zeroth, first)
+        for zeroth in np.unique(both[0].first)
+        for first in np.unique(both[1].first)
+        if _masked_so(shown, (zeroth, first), pattern, fewest)
     }
     zeros, ones = ({pair[k] for pair in allowed} for k in (0, 1))
     return [
@@ -145,7 +148,7 @@ def after_mask(record: Record, both: list[Candidates], fewest: int) -> list[Cand
 
 
 def _masked_so(shown: list[Open], first: tuple[int, int], pattern: list[bool], fewest: int) -> bool:
-    hidden = [one.total - int(one.people.sum()) for one in shown]
+    hidden = [groups.total - int(groups.people.sum()) for groups in shown]
     masked = [first, (hidden[0] - first[0], hidden[1] - first[1])]
     open_ = list(zip(shown[0].people, shown[1].people, strict=True))
     groups = [masked.pop(0) if hide else open_.pop(0) for hide in pattern]
@@ -168,7 +171,7 @@ def _cell(number: int, zeros: int, ones: int) -> Cell:
 def after_joint(record: Record, both: list[Candidates], step: float) -> list[Candidates]:
     """Those with a partner in the other outcome that together give the joint KPC and DEO."""
     joint = record["findings"][0]["kpc"]
-    deo = next(one["value"] for one in record["measures"] if one["key"] == "deo")
+    deo = next(measure["value"] for measure in record["measures"] if measure["key"] == "deo")
     if deo is not None and abs(deo - sum(map(_deo_of_shown, _both(record)))) < 1e-9:
         deo = None  # of the groups that are shown: it tells nothing
     facts = [_facts(shown, some) for shown, some in zip(_both(record), both, strict=True)]

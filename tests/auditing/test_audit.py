@@ -72,9 +72,9 @@ def test_outcome_classes_use_their_own_rows_only():
     u, y, frame = people(effect=0.0)
     u = np.where((y == 1) & (frame.sex == "f"), u + 2, u)  # the violation is among positives
     result = fa.audit(predictions=u, outcome=y, sensitive=frame[["sex"]], permutations=QUICK)
-    zero, one = result.findings[1:]
-    assert one.p_value == 0.01 and one.significant
-    assert zero.p_value > 0.05
+    negative, positive = result.findings[1:]
+    assert positive.p_value == 0.01 and positive.significant
+    assert negative.p_value > 0.05
 
 
 def test_regression_tests_ranges_of_the_outcome():
@@ -296,7 +296,7 @@ def test_outcomes_with_a_spike_have_ranges_of_one_value():
         sensitive={"a": rng.choice(["x", "y"], 300)},
         permutations=fa.Permutations(n=19),
     )
-    assert [one.family for one in result.findings] == ["joint", "outcome", "outcome"]
+    assert [finding.family for finding in result.findings] == ["joint", "outcome", "outcome"]
 
 
 def test_predictions_that_are_constant_within_every_range():
@@ -322,7 +322,9 @@ def test_too_few_copies_for_claims_are_not_called_a_combination():
         sensitive={"a": a, "b": b, "c": c},
         permutations=fa.Permutations(n=19),
     )
-    assert result.joint.significant and not any(one.significant for one in result.findings[1:])
+    assert result.joint.significant and not any(
+        finding.significant for finding in result.findings[1:]
+    )
     assert not any("in combination" in note for note in result.notes)
     assert any("draw at least 99" in note for note in result.notes)
 
@@ -344,7 +346,7 @@ def test_a_pair_counts_once():
         pairs=[("a", "b"), ("b", "a")],
         permutations=fa.Permutations(n=19),
     )
-    assert [one.name for one in result.findings if one.family == "pair"] == ["a, b"]
+    assert [finding.name for finding in result.findings if finding.family == "pair"] == ["a, b"]
 
 
 def test_a_perfect_prediction_gets_a_verdict():

@@ -176,7 +176,7 @@ def test_shards_say_what_they_lack_from_one_table():
     for key in ("codec", "power", "localization"):
         assert f"{ABSENT[key].what} ({ABSENT[key].why})" in note
     assert several.power is None and several.localisation is None
-    assert {one.key for one in several.measures} >= {"kpc", "deo", "equalized_odds_ratio"}
+    assert {measure.key for measure in several.measures} >= {"kpc", "deo", "equalized_odds_ratio"}
     people_of = fa.audit(X=frame, shards=2, ids="person", **NAMES)
     assert any(ABSENT["people"].why in note for note in people_of.notes)
     assert people_of.cells is None

@@ -85,13 +85,13 @@ def test_shards_list_groups_without_rows_as_one_piece_does():
     assert asdict(shards.cells) == asdict(whole.cells)
     assert [cell.rows for cell in whole.cells.cells].count(0) == 1 and whole.cells.unlisted == 0
     assert asdict(shards.gaps) == asdict(whole.gaps)
-    joint = [one for one in shards.measures if one.key != "kpc"]
-    assert {one.key for one in joint} == {
+    joint = [measure for measure in shards.measures if measure.key != "kpc"]
+    assert {measure.key for measure in joint} == {
         "deo",
         "equalized_odds_difference",
         "equalized_odds_ratio",
     }
-    assert all(one in whole.measures for one in joint)
+    assert all(measure in whole.measures for measure in joint)
 
 
 def test_one_class_against_the_rest_is_masked_as_in_an_audit():

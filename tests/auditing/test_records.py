@@ -46,11 +46,11 @@ def test_statistics_with_other_parameters_have_other_records():
         "permutations": QUICK,
         "power": False,
     }
-    one, twenty = (fa.audit(statistic=KPCStatistic(knn=k), **given).capsule for k in (1, 20))
-    assert one.options != twenty.options
-    assert one.options["statistic"]["parameters"]["knn"] == 1
-    assert one.options["statistic"]["name"] == "kpc"
-    json.dumps(one.options)
+    nearest, twenty = (fa.audit(statistic=KPCStatistic(knn=k), **given).capsule for k in (1, 20))
+    assert nearest.options != twenty.options
+    assert nearest.options["statistic"]["parameters"]["knn"] == 1
+    assert nearest.options["statistic"]["name"] == "kpc"
+    json.dumps(nearest.options)
     assert fa.audit(statistic="kpc", **given).capsule.options["statistic"] == "kpc"
 
 

@@ -77,7 +77,7 @@ def test_the_attacker_recovers_masked_counts_from_exact_numbers(name):
         assert max(left.values()[2:]) <= 2  # which of the two groups is which, at most
         if any(truth[2:]):  # sizes do not matter to anything where nobody is predicted 1
             assert max(left.values()) <= 2
-        assert any(list(one) == truth for one in zip(*left, strict=True))
+        assert any(list(counts) == truth for counts in zip(*left, strict=True))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -88,7 +88,7 @@ def test_masked_counts_cannot_be_recovered_from_the_default_json(name):
     step = step_of(FEWEST, record["table"]["people"])
     for y, left in enumerate(recovered(record, FEWEST, (step, step, step))):
         truth = [TABLES[name][g][column] for column in (y, y + 2) for g in "cd"]
-        assert any(list(one) == truth for one in zip(*left, strict=True))  # a fair attacker
+        assert any(list(counts) == truth for counts in zip(*left, strict=True))  # a fair attacker
         assert min(left.values()) >= 3, left.values()
 
 
@@ -125,15 +125,15 @@ def test_gaps_and_measures_are_those_of_the_groups_shown():
     rest = {name: TABLES["plain"][name] for name in "ab"}
     alone = audited(rest)
     for gap, other in zip(
-        [one for one in shown.gaps.gaps if one.value is not None], alone.gaps.gaps, strict=True
+        [gap for gap in shown.gaps.gaps if gap.value is not None], alone.gaps.gaps, strict=True
     ):
         assert (gap.levels, gap.rate) == (other.levels, other.rate)
         assert gap.value == pytest.approx(other.value) and gap.low == pytest.approx(other.low)
-    measures = {one.key: one.value for one in shown.measures}
-    for one in alone.measures:
-        if one.key in ("deo", "equalized_odds_difference", "equalized_odds_ratio"):
-            assert measures[one.key] == pytest.approx(one.value)
-    assert all(one["kpc"] is None for one in record["findings"] if one["outcome"])
+    measures = {measure.key: measure.value for measure in shown.measures}
+    for measure in alone.measures:
+        if measure.key in ("deo", "equalized_odds_difference", "equalized_odds_ratio"):
+            assert measures[measure.key] == pytest.approx(measure.value)
+    assert all(finding["kpc"] is None for finding in record["findings"] if finding["outcome"])
     assert shown_groups(record, 1).people.tolist() == [90, 70] and RATES[1] == "TPR"
 
 
@@ -143,23 +143,23 @@ def test_every_number_of_a_masked_record_is_open_or_coarse():
     record = result.suppressed(FEWEST).to_dict()
     assert record["verdict"] == str(result.verdict)
     coarse = [
-        *(one["kpc"] for one in record["findings"]),
-        *(one["value"] for one in record["findings"]),
-        *(one["value"] for one in record["measures"] if one["key"] in ("kpc", "codec")),
-        *(one["upper"] for one in record["certificates"]),
+        *(finding["kpc"] for finding in record["findings"]),
+        *(finding["value"] for finding in record["findings"]),
+        *(measure["value"] for measure in record["measures"] if measure["key"] in ("kpc", "codec")),
+        *(certificate["upper"] for certificate in record["certificates"]),
         record["quality"]["moved"],
         *record["null"],
         *(
-            one[key]
-            for one in record["power"]["detectable"]
+            violation[key]
+            for violation in record["power"]["detectable"]
             for key in ("shift", "tpr_gap", "fpr_gap", "kpc")
         ),
     ]
     assert all(value is None or value == round(value, 2) for value in coarse)
     assert all(
-        one["rows"] is None
-        for one in record["power"]["detectable"]
-        if one["group"] in ("g = c", "g = d")
+        violation["rows"] is None
+        for violation in record["power"]["detectable"]
+        if violation["group"] in ("g = c", "g = d")
     )
     exact = f"{result.joint.kpc:.3f}"
     assert exact in result.because and exact not in record["because"]
@@ -169,8 +169,8 @@ def test_copies_that_reach_the_data_still_do_after_masking():
     for name in TABLES:
         result = audited(TABLES[name], power=False)
         shown = result.suppressed(FEWEST)
-        before = sum(one >= result.joint.value - 1e-12 for one in result.null)
-        assert sum(one >= shown.joint.value for one in shown.null) == before
+        before = sum(copy >= result.joint.value - 1e-12 for copy in result.null)
+        assert sum(copy >= shown.joint.value for copy in shown.null) == before
         assert (1 + before) / 100 == pytest.approx(shown.p_value)
         assert shown.suppressed(FEWEST) == shown  # twice is once
 
@@ -179,8 +179,10 @@ def test_no_format_shows_an_exact_size(tmp_path):
     frame = frame_of(TABLES["large"])
     result = audited(TABLES["large"])
     frame.to_csv(tmp_path / "data.csv", index=False)
-    sizes = {f"{one.kpc:.3f}" for one in result.findings} | {
-        f"{one.value:.3f}" for one in result.measures if one.key in ("kpc", "codec", "deo")
+    sizes = {f"{finding.kpc:.3f}" for finding in result.findings} | {
+        f"{measure.value:.3f}"
+        for measure in result.measures
+        if measure.key in ("kpc", "codec", "deo")
     }
     masked = result.suppressed(FEWEST)
     open_numbers = json.dumps(masked.to_dict()["cells"]["cells"])
@@ -205,14 +207,19 @@ def test_compare_shows_nothing_that_test_masks(tmp_path, capsys, monkeypatch):
     )
     table = AuditTable.of(frame.label, {"g": frame.g}, frame.y)
     assert masked_groups(table, FEWEST) == {("c",), ("d",)}
-    assert [one.levels[0] for one in result.cells] == ["a", "b", "a", "b"]
+    assert [cell.levels[0] for cell in result.cells] == ["a", "b", "a", "b"]
     assert result.rows == len(frame)  # not those of the groups used: the others were the rest
     some = frame[frame.g.isin(["a", "b"])][["g", "y", "score"]]
     alone = fa.compare(old, new, some, sensitive="g", outcome="y")
-    numbers = {one.key: (one.baseline, one.candidate) for one in result.differences}
-    for one in alone.differences:
-        if one.key != "kpc":
-            assert numbers[one.key] == pytest.approx((one.baseline, one.candidate))
+    numbers = {
+        difference.key: (difference.baseline, difference.candidate)
+        for difference in result.differences
+    }
+    for difference in alone.differences:
+        if difference.key != "kpc":
+            assert numbers[difference.key] == pytest.approx(
+                (difference.baseline, difference.candidate)
+            )
     assert numbers["kpc"] == tuple(round(size, 2) for size in numbers["kpc"])
     everything = fa.compare(old, new, frame[["g", "y", "score"]], sensitive="g", outcome="y")
     assert result.verdict == everything.verdict  # masking hides numbers and decides nothing
@@ -272,8 +279,8 @@ def test_missing_shows_no_count_that_test_masks(tmp_path, capsys):
     assert "(missing)" in hidden and record["table"]["attributes"][0]["missing"] is None
     told = json.loads(shown(capsys, command(tmp_path, frame, "missing", *quick)))
     assert told["missingness"][0]["missing"] is None
-    assert all(one["worst"] == round(one["worst"], 2) for one in told["bounds"])
-    assert not any(level in one["worst_pair"] for one in told["bounds"] for level in hidden)
+    assert all(bound["worst"] == round(bound["worst"], 2) for bound in told["bounds"])
+    assert not any(level in bound["worst_pair"] for bound in told["bounds"] for level in hidden)
     text = shown(capsys, command(tmp_path, frame, "missing", "--permutations", "19"))
     assert "g is missing in some of 440 rows" in text and "13" not in text
     frame.loc[:30, "g"] = None
@@ -285,7 +292,7 @@ def test_metrics_mask_by_the_same_rule(tmp_path, capsys):
     frame = frame_of(TABLES["plain"])
     facts = json.loads(shown(capsys, command(tmp_path, frame, "metrics", "--json")))
     assert [cell["masked"] for cell in facts["cells"]["cells"]] == [False, False, True, True]
-    values = {one["key"]: one["value"] for one in facts["measures"]}
+    values = {measure["key"]: measure["value"] for measure in facts["measures"]}
     assert values["kpc"] == round(values["kpc"], 2)
     text = shown(capsys, command(tmp_path, frame, "metrics"))
     assert "2 groups are masked" in text
@@ -321,7 +328,7 @@ def test_a_plan_does_not_tell_the_groups_of_its_pilot():
         seconds=0.1,
     )
     plan = exact.suppressed(FEWEST)
-    shares = {one.group: one.share for one in plan.groups}
+    shares = {group.group: group.share for group in plan.groups}
     assert shares == {"g = a": 0.5, "g = b": 0.35, "g = c": None, "g = d": 0.1}
     assert plan.groups[0].rows_of_group == 500 and plan.groups[2].rows_of_group is None
     assert plan.rows == exact.rows and "hidden" in plan.render("txt")
@@ -382,7 +389,7 @@ def test_nothing_tells_that_a_masked_group_lacks_an_outcome():
         audited({**groups, **some}, certify={"deo": 0.1}, power=False) for some in hidden
     )
     assert any("no rows of one outcome" in note for note in lacking.notes)
-    shown = [one.suppressed(FEWEST) for one in (lacking, whole)]
+    shown = [result.suppressed(FEWEST) for result in (lacking, whole)]
     assert shown[0].notes == shown[1].notes
     assert [(gap.levels, gap.rate) for gap in shown[0].gaps.gaps] == [
         (gap.levels, gap.rate) for gap in shown[1].gaps.gaps

@@ -74,16 +74,24 @@ def test_the_statistic_of_ties_is_that_of_the_whole_table(shards):
     parts = fa.audit(
         X=frame, shards=shards, permutations=PLAN.permutations, pairs=[("race", "sex")], **NAMES
     )
-    for one, other in zip(parts.findings, whole.findings, strict=True):
-        assert (one.family, one.name, one.rows) == (other.family, other.name, other.rows)
-        assert one.value == pytest.approx(other.value, abs=1e-7)
-        assert one.kpc == pytest.approx(other.kpc, abs=1e-7)
+    for finding, expected in zip(parts.findings, whole.findings, strict=True):
+        assert (finding.family, finding.name, finding.rows) == (
+            expected.family,
+            expected.name,
+            expected.rows,
+        )
+        assert finding.value == pytest.approx(expected.value, abs=1e-7)
+        assert finding.kpc == pytest.approx(expected.kpc, abs=1e-7)
     assert parts.verdict == whole.verdict
     assert parts.table.outcome == whole.table.outcome
     assert parts.table.attributes == whole.table.attributes
     assert parts.table.prediction == whole.table.prediction
-    rates = {one.key: one.value for one in whole.measures if one.key in ("deo", "kpc")}
-    assert {one.key: pytest.approx(one.value, abs=1e-7) for one in parts.measures} == rates
+    rates = {
+        measure.key: measure.value for measure in whole.measures if measure.key in ("deo", "kpc")
+    }
+    assert {
+        measure.key: pytest.approx(measure.value, abs=1e-7) for measure in parts.measures
+    } == rates
 
 
 def test_rates_are_those_of_the_whole_table():
@@ -97,15 +105,15 @@ def test_rates_are_those_of_the_whole_table():
     )
     parts = fa.audit(X=frame, shards=3, permutations=PLAN.permutations, **NAMES)
     assert parts.cells.note == whole.cells.note
-    for one, other in zip(parts.cells.cells, whole.cells.cells, strict=True):
-        assert one.levels == other.levels
-        for mine, theirs in zip(one.estimates, other.estimates, strict=True):
+    for cell, expected in zip(parts.cells.cells, whole.cells.cells, strict=True):
+        assert cell.levels == expected.levels
+        for mine, theirs in zip(cell.estimates, expected.estimates, strict=True):
             assert (mine.rows, mine.people) == (theirs.rows, theirs.people)
             assert mine.value == pytest.approx(theirs.value)
             assert mine.low == pytest.approx(theirs.low)
     for key in ("deo", "equalized_odds_difference", "equalized_odds_ratio"):
         mine, theirs = (
-            next(one.value for one in result.measures if one.key == key)
+            next(measure.value for measure in result.measures if measure.key == key)
             for result in (parts, whole)
         )
         assert mine == pytest.approx(theirs)
@@ -190,7 +198,9 @@ def test_missing_values_and_conditions(tmp_path):
     assert result.table.attributes[0].missing == 600
     dropped = audit_files(paths, Roles(**{**_as_dict(ROLES), "missing": "drop"}), PLAN, shards=2)
     assert dropped.table.rows == 5_400
-    assert [(one.rows, one.reason) for one in dropped.table.excluded] == [(600, "race is missing")]
+    assert [(exclusion.rows, exclusion.reason) for exclusion in dropped.table.excluded] == [
+        (600, "race is missing")
+    ]
     some = audit_files(paths, Roles(**{**_as_dict(ROLES), "where": "age > 30"}), PLAN, shards=2)
     assert some.table.rows == int((frame["age"] > 30).sum())
     frame.loc[3, "score"] = np.nan
@@ -249,7 +259,9 @@ def test_marks_among_numbers_are_missing_in_shards_too(missing):
     shards, whole = in_pieces(frame.assign(age=ages), **given)
     for found in (shards, whole):
         assert (found.table.rows, found.table.attributes[1].kind) == (1960, "integer")
-        assert [(one.rows, one.reason) for one in found.table.excluded] == [(40, "age is missing")]
+        assert [(exclusion.rows, exclusion.reason) for exclusion in found.table.excluded] == [
+            (40, "age is missing")
+        ]
     assert shards.table.attributes == whole.table.attributes
 
 

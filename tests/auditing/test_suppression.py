@@ -37,8 +37,8 @@ def table(*groups, rows_per_person=1):
     return CellTable(attributes=("a",), columns=("selected", "TPR", "FPR"), cells=cells, unlisted=0)
 
 
-def counts(one):
-    return [one.people or 0, *(estimate.people or 0 for estimate in one.estimates)]
+def counts(cell):
+    return [cell.people or 0, *(estimate.people or 0 for estimate in cell.estimates)]
 
 
 def hidden(before, after):
@@ -58,9 +58,9 @@ fewest = st.integers(2, 15)
 
 @given(tables, fewest)
 def test_no_small_count_is_visible(before, k):
-    for one in suppress(before, k).cells:
-        if not one.masked:
-            assert not any(0 < number < k for number in counts(one))
+    for cell in suppress(before, k).cells:
+        if not cell.masked:
+            assert not any(0 < number < k for number in counts(cell))
 
 
 @given(tables, fewest)
@@ -78,7 +78,7 @@ def test_masked_cells_show_nothing_and_others_all(before, k):
 
 @given(tables, fewest)
 def test_nothing_is_masked_without_a_reason(before, k):
-    if not any(0 < number < k for one in before.cells for number in counts(one)):
+    if not any(0 < number < k for cell in before.cells for number in counts(cell)):
         assert suppress(before, k) == before
 
 
@@ -96,14 +96,14 @@ def test_totals_give_no_cell_away(before, k):
     behind = hidden(before, after)
     if not behind:
         return
-    filled = [one for one in before.cells if one.rows]
+    filled = [cell for cell in before.cells if cell.rows]
     assert len(behind) >= min(2, len(filled))
     totals = [sum(column) for column in zip(*map(counts, before.cells), strict=True)]
-    visible = [one for one in after.cells if not one.masked]
-    shown = [sum(counts(one)[j] for one in visible) for j in range(4)]
+    visible = [cell for cell in after.cells if not cell.masked]
+    shown = [sum(counts(cell)[j] for cell in visible) for j in range(4)]
     for j, total in enumerate(totals):
         left = total - shown[j]
-        assert left == sum(counts(one)[j] for one in behind)
+        assert left == sum(counts(cell)[j] for cell in behind)
         if len(behind) < len(filled):  # there was something left to mask
             assert left == 0 or left >= k
 
@@ -124,7 +124,7 @@ def test_a_stricter_limit_hides_more_and_does_not_lean_on_what_was_hidden(before
         assert new.masked or not any(0 < number < more for number in counts(new))
     behind = hidden(once, twice)
     if behind:  # the difference of the two tables
-        open_before = [one for one in once.cells if one.rows]
+        open_before = [cell for cell in once.cells if cell.rows]
         assert len(behind) >= min(2, len(open_before))
         if len(behind) < len(open_before):
             sums = [sum(column) for column in zip(*map(counts, behind), strict=True)]
@@ -132,7 +132,7 @@ def test_a_stricter_limit_hides_more_and_does_not_lean_on_what_was_hidden(before
 
 
 def masked(result):
-    return [one.masked for one in result.cells]
+    return [cell.masked for cell in result.cells]
 
 
 def test_the_smallest_open_cells_protect_a_small_one():
@@ -168,8 +168,8 @@ def test_a_single_group_can_only_be_hidden():
 
 
 def test_a_cell_that_was_masked_alone_gets_company():
-    one, *others = table((3, 3), (20, 20), (30, 30), (40, 40)).cells
-    alone = replace(one, rows=None, people=None, estimates=(HIDDEN,) * 3, masked=True)
+    cell, *others = table((3, 3), (20, 20), (30, 30), (40, 40)).cells
+    alone = replace(cell, rows=None, people=None, estimates=(HIDDEN,) * 3, masked=True)
     given_so = CellTable(
         attributes=("a",), columns=("selected", "TPR", "FPR"), cells=(alone, *others), unlisted=0
     )
@@ -214,13 +214,13 @@ def test_gaps_do_not_tell_rates_of_masked_groups():
         attributes=("g",),
         note="cut at 0.5",
     )
-    open_ = [one.estimates[1].value for one in masked.cells if not one.masked]
+    open_ = [cell.estimates[1].value for cell in masked.cells if not cell.masked]
     told = of_open_cells(gap, masked, 0.02, False)
     assert told.value == max(open_) - min(open_)
     assert told == of_open_cells(told, masked, 0.02, False)
     assert told.note.startswith("cut at 0.5; ")
     deo = MeasuredValue(key="deo", name="DEO", value=0.9, attributes=("g",))
-    rates = [one.estimates[1].value for one in masked.cells if not one.masked]
+    rates = [cell.estimates[1].value for cell in masked.cells if not cell.masked]
     of_shown = 2 * sum(abs(rate - sum(rates) / len(rates)) for rate in rates)
     assert of_open_cells(deo, masked, 0.02, False).value == pytest.approx(of_shown)
     assert of_open_cells(deo, masked, 0.02, True).value is None  # the weights are not known

@@ -84,7 +84,9 @@ def test_missing_values_are_dropped_or_refused_where_asked(door):
     frame.loc[frame.index % 7 == 0, "race"] = None
     dropped = DOORS[door](frame, missing="drop")
     assert dropped.table.rows == 514
-    assert [(one.rows, one.reason) for one in dropped.table.excluded] == [(86, "race is missing")]
+    assert [(exclusion.rows, exclusion.reason) for exclusion in dropped.table.excluded] == [
+        (86, "race is missing")
+    ]
     with pytest.raises(fa.InputError, match=r"'race' has 86 missing values.*'missing' to drop"):
         DOORS[door](frame, missing="error")
     with pytest.raises(fa.InputError, match="'missing' option must be one of auto"):
@@ -147,13 +149,15 @@ def test_shards_have_the_gaps_and_say_what_is_absent():
         assert (mine.value, mine.low, mine.high) == pytest.approx(
             (theirs.value, theirs.low, theirs.high)
         )
-    (note,) = [one for one in shards.notes if one.startswith("Not computed in shards")]
+    (note,) = [
+        sentence for sentence in shards.notes if sentence.startswith("Not computed in shards")
+    ]
     assert "CODEC" in note and "smallest detectable" in note
     continuous = frame.assign(y=frame["score"] + np.random.default_rng(2).normal(size=2000))
     (note,) = [
-        one
-        for one in DOORS["engine"](continuous, power=False, locate=True, shards=2).notes
-        if one.startswith("Not computed in shards")
+        sentence
+        for sentence in DOORS["engine"](continuous, power=False, locate=True, shards=2).notes
+        if sentence.startswith("Not computed in shards")
     ]
     assert "the outcome is continuous" in note and "where the violation sits" in note
     assert "smallest detectable" not in note

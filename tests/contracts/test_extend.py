@@ -208,7 +208,7 @@ def test_an_installed_statistic_has_a_name_on_the_command_line(installed, capsys
 def test_a_record_of_a_package_that_is_gone(installed, monkeypatch, capsys):
     assert main([*TEST, "--statistic", "kpc,gap", "--report", "audit.json"]) == 1
     assert record()["statistic"][0] == "kpc" and record()["statistic"][1]["name"] == "gap"
-    monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(installed)])
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place != str(installed)])
     importlib.invalidate_caches()
     capsys.readouterr()
     assert main(["verify", "audit.json", "--data", "people.csv"]) == 2

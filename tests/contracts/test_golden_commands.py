@@ -75,8 +75,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = load_demo(1600, seed=5)
     train, test = frame[:800], frame[800:].reset_index(drop=True)
     model, other = demo_model(train), demo_model(train[:400])
-    for name, one in (("model", model), ("other", other)):
-        (place / f"{name}.pkl").write_bytes(pickle.dumps(one))
+    for name, fitted in (("model", model), ("other", other)):
+        (place / f"{name}.pkl").write_bytes(pickle.dumps(fitted))
     test.to_csv(place / "test.csv", index=False)
     rng = np.random.default_rng(7)
     scored = test[["race", "sex", "age", "repaid"]].assign(

@@ -79,9 +79,9 @@ def same(found, expected, *needed):
 def joint(measures, groups=GROUPS):
     """Of records of measures: those of all attributes together."""
     return {
-        one["key"]: one["value"]
-        for one in measures
-        if one["key"] in KEYS and list(one["attributes"]) == groups
+        measure["key"]: measure["value"]
+        for measure in measures
+        if measure["key"] in KEYS and list(measure["attributes"]) == groups
     }
 
 
@@ -105,11 +105,11 @@ def test_in_python(frame, model, column):
     )
     same(joint(result.to_dict()["measures"]), expected, "kpc", "deo", "equalized_odds_ratio")
     table = fa.AuditTable.of(score, frame[GROUPS], frame["y"], weights=weights)
-    same(joint([asdict(one) for one in measure(table).values]), expected, "kpc", "deo")
+    same(joint([asdict(value) for value in measure(table).values]), expected, "kpc", "deo")
     assert result.joint.kpc == pytest.approx(expected["kpc"])
     limits = dict.fromkeys(["deo", "equalized_odds_difference", "tpr_gap", "fpr_gap", "kpc"], 0.1)
     shown = fa.certify(score, frame[GROUPS], frame["y"], limits, weights=weights)
-    same({one.measure: one.value for one in shown}, expected, *limits)
+    same({certificate.measure: certificate.value for certificate in shown}, expected, *limits)
     rates = fa.metrics.group_rates(
         score, sensitive=frame[GROUPS], y_true=frame["y"], threshold=0.5, weights=weights
     )
@@ -124,7 +124,10 @@ def test_in_a_comparison(frame, model, column):
     result = fa.compare(
         model, model, frame, sensitive=",".join(GROUPS), outcome="y", weights=column
     )
-    both = {one.key: (one.baseline, one.candidate) for one in result.differences}
+    both = {
+        difference.key: (difference.baseline, difference.candidate)
+        for difference in result.differences
+    }
     for k in (0, 1):
         named = {key: pair[k] for key, pair in both.items() if key in KEYS}
         same(named, expected, *(KEYS - {"equalized_odds_ratio"}))
@@ -132,13 +135,13 @@ def test_in_a_comparison(frame, model, column):
     assert large < expected["deo"] - 0.01
     assert result.measure == "equalized_odds_difference_of_large_groups"
     assert "difference of groups of 10+ goes from" in result.because
-    for one in result.differences:  # an interval never stands beside a number it is not for
-        assert (one.low is None) == (one.key in KEYS - {"loss"})
+    for difference in result.differences:  # an interval never stands beside a number it is not for
+        assert (difference.low is None) == (difference.key in KEYS - {"loss"})
 
 
 def test_names_are_plain_where_no_group_is_small(frame, model):
     result = fa.compare(model, model, frame, sensitive="sex", outcome="y")
-    assert {one.key for one in result.differences} == KEYS - {"equalized_odds_ratio"}
+    assert {difference.key for difference in result.differences} == KEYS - {"equalized_odds_ratio"}
 
 
 def test_in_shards_and_as_statistics(frame, model):
@@ -178,7 +181,9 @@ def test_kpc_over_shards_has_another_name():
         statistic="correlation",
         permutations=DRAWN,
     )
-    assert [one.name for one in result.measures if one.key == "kpc"] == ["mean KPC of the shards"]
+    assert [measure.name for measure in result.measures if measure.key == "kpc"] == [
+        "mean KPC of the shards"
+    ]
 
 
 def test_in_a_remedy(frame, model):
@@ -200,7 +205,7 @@ def test_where_attributes_are_missing(frame, model):
     odds = fa.metrics.equalized_odds_difference(
         score[known], sensitive={"race": race[known]}, y_true=frame["y"][known], threshold=0.5
     )
-    assert {one.rate: one.known for one in found.bounds} == pytest.approx(
+    assert {bound.rate: bound.known for bound in found.bounds} == pytest.approx(
         {"TPR": odds.tpr, "FPR": odds.fpr}
     )
 
@@ -235,15 +240,24 @@ def test_by_command(frame, model, column, tmp_path, monkeypatch, capsys):
             "deo=0.1,tpr_gap=0.1",
         )
         same(joint(audited["measures"], groups), expected, "deo", "kpc")
-        shown = {one["measure"]: one["value"] for one in audited["certificates"]}
+        shown = {
+            certificate["measure"]: certificate["value"] for certificate in audited["certificates"]
+        }
         same(shown, expected, "deo", "tpr_gap")
     found = record("metrics", alone, "--model", "model.pkl")
     same(joint(found["measures"], alone), expected, "deo", "kpc", "equalized_odds_ratio")
-    (one,) = record("compare", alone, "--models", "model.pkl", *drawn)["models"]
-    same({key: one[key] for key in ("kpc", "deo", "loss")}, expected)
+    (compared,) = record("compare", alone, "--models", "model.pkl", *drawn)["models"]
+    same({key: compared[key] for key in ("kpc", "deo", "loss")}, expected)
     pair = ["--baseline", "model.pkl", "--candidate", "model.pkl"]
     found = record("compare", alone, *pair)["differences"]
-    same({one["key"]: one["candidate"] for one in found}, expected, "deo", "tpr_gap", "kpc", "loss")
+    same(
+        {difference["key"]: difference["candidate"] for difference in found},
+        expected,
+        "deo",
+        "tpr_gap",
+        "kpc",
+        "loss",
+    )
 
 
 def test_missing_values_and_weights_do_not_go_together(frame, model, tmp_path, monkeypatch, capsys):

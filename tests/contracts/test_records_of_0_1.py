@@ -74,8 +74,8 @@ def _lost(kept: object, found: object, path: str = ""):
         for key, value in kept.items():
             yield from _lost(value, found.get(key, "(absent)"), f"{path}.{key}")
     elif isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
-        for number, (one, other) in enumerate(zip(kept, found, strict=True)):
-            yield from _lost(one, other, f"{path}[{number}]")
+        for number, (old, new) in enumerate(zip(kept, found, strict=True)):
+            yield from _lost(old, new, f"{path}[{number}]")
     elif kept != found or type(kept) is not type(found):
         yield f"{path}: {kept!r} → {found!r}"
 
@@ -83,8 +83,8 @@ def _lost(kept: object, found: object, path: str = ""):
 @pytest.mark.parametrize("name", TABLES)
 def test_it_verifies(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     record = json.loads((KEPT / f"{name}.json").read_text(encoding="utf-8"))
-    packages = {one: record["capsule"]["packages"][one] for one in ("numpy", "scipy")}
-    if packages != {one: version(one) for one in packages}:
+    packages = {name: record["capsule"]["packages"][name] for name in ("numpy", "scipy")}
+    if packages != {name: version(name) for name in packages}:
         pytest.skip(f"the records were made with {packages}")
     data = ["--data", str(KEPT / TABLES[name])]
     assert cli.main(["verify", str(KEPT / f"{name}.json"), *data]) == 0, capsys.readouterr().out

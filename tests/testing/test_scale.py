@@ -61,11 +61,11 @@ def test_cells_give_the_numbers_of_rows(form, by_cells_from, monkeypatch):
             )
         )
     by_cells, by_rows = results
-    for one, other in zip(by_cells.findings, by_rows.findings, strict=True):
-        assert one.name == other.name
-        assert one.value == pytest.approx(other.value, abs=1e-9)
-        assert one.kpc == pytest.approx(other.kpc, abs=1e-9)
-        assert one.p_value == other.p_value
+    for finding, expected in zip(by_cells.findings, by_rows.findings, strict=True):
+        assert finding.name == expected.name
+        assert finding.value == pytest.approx(expected.value, abs=1e-9)
+        assert finding.kpc == pytest.approx(expected.kpc, abs=1e-9)
+        assert finding.p_value == expected.p_value
     assert by_cells.null == pytest.approx(by_rows.null, abs=1e-9)
     assert by_cells.quality.moved == pytest.approx(by_rows.quality.moved, abs=2e-3)
 
@@ -124,7 +124,7 @@ def test_kpc_is_undefined_where_the_outcome_determines_the_score(by_cells_from):
     result = fa.audit(
         predictions=score, outcome=y, sensitive={"sex": sex}, permutations=fa.Permutations(n=19)
     )
-    assert all(one.kpc is None for one in result.findings)
+    assert all(finding.kpc is None for finding in result.findings)
 
 
 def test_the_test_uses_cells_too(by_cells_from, monkeypatch):
@@ -213,7 +213,7 @@ def test_each_question_stops_by_itself():
     score, y, frame = people(3_000, effect=0.4)
     plan = Permutations.auto(0.05, seed=1)
     result = fa.audit(predictions=score, outcome=y, sensitive=frame, permutations=plan)
-    drawn = {one.name: one for one in result.findings}
+    drawn = {finding.name: finding for finding in result.findings}
     full = fa.audit(
         predictions=score, outcome=y, sensitive=frame, permutations=replace(plan, stop_after=None)
     )
@@ -312,9 +312,9 @@ def test_parquet_is_read_by_column(parquet, capsys, monkeypatch):
     assert main(_options(csv)) == 1
     import json
 
-    one, other = json.loads(by_column), json.loads(capsys.readouterr().out)
-    assert one["findings"][0]["p_value"] == other["findings"][0]["p_value"]
-    assert one["null"] == other["null"]
+    from_parquet, from_csv = json.loads(by_column), json.loads(capsys.readouterr().out)
+    assert from_parquet["findings"][0]["p_value"] == from_csv["findings"][0]["p_value"]
+    assert from_parquet["null"] == from_csv["null"]
 
 
 def test_auto_copies_and_memory_on_the_command_line(parquet, capsys):
@@ -347,4 +347,6 @@ def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
     path.write_text("".join(lines[:3]))  # the first blocks are done
     again = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))
     assert again.null == whole.null
-    assert [one.p_value for one in again.findings] == [one.p_value for one in whole.findings]
+    assert [finding.p_value for finding in again.findings] == [
+        finding.p_value for finding in whole.findings
+    ]

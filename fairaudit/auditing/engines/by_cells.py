@@ -84,7 +84,7 @@ def partial_sums(frame: pd.DataFrame, shard: int, job: CellJob, copies: range) -
         columns = (schema.outcome, *schema.attributes)
         shape = joint_shape(columns)
         assert shape is not None  # noqa: S101  for mypy
-        key = np.ravel_multi_index([frame[one.name].to_numpy() for one in columns], shape)
+        key = np.ravel_multi_index([frame[column.name].to_numpy() for column in columns], shape)
         small = np.min_scalar_type(len(job.keys))
         cells = np.searchsorted(job.keys, key).astype(small)
         outcome = frame[schema.outcome.name].to_numpy()
@@ -106,10 +106,10 @@ def _values(
 ) -> Array:
     """The statistic of every question (columns) on every copy (rows)."""
     result = np.empty((len(sums), len(questions)))
-    for k, one in enumerate(questions):
-        part = job.maps.part(one.of_class)
-        alone = BlockQuestion(job.space, (), one.of_class, one.knn)
-        statistic = BlockKPC(one, alone, observed[:, part])
+    for k, question in enumerate(questions):
+        part = job.maps.part(question.of_class)
+        alone = BlockQuestion(job.space, (), question.of_class, question.knn)
+        statistic = BlockKPC(question, alone, observed[:, part])
         result[:, k] = [statistic.value(copy[:, part]) for copy in sums]
     return result
 

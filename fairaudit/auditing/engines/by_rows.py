@@ -55,7 +55,7 @@ class Encoder:
 
     @classmethod
     def of(cls, columns: Sequence[SchemaColumn], sample: pd.DataFrame) -> Encoder:
-        numbers = [_numbers(one, sample) for one in columns]
+        numbers = [_numbers(column, sample) for column in columns]
         centre = tuple(float(x.mean()) for x in numbers)
         return cls(tuple(columns), centre, tuple(float(x.std()) or 1.0 for x in numbers))
 

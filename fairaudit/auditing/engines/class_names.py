@@ -36,7 +36,7 @@ def with_classes(schema: Schema, parts: Sequence[Facts], roles: Roles) -> Schema
             raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
         return schema
     outcome = _sketch(target, target.name)
-    columns = tuple(_sketch(one, name) for one, name in zip(predicted, names, strict=True))
+    columns = tuple(_sketch(column, name) for column, name in zip(predicted, names, strict=True))
     positive = None
     if roles.positive is not None:
         positive = positive_level(roles.positive, outcome, columns)

@@ -22,7 +22,7 @@ def keys_of(rows: NDArray[np.int64], ids: Any = None) -> Keys:
     values = np.asarray(ids)
     codes, levels = pd.factorize(values if values.dtype.kind in "iu" else values.astype(object))
     whole = levels.dtype.kind in "iu"
-    text = levels.astype(np.int64) if whole else np.array([str(one) for one in levels], object)
+    text = levels.astype(np.int64) if whole else np.array([str(level) for level in levels], object)
     return np.asarray(pd.util.hash_array(text), dtype=np.uint64)[codes]
 
 

@@ -115,7 +115,7 @@ class SchemaColumn:
         if self.numbers is not None:
             known = values.notna().to_numpy()
             place = np.full(len(values), np.searchsorted(self.levels, MISSING_LEVEL))
-            texts = np.array([_number_text(one) for one in self.numbers], dtype=object)
+            texts = np.array([_number_text(number) for number in self.numbers], dtype=object)
             among = np.searchsorted(self.levels, texts)
             found = np.asarray(values[known], dtype=self.numbers.dtype)
             place[known] = among[np.searchsorted(self.numbers, found)]
@@ -180,7 +180,7 @@ class Schema:
 
     def table(self, frame: pd.DataFrame) -> AuditTable:
         """The audit table of some coded rows."""
-        columns = [one.column(frame[one.name].to_numpy()) for one in self.columns]
+        columns = [column.column(frame[column.name].to_numpy()) for column in self.columns]
         width = len(self.attributes)
         ids = None
         if PERSON in frame:
@@ -215,8 +215,10 @@ class Schema:
             return np.eye(len(first.levels))[codes] * np.sqrt(0.5)
         return np.column_stack(
             [
-                frame[one.name] if one.levels is None else one.levels[frame[one.name].to_numpy()]
-                for one in self.predictions
+                frame[column.name]
+                if column.levels is None
+                else column.levels[frame[column.name].to_numpy()]
+                for column in self.predictions
             ]
         ).astype(np.float64)
 
@@ -239,9 +241,9 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
     shown = dict(zip(predictions, full.predictions, strict=True))
     seen: dict[str, ColumnSummary] = {}
     for part in parts:
-        for name, one in part.columns.items():
+        for name, summary in part.columns.items():
             if part.rows:
-                seen[name] = _joined(shown.get(name, name), seen.get(name), one)
+                seen[name] = _joined(shown.get(name, name), seen.get(name), summary)
     target = _column(outcome, seen[outcome], kinds.get(outcome), True, missing)
     chosen = tuple(_column(a, seen[a], kinds.get(a), False, missing) for a in attributes)
     for column in chosen:
@@ -254,13 +256,13 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
         _column(p, seen[p], given=None, outcome=True, missing=missing, shown=shown[p])
         for p in predictions
     )
-    if all(one.levels is not None and len(one.levels) == 1 for one in predicted):
+    if all(column.levels is not None and len(column.levels) == 1 for column in predicted):
         raise InputError(
             f"The prediction {shown[predictions[0]]!r} is constant. It carries no information "
             "about anything; check that the right column was passed."
         )
     drop = [c.name for c in (target, *chosen, *predicted) if c.missing and missing == "drop"]
-    excluded = [one for part in parts for one in part.excluded]
+    excluded = [exclusion for part in parts for exclusion in part.excluded]
     form = _form(predicted, target)
     return Schema(
         rows=rows,
@@ -275,17 +277,17 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
     )
 
 
-def _joined(name: str, before: ColumnSummary | None, one: ColumnSummary) -> ColumnSummary:
+def _joined(name: str, before: ColumnSummary | None, summary: ColumnSummary) -> ColumnSummary:
     try:
-        return one if before is None else before.merge(one)
+        return summary if before is None else before.merge(summary)
     except InputError as error:
         raise InputError(f"Column {name!r} {error}. Write both in the same way.") from None
 
 
 def _by_reason(excluded: Iterable[Excluded]) -> tuple[Excluded, ...]:
     counts: dict[str, int] = {}
-    for one in excluded:
-        counts[one.reason] = counts.get(one.reason, 0) + (one.rows or 0)
+    for exclusion in excluded:
+        counts[exclusion.reason] = counts.get(exclusion.reason, 0) + (exclusion.rows or 0)
     return tuple(Excluded(rows, reason) for reason, rows in counts.items())
 
 
@@ -293,7 +295,9 @@ def _form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn) -> str:
     """``labels``, ``scores`` or ``probabilities``, as in `AuditTable.of`."""
     first = predictions[0]
     if len(predictions) > 1:
-        inside = all(not one.text and one.low >= 0 and one.high <= 1 for one in predictions)
+        inside = all(
+            not column.text and column.low >= 0 and column.high <= 1 for column in predictions
+        )
         return "probabilities" if inside else "scores"
     if first.text:
         return "labels"
@@ -376,7 +380,7 @@ def coded(part: Narrow, schema: Schema, ids: bool) -> pd.DataFrame:
             frame = frame.assign(**{n: pd.to_numeric(frame[n], errors="coerce") for n in texts})
         if schema.drop:
             frame = frame[frame[list(schema.drop)].notna().all(axis=1)]
-        columns = {one.name: one.codes(frame[one.name]) for one in schema.columns}
+        columns = {column.name: column.codes(frame[column.name]) for column in schema.columns}
         key = frame[KEY].to_numpy().astype(np.uint64)
         columns |= {KEY: key, ROW: frame[ROW].to_numpy().astype(np.int64)}
         if ids:

@@ -158,7 +158,7 @@ def survey_partitions(
 def _threshold(schema: Schema, plan: Plan) -> float | None:
     if plan.threshold is not None or schema.form == "labels" or len(schema.predictions) > 2:
         return plan.threshold
-    inside = all(one.low >= 0 and one.high <= 1 for one in schema.predictions)
+    inside = all(column.low >= 0 and column.high <= 1 for column in schema.predictions)
     return 0.5 if inside else None
 
 
@@ -198,7 +198,7 @@ class ShardRows:
         self.pieces = engine.shuffled(surveyed.frames, number, surveyed.left_out)
         surveyed.frames.clear()
         digests = engine.gather(engine.map("hash of shard", digest_of, self.pieces, range(number)))
-        self.sha256 = hashlib.sha256("".join(one for one, _ in digests).encode()).hexdigest()
+        self.sha256 = hashlib.sha256("".join(digest for digest, _ in digests).encode()).hexdigest()
         people = sum(count for _, count in digests)
         self.facts = TableFacts(
             rows=self.seen.rows,

@@ -39,7 +39,7 @@ class Survey:
 
 def joint_shape(columns: Sequence[SchemaColumn]) -> tuple[int, ...] | None:
     """Numbers of levels, where all are listed and their combinations can be numbered."""
-    sizes = [len(one.levels) for one in columns if one.levels is not None]
+    sizes = [len(column.levels) for column in columns if column.levels is not None]
     if len(sizes) < len(columns) or float(np.prod([float(s) for s in sizes])) > _MOST_COMBINATIONS:
         return None
     return tuple(sizes)
@@ -90,7 +90,7 @@ def _counted(frame: pd.DataFrame, columns: Sequence[SchemaColumn]) -> dict[int, 
     shape = joint_shape(columns)
     if shape is None or len(frame) == 0:
         return {}
-    key = np.ravel_multi_index([frame[one.name].to_numpy() for one in columns], shape)
+    key = np.ravel_multi_index([frame[column.name].to_numpy() for column in columns], shape)
     found, counts = np.unique(key, return_counts=True)
     return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
@@ -116,7 +116,7 @@ def space_of(cells: dict[int, int], columns: Sequence[SchemaColumn]) -> tuple[Bl
     assert shape is not None  # noqa: S101  for mypy: there are cells
     keys = np.array(sorted(cells), dtype=np.int64)
     codes = np.unravel_index(keys, shape)
-    made = [_column(one, code) for one, code in zip(columns, codes, strict=True)]
+    made = [_column(column, code) for column, code in zip(columns, codes, strict=True)]
     counts = np.array([cells[key] for key in keys.tolist()], dtype=np.intp)
     return BlockSpace(made[0], tuple(made[1:]), counts), keys
 
