@@ -33,7 +33,7 @@ OPTIONS: tuple[str | Option, ...] = (
     option("candidate", TEXT, "FILE", "the new model: is it not less fair than --baseline?"),
     option(
         "margin",
-        Kind(read=_margin, take=_margin, shown="text"),
+        Kind(read=_margin, take=_margin, type_name="text"),
         "[MEASURE=]SIZE",
         "by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
         "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, prediction_gap",
@@ -92,17 +92,17 @@ def _one_by_one(args: argparse.Namespace) -> int:
     plan = plan_from(args, roles, power=False, with_r=False)
     models = [load_model(name, trust=tuple(args.trust or ())) for name in args.models]
     frame, sources = read_tables(args.data)
-    found: list[AuditedModel] = []
+    audited: list[AuditedModel] = []
     with ProgressBar() as bar:
         for name, predictor in zip(args.models, models, strict=True):
-            found.append(
+            audited.append(
                 _audited(
                     name, predictor, frame=frame, roles=roles, plan=plan, sources=sources, bar=bar
                 )
             )
-            roles = replace(roles, outcome=roles.outcome or found[0].audit.table.outcome.name)
-    deliver(AuditedModels(tuple(found)), args)
-    return _status([model.audit for model in found])
+            roles = replace(roles, outcome=roles.outcome or audited[0].audit.table.outcome.name)
+    deliver(AuditedModels(tuple(audited)), args)
+    return _status([model.audit for model in audited])
 
 
 def _beside_production(args: argparse.Namespace) -> int:
@@ -147,7 +147,7 @@ def _audited(  # type: ignore[no-untyped-def]
     from fairaudit.data.preparation import prepare
     from fairaudit.remedy.rows import table_loss
 
-    def hear(what: str, done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int) -> None:
         bar(f"{name}: {what}", done, total)
 
     try:
@@ -155,7 +155,7 @@ def _audited(  # type: ignore[no-untyped-def]
     except InputError as error:
         raise retold(error, f"{name}: {error}") from None
     source = Source(predictor.source, predictor.kind, predictor.sha256)
-    audit = audit_table(prepared, plan, model=source, data=sources, roles=roles, progress=hear)
+    audit = audit_table(prepared, plan, model=source, data=sources, roles=roles, progress=progress)
     loss, loss_name = table_loss(prepared.table, plan.threshold)
     return AuditedModel(name, loss, loss_name, audit)
 

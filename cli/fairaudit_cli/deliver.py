@@ -28,26 +28,30 @@ def check_outputs(args: argparse.Namespace, kind: type[Result], *others: str | N
 
 
 def deliver(
-    result: Result, args: argparse.Namespace, *, strict: bool = False, said: Sequence[str] = ()
+    result: Result,
+    args: argparse.Namespace,
+    *,
+    strict: bool = False,
+    last_lines: Sequence[str] = (),
 ) -> None:
     """Write the reports and print the result, with groups of few people masked.
 
     `said` are lines that follow it for people; `strict` counts inconclusive as a failure.
     """
     fewest = getattr(args, "suppress", None)
-    shown = result.suppressed(SUPPRESS if fewest is None else fewest)
+    masked = result.suppressed(SUPPRESS if fewest is None else fewest)
     for path in args.report or ():
-        write_report(shown, path, strict=strict)
+        write_report(masked, path, strict=strict)
     if args.json:
-        print_json(shown.render("json"))
+        print_json(masked.render("json"))
         return
     from fairaudit_reports.formats import show
 
-    show(shown)
-    for line in (*said, *(f"report: {path}" for path in args.report or ())):
+    show(masked)
+    for line in (*last_lines, *(f"report: {path}" for path in args.report or ())):
         print(quiet(line))
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        _tell_github(shown)
+        _tell_github(masked)
 
 
 def write_report(result: Result, path: str | Path, *, strict: bool = False) -> None:

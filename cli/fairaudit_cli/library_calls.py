@@ -66,11 +66,11 @@ def predictor_from(args: argparse.Namespace) -> Predictor | None:
 def permutations_from(args: argparse.Namespace) -> Permutations:
     from fairaudit.testing.permutations import Permutations
 
-    drawn = given_to("copies", args)
-    if drawn["n"] == "auto":
-        del drawn["n"]
-        return Permutations.auto(args.alpha, **drawn)
-    return Permutations(**drawn)
+    settings = given_to("copies", args)
+    if settings["n"] == "auto":
+        del settings["n"]
+        return Permutations.auto(args.alpha, **settings)
+    return Permutations(**settings)
 
 
 def plan_from(

@@ -119,15 +119,15 @@ def _parsers(called: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    found = None
+    chosen = None
     for name, line in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=line, allow_abbrev=False)
         if name == called:
             module = import_module(f"fairaudit_cli.{name}")
             module.add_arguments(command)
             command.set_defaults(run=module.run)
-            found = command
-    return parser, found
+            chosen = command
+    return parser, chosen
 
 
 class _Version(argparse.Action):

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     table = prepared.table
     result = measure(table, threshold=args.threshold)
     result = replace(result, notes=(*prepared.notes, *result.notes))
-    if all(one.value is None for one in result.values):
+    if all(measure.value is None for measure in result.values):
         raise InputError(result.values[0].note)
     result = suppressed_measurements(result, table, args.suppress)
     if args.json:

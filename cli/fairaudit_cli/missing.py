@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         suppress=args.suppress,
     )
     deliver(result, args)
-    violated = any(one.significant for one in result.imputed)
+    violated = any(answer.significant for answer in result.imputed)
     return ExitCode.VIOLATION if violated else ExitCode.OK
 
 

@@ -56,7 +56,7 @@ class Kind:
 
     read: Callable[[str], Any]
     take: Callable[[Any], Any]
-    shown: str
+    type_name: str
     action: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -84,10 +84,10 @@ def size(text: str) -> int:
     >>> size("2GB"), size("1.5 kB")
     (2000000000, 1500)
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|M|G|T)i?B?\s*", text, re.IGNORECASE)
-    if found is None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(k|M|G|T)i?B?\s*", text, re.IGNORECASE)
+    if match is None:
         raise argparse.ArgumentTypeError(f"must be a size such as 2GB, got {text!r}")
-    return int(float(found[1]) * 1000 ** (1 + "kmgt".index(found[2].lower())))
+    return int(float(match[1]) * 1000 ** (1 + "kmgt".index(match[2].lower())))
 
 
 def finite(text: str) -> float:
@@ -109,10 +109,10 @@ def names_in(texts: Iterable[str] | str | None) -> tuple[str, ...]:
     ('race', 'sex', 'income, net', 'age')
     """
     parts = [texts] if isinstance(texts, str) else list(texts or ())
-    found = [name for part in parts for name in re.findall(_NAME, part)]
+    matches = [name for part in parts for name in re.findall(_NAME, part)]
     return tuple(
         quoted.replace('""', '"') or plain.strip()
-        for quoted, plain in found
+        for quoted, plain in matches
         if quoted or plain.strip()
     )
 
@@ -136,15 +136,15 @@ def levels_in(text: str) -> dict[str, str]:
     >>> levels_in('0=clear, 1=arrested')
     {'0': 'clear', '1': 'arrested'}
     """
-    found: dict[str, str] = {}
+    levels: dict[str, str] = {}
     for part in names_in(text):
-        name, equals, level = (one.strip() for one in part.partition("="))
-        if not equals or not name or not level or name in found:
+        name, equals, level = (piece.strip() for piece in part.partition("="))
+        if not equals or not name or not level or name in levels:
             raise argparse.ArgumentTypeError(f"must be class=level[,class=level…], got {text!r}")
-        found[name] = level
-    if not found:
+        levels[name] = level
+    if not levels:
         raise argparse.ArgumentTypeError(f"must be class=level[,class=level…], got {text!r}")
-    return found
+    return levels
 
 
 def names_or_name(text: str) -> str | list[str]:
@@ -203,24 +203,26 @@ def _levels(value: Any) -> dict[str, str]:
     return {str(name): str(level) for name, level in value.items()}
 
 
-TEXT = Kind(read=str, take=_plain(str, str), shown="text")
-LEVEL = Kind(read=str, take=_plain(str, str, int, float, bool), shown="text or number")
-NUMBER = Kind(read=finite, take=_plain(finite, float, int), shown="number")
-WHOLE = Kind(read=int, take=_plain(int, int), shown="whole number")
-COUNT = Kind(read=count, take=_plain(count, int), shown="whole number")
-COPIES = Kind(read=copies, take=_plain(copies, int, str), shown='whole number or "auto"')
-SIZE = Kind(read=size, take=_plain(size, str), shown="text, as in `2GB`")
-SIZES = Kind(read=sizes_in, take=_sizes, shown="table of numbers")
-LEVELS = Kind(read=levels_in, take=_levels, shown="table of levels")
-COLUMNS = Kind(read=str, take=_columns, shown="text or list")
+TEXT = Kind(read=str, take=_plain(str, str), type_name="text")
+LEVEL = Kind(read=str, take=_plain(str, str, int, float, bool), type_name="text or number")
+NUMBER = Kind(read=finite, take=_plain(finite, float, int), type_name="number")
+WHOLE = Kind(read=int, take=_plain(int, int), type_name="whole number")
+COUNT = Kind(read=count, take=_plain(count, int), type_name="whole number")
+COPIES = Kind(read=copies, take=_plain(copies, int, str), type_name='whole number or "auto"')
+SIZE = Kind(read=size, take=_plain(size, str), type_name="text, as in `2GB`")
+SIZES = Kind(read=sizes_in, take=_sizes, type_name="table of numbers")
+LEVELS = Kind(read=levels_in, take=_levels, type_name="table of levels")
+COLUMNS = Kind(read=str, take=_columns, type_name="text or list")
 STATISTICS = Kind(
-    read=names_or_name, take=lambda value: names_or_name(_columns(value)), shown="text or list"
+    read=names_or_name, take=lambda value: names_or_name(_columns(value)), type_name="text or list"
 )
-TEXTS = Kind(read=str, take=_texts, shown="text or list", action={"action": "append"})
-FILES = Kind(read=str, take=_texts, shown="text or list", action={"action": "extend", "nargs": "+"})
-ON = Kind(read=bool, take=_switch, shown="true or false", action={"action": "store_true"})
-OFF = Kind(read=bool, take=_switch, shown="true or false", action={"action": "store_false"})
-LIMITS = Kind(read=str, take=_plain(str, str), shown="text", action={"nargs": "?", "const": ""})
+TEXTS = Kind(read=str, take=_texts, type_name="text or list", action={"action": "append"})
+FILES = Kind(
+    read=str, take=_texts, type_name="text or list", action={"action": "extend", "nargs": "+"}
+)
+ON = Kind(read=bool, take=_switch, type_name="true or false", action={"action": "store_true"})
+OFF = Kind(read=bool, take=_switch, type_name="true or false", action={"action": "store_false"})
+LIMITS = Kind(read=str, take=_plain(str, str), type_name="text", action={"nargs": "?", "const": ""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,19 +282,19 @@ class Option:
         return self.argument or self.dest
 
     def add_to(self, parser: argparse.ArgumentParser, command: str) -> None:
-        told: dict[str, Any] = {**self.kind.action}
+        settings: dict[str, Any] = {**self.kind.action}
         if self.kind not in (ON, OFF):
-            told |= {"type": self.kind.read, "metavar": self.metavar}
+            settings |= {"type": self.kind.read, "metavar": self.metavar}
         if self.closed and self.names is not None:
-            told["choices"] = self.names()
+            settings["choices"] = self.names()
         if command not in self.file:  # where it is read, None says that it was not typed
-            told["default"] = self.default
+            settings["default"] = self.default
         parser.add_argument(
             self.flag,
             dest=self.dest,
             required=self.required,
             help=self.told_in(command),
-            **{"default": None, **told},
+            **{"default": None, **settings},
         )
 
     def told_in(self, command: str) -> str:
@@ -303,6 +305,6 @@ class Option:
         return text.replace("{names}", ", ".join(known))
 
 
-def option(name: str, kind: Kind, metavar: str | None, told: str, **more: Any) -> Option:
+def option(name: str, kind: Kind, metavar: str | None, help_text: str, **more: Any) -> Option:
     """One that stands for itself; those of a single command stand beside it."""
-    return Option(name=name, kind=kind, metavar=metavar, help=told, **more)
+    return Option(name=name, kind=kind, metavar=metavar, help=help_text, **more)

@@ -41,14 +41,14 @@ __all__ = ["MODEL", "READERS", "ROLES", "TABLE", "add_options", "given_to"]
 READERS = ("test", "plan", "remedy", "compare", "monitor")
 
 
-def _role(name: str, kind: Kind, metavar: str | None, told: str, **more: Any) -> Option:
+def _role(name: str, kind: Kind, metavar: str | None, help_text: str, **more: Any) -> Option:
     """Which column is what."""
-    return option(name, kind, metavar, told, goes_to="roles", **{"file": READERS, **more})
+    return option(name, kind, metavar, help_text, goes_to="roles", **{"file": READERS, **more})
 
 
-def _setting(name: str, kind: Kind, metavar: str | None, told: str, **more: Any) -> Option:
+def _setting(name: str, kind: Kind, metavar: str | None, help_text: str, **more: Any) -> Option:
     """A setting of the audit: a field of `Plan`."""
-    return option(name, kind, metavar, told, goes_to="plan", **{"file": ("test",), **more})
+    return option(name, kind, metavar, help_text, goes_to="plan", **{"file": ("test",), **more})
 
 
 _MODEL = ".pkl, .joblib, .skops, .onnx, or package.module:function"

@@ -118,12 +118,12 @@ def run(args: argparse.Namespace) -> int:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)
         return ExitCode.INTERRUPTED
-    said = [""]
+    last_lines = [""]
     if result.refused:
-        said.append(f"model: not written ({result.outcome}); --force writes it to {args.out}")
+        last_lines.append(f"model: not written ({result.outcome}); --force writes it to {args.out}")
     elif args.out is not None:
-        said.append(f"model: {args.out}")
-    deliver(result, args, said=said)
+        last_lines.append(f"model: {args.out}")
+    deliver(result, args, last_lines=last_lines)
     return ExitCode.of(result.verdict)
 
 

@@ -83,5 +83,5 @@ def load_result(path: str) -> Result:
     record = read_record(path)
     kind = str(record.get("schema")).rpartition("/")[0]
     module, _, name = _HOMES.get(kind, _HOMES["fairaudit/audit"]).partition(":")
-    found: type[Result] = getattr(import_module(f"fairaudit.{module}"), name)
-    return found.from_dict(record)
+    result_type: type[Result] = getattr(import_module(f"fairaudit.{module}"), name)
+    return result_type.from_dict(record)

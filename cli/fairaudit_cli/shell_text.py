@@ -33,7 +33,7 @@ def _quoted(word: str) -> str:
         else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogateescape"))
         for char in word
     )
-    text = re.sub("::|##", lambda found: orders[found[0]], "".join(parts))
+    text = re.sub("::|##", lambda match: orders[match[0]], "".join(parts))
     return f"$'{text}'"
 
 

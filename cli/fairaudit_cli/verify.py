@@ -68,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
     if again is None:
         print("not reproduced: " + "; ".join(other))
         return ExitCode.VIOLATION
-    shown = _carried(again.suppressed(fewest), record)
-    counted, changed = differences(then, shown.to_dict(), unmasked=again.to_dict())
+    masked = _carried(again.suppressed(fewest), record)
+    counted, changed = differences(then, masked.to_dict(), unmasked=again.to_dict())
     if changed:
         print(f"not reproduced: {len(changed)} of {counted} values differ")
         print("\n".join(quiet(f"  {line}") for line in changed[:20]))
@@ -135,7 +135,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     if "positive" not in options and len(levels) == 2:  # records of 0.1 took the larger class
         roles["positive"] = levels[-1]
     capsule = record.capsule
-    drawn = Permutations(
+    permutations = Permutations(
         n=capsule.copies,
         steps=capsule.steps,
         seed=capsule.seed,
@@ -147,7 +147,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         alpha=options["alpha"],
         statistic=_made("statistic", options["statistic"]),
         density=_made("density", options["density"]),
-        permutations=drawn,
+        permutations=permutations,
         folds=options["folds"],
         adjust=options["adjust"],
         pairs=tuple((a, b) for a, b in options["pairs"]),
@@ -156,32 +156,32 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         threshold=options["threshold"],
         power=options.get("power", False),
         calibrate=options.get("calibrate", False),
-        with_r=any(one.key in _ELSEWHERE for one in record.measures),
+        with_r=any(measure.key in _ELSEWHERE for measure in record.measures),
     )
     return Roles(**roles), plan, fewest
 
 
-def _made(what: str, told: Any) -> Any:
+def _made(what: str, description: Any) -> Any:
     """A statistic or density of the record: a name, or an object of our own with its parameters."""
     from importlib import import_module
 
-    if isinstance(told, list):
-        return [_made(what, one) for one in told]
-    if not isinstance(told, dict):
-        return told
-    if "package" in told:
-        return _added_name(what, told)
-    module, _, name = str(told.get("class")).rpartition(".")
+    if isinstance(description, list):
+        return [_made(what, entry) for entry in description]
+    if not isinstance(description, dict):
+        return description
+    if "package" in description:
+        return _added_name(what, description)
+    module, _, name = str(description.get("class")).rpartition(".")
     home = {"statistic": "fairaudit.testing.", "density": "fairaudit.density."}[what]
     given = {
-        key: tuple(one) if isinstance(one, list) else one
-        for key, one in told.get("parameters", {}).items()
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in description.get("parameters", {}).items()
     }
-    simple = not any(isinstance(one, dict) for one in given.values())
+    simple = not any(isinstance(value, dict) for value in given.values())
     if not module.startswith(home) or not simple:
         raise InputError(
-            f"The record's {what} is an object ({told.get('class')}) that cannot be made again "
-            "from the record. Repeat the audit in Python."
+            f"The record's {what} is an object ({description.get('class')}) that cannot be made "
+            "again from the record. Repeat the audit in Python."
         )
     try:
         kind = getattr(import_module(module), name)
@@ -192,17 +192,17 @@ def _made(what: str, told: Any) -> Any:
         raise InputError(f"There is no {what} {module}.{name} in this version.") from None
 
 
-def _added_name(what: str, told: dict[str, Any]) -> str:
+def _added_name(what: str, description: dict[str, Any]) -> str:
     """A name that a package added, if it stands for what it stood for in the record."""
     from fairaudit.auditing.descriptions import recorded
     from fairaudit.density import CONTINUOUS
     from fairaudit.testing.statistic import STATISTICS
 
     registry = {"statistic": STATISTICS, "density": CONTINUOUS}[what]
-    name, package = str(told["name"]), told["package"]
+    name, package = str(description["name"]), description["package"]
     if registry.package_of(name) is None:
         raise InputError(f"The record's {what} {name!r} is of {package}. Install that first.")
-    if recorded(registry, name) != told:
+    if recorded(registry, name) != description:
         raise InputError(
             f"The record's {what} {name!r} is of {package}, and not what is installed under that "
             "name now: its class or its parameters differ. Install the version of the record."
@@ -262,10 +262,12 @@ def _leaves(value: Any, passed_over: tuple[str, ...], path: str = "") -> Iterato
             if key not in passed_over:
                 yield from _leaves(item, passed_over, f"{path}.{key}" if path else key)
     elif isinstance(value, list):
-        kept = [
-            one for one in value if not (isinstance(one, Mapping) and one.get("key") in _ELSEWHERE)
+        items = [
+            item
+            for item in value
+            if not (isinstance(item, Mapping) and item.get("key") in _ELSEWHERE)
         ]
-        for number, item in enumerate(kept):
+        for number, item in enumerate(items):
             yield from _leaves(item, passed_over, f"{path}[{number}]")
     else:
         yield path, value

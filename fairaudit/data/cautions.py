@@ -47,30 +47,30 @@ def warnings_about(
     regressor: str | None = None,
 ) -> tuple[str, ...]:
     """The sentences; `twice` are attributes that are the outcome, `few` are tiny groups."""
-    found = []
+    warnings = []
     if outcome in features:
-        found.append(
+        warnings.append(
             f"The outcome {outcome!r} is also a feature of the model, which is told what it is to "
             "predict. Take it out of the model, or name another outcome."
         )
-    found += [
+    warnings += [
         f"The outcome {outcome!r} is also a sensitive attribute ({name}). Given the outcome it "
         "does not vary, and nothing can be found out about it."
         for name in twice
     ]
     if few:
         more = f" and {len(few) - _MOST_NAMED} more" if len(few) > _MOST_NAMED else ""
-        found.append(
+        warnings.append(
             f"Groups of very few people, down to one person: {', '.join(few[:_MOST_NAMED])}{more}. "
             "What is said about them rests on these few; join them with others, or leave them out."
         )
     if regressor is not None:
-        found.append(
+        warnings.append(
             f"The model ({regressor}) is a regressor and the outcome {outcome!r} has classes: its "
             "predictions are neither labels nor probabilities of them. They are tested as scores; "
             "rates take them at a threshold."
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _same_values(column: Column, outcome: Column) -> bool:
@@ -79,13 +79,13 @@ def _same_values(column: Column, outcome: Column) -> bool:
         return False
     goes_with = np.zeros(len(column.levels), dtype=np.intp)
     goes_with[column.codes] = outcome.codes
-    one = len(np.unique(goes_with)) == len(outcome.levels)
-    return one and bool((goes_with[column.codes] == outcome.codes).all())
+    one_to_one = len(np.unique(goes_with)) == len(outcome.levels)
+    return one_to_one and bool((goes_with[column.codes] == outcome.codes).all())
 
 
 def _few_people(table: AuditTable) -> list[str]:
     """Levels of attributes that very few people have."""
-    found = []
+    warnings = []
     for column in table.attributes:
         if not column.kind.is_categorical:
             continue
@@ -94,9 +94,9 @@ def _few_people(table: AuditTable) -> list[str]:
             people = len(table.ids.levels)
             codes = np.unique(codes * people + table.ids.codes) // people
         counts = np.bincount(codes, minlength=len(column.levels))
-        found += [
+        warnings += [
             f"{column.name} = {level_text(level)}"
             for level, count in zip(column.levels, counts, strict=True)
             if count < min(FEW, len(table) / 4)
         ]
-    return found
+    return warnings

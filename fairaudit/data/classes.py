@@ -48,21 +48,21 @@ def class_key(level: Any) -> str:
 def level_named(name: Any, levels: Sequence[Any]) -> Any:
     """The level of this name: by its exact text, else by an equivalent one; None if none is."""
     for same in (level_text, class_key):
-        found = [level for level in levels if same(level) == same(name)]
-        if len(found) == 1:
-            return found[0]
+        alike = [level for level in levels if same(level) == same(name)]
+        if len(alike) == 1:
+            return alike[0]
     return None
 
 
 def matched_levels(names: Sequence[Any], levels: Sequence[Any]) -> list[Any] | None:
     """The level of every name (itself where there is none), if one list lies within the other."""
-    found = [level_named(name, levels) for name in names]
-    known = [level for level in found if level is not None]
+    matches = [level_named(name, levels) for name in names]
+    known = [level for level in matches if level is not None]
     if len(set(known)) < len(known) or not known:
         return None
     if len(known) < len(names) and len(known) < len(levels):
         return None
-    return [name if level is None else level for name, level in zip(names, found, strict=True)]
+    return [name if level is None else level for name, level in zip(names, matches, strict=True)]
 
 
 def numbered(levels: Sequence[Any]) -> bool:
@@ -109,9 +109,9 @@ def model_levels(
     >>> model_levels([0, 1], ["arrested", "clear"], "y", positive="arrested")
     ['clear', 'arrested']
     """
-    found = matched_levels([classes_given(classes, name) for name in names], levels)
-    if found is not None:
-        return found
+    matches = matched_levels([classes_given(classes, name) for name in names], levels)
+    if matches is not None:
+        return matches
     if positive is not None and not classes and len(names) == 2:
         rest = [level for level in levels if level != positive]
         return [rest[0] if len(rest) == 1 else f"not {level_text(positive)}", positive]
@@ -146,11 +146,11 @@ def column_classes(
     names: Sequence[str], levels: Sequence[Any], classes: Mapping[Any, Any] | None
 ) -> list[Any] | None:
     """The level that each prediction column speaks of, by its name: ``P(yes)``, ``p_yes``, yes."""
-    said = [classes_given(classes, name) for name in names]
-    bare = [(_WRAPPED.fullmatch(str(name)) or [name, name])[1] for name in said]
-    found = matched_levels([classes_given(classes, name) for name in bare], levels)
-    if found is not None and len(found) == len(levels):
-        return found
+    given = [classes_given(classes, name) for name in names]
+    bare = [(_WRAPPED.fullmatch(str(name)) or [name, name])[1] for name in given]
+    matches = matched_levels([classes_given(classes, name) for name in bare], levels)
+    if matches is not None and len(matches) == len(levels):
+        return matches
     ends = [
         [level for level in levels if re.search(rf"[\W_]{re.escape(level_text(level))}$", name)]
         for name in bare

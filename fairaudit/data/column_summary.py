@@ -96,8 +96,8 @@ class ColumnSummary:
         """Text as the numbers that it is: with marks among at least so many, or if declared so."""
         if self.numbers is None or (kind is not None and kind.is_categorical):
             return self
-        found = self.numbers.levels
-        many = found is None or len(found) >= fewest
+        levels = self.numbers.levels
+        many = levels is None or len(levels) >= fewest
         declared = kind is not None and not self.marked
         return self.numbers if (self.marked and many) or declared else self
 
@@ -110,23 +110,23 @@ def summarize(
 
     known = values.dropna()
     array = np.asarray(known.unique())
-    seen = pd.api.types.infer_dtype(array, skipna=False) if len(array) else "floating"
+    dtype = pd.api.types.infer_dtype(array, skipna=False) if len(array) else "floating"
     missing = len(values) - len(known)
-    numeric = read_numbers(name, array, seen)
+    numeric = read_numbers(name, array, dtype)
     if numeric is not None:
         if not np.isfinite(numeric).all():
             numbered = np.arange(len(values)) if rows is None else np.asarray(rows)
             reject_infinite(name, np.asarray(known, float), numbered[values.notna().to_numpy()])
-        return _of_numbers(array, numeric, seen, missing, where)
+        return _of_numbers(array, numeric, dtype, missing, where)
     parsed = numbers_among_marks(array.tolist())
     if parsed is None:
-        reject_non_text(name, array, seen)
+        reject_non_text(name, array, dtype)
     numbers = None
     if parsed:
         marks = int(known.isin([value for value in array if value not in parsed]).sum())
-        found = np.unique(np.array(list(parsed.values())))
-        if np.isfinite(found).all():
-            numbers = _of_numbers(found, found, "floating", missing + marks, where)
+        distinct = np.unique(np.array(list(parsed.values())))
+        if np.isfinite(distinct).all():
+            numbers = _of_numbers(distinct, distinct, "floating", missing + marks, where)
     return ColumnSummary(
         text=True,
         levels=frozenset(map(str, array)) if len(array) <= MOST_LEVELS else None,
@@ -141,9 +141,9 @@ def summarize(
 
 
 def _of_numbers(
-    values: NDArray[Any], numeric: NDArray[np.float64], seen: str, missing: int, where: str
+    values: NDArray[Any], numeric: NDArray[np.float64], dtype: str, missing: int, where: str
 ) -> ColumnSummary:
-    large = seen == "integer" and len(numeric) > 0 and np.abs(numeric).max() >= LARGEST_WHOLE
+    large = dtype == "integer" and len(numeric) > 0 and np.abs(numeric).max() >= LARGEST_WHOLE
     exact: list[Any] = [int(value) for value in values] if large else numeric.tolist()
     return ColumnSummary(
         text=False,

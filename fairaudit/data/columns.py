@@ -84,9 +84,9 @@ class Column:
     def describe(self) -> str:
         """``race: categorical, 4 levels (a, b, c, d)`` or ``age: continuous, 18 to 90``."""
         if self.kind.is_categorical:
-            shown = ", ".join(_short(level_text(level)) for level in self.levels[:6])
+            listed = ", ".join(_short(level_text(level)) for level in self.levels[:6])
             more = ", …" if len(self.levels) > 6 else ""
-            return f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown}{more})"
+            return f"{self.name}: {self.kind}, {len(self.levels)} levels ({listed}{more})"
         low, high = float(self.levels[0]), float(self.levels[-1])
         return f"{self.name}: {self.kind}, {low:g} to {high:g}"
 
@@ -263,12 +263,12 @@ def column_of(
         raise InputError(f"Column {name!r} is empty. Pass at least two rows.")
     rows = np.arange(len(values)) if rows is None else rows
     _reject_missing(name, np.asarray(pd.isna(values)), rows)
-    seen = pd.api.types.infer_dtype(values, skipna=False)
-    if seen == "string" and kind in (Kind.INTEGER, Kind.CONTINUOUS):
-        values, seen = numbers_in(values)
-    numeric = read_numbers(name, values, seen)
+    dtype = pd.api.types.infer_dtype(values, skipna=False)
+    if dtype == "string" and kind in (Kind.INTEGER, Kind.CONTINUOUS):
+        values, dtype = numbers_in(values)
+    numeric = read_numbers(name, values, dtype)
     if numeric is None:
-        reject_non_text(name, values, seen)
+        reject_non_text(name, values, dtype)
         codes, levels = pd.factorize(values.astype(object), sort=True)
         declared = None if kind is None else kind.value
         reject_odd_text(name, codes, levels, declared, rows)
@@ -276,7 +276,7 @@ def column_of(
         reject_infinite(name, numeric, rows)
         if outcome and (kind is None or not kind.is_categorical):  # attributes are standardized
             reject_extreme(name, float(numeric.min()), float(numeric.max()))
-        codes, levels = _number_levels(name, values, numeric, seen, kind)
+        codes, levels = _number_levels(name, values, numeric, dtype, kind)
     whole = numeric is not None and bool((np.floor(numeric) == numeric).all())
     inferred = inferred_kind(
         text=numeric is None, distinct=len(levels), whole=whole, outcome=outcome
@@ -321,9 +321,9 @@ def reject_extreme(name: str, low: float, high: float) -> None:
         )
 
 
-def read_numbers(name: str, values: NDArray[Any], seen: str) -> NDArray[np.float64] | None:
+def read_numbers(name: str, values: NDArray[Any], dtype: str) -> NDArray[np.float64] | None:
     """The values as numbers; None where they are not, by what pandas calls their type."""
-    if seen not in ("boolean", "integer", "floating", "mixed-integer-float", "decimal"):
+    if dtype not in ("boolean", "integer", "floating", "mixed-integer-float", "decimal"):
         return None
     try:
         return values.astype(np.float64) + 0.0  # no negative zero
@@ -334,13 +334,13 @@ def read_numbers(name: str, values: NDArray[Any], seen: str) -> NDArray[np.float
 
 
 def _number_levels(
-    name: str, values: NDArray[Any], numeric: NDArray[np.float64], seen: str, kind: Kind | None
+    name: str, values: NDArray[Any], numeric: NDArray[np.float64], dtype: str, kind: Kind | None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Codes and levels; whole numbers keep all their digits, which ids need."""
     import pandas as pd
 
     largest = max(abs(numeric.max()), abs(numeric.min()))
-    if seen == "integer" and largest >= LARGEST_WHOLE:
+    if dtype == "integer" and largest >= LARGEST_WHOLE:
         codes, levels = pd.factorize(values, sort=True)
         if not (kind and kind.is_categorical) and len(np.unique(numeric)) < len(levels):
             raise InputError(beyond_whole(name))
@@ -348,7 +348,7 @@ def _number_levels(
     codes, levels = pd.factorize(numeric, sort=True)
     if values.dtype.kind in "biu":
         return codes, levels.astype(values.dtype)
-    return codes, levels.astype(bool) if seen == "boolean" else levels
+    return codes, levels.astype(bool) if dtype == "boolean" else levels
 
 
 def not_binary(name: str, distinct: int | str) -> InputError:

@@ -32,8 +32,8 @@ class ColumnFacts:
     def describe(self) -> str:
         """``race: categorical, 4 levels (a, b, c, d)`` or ``age: integer, 18 to 90``."""
         if self.levels:
-            shown = ", ".join(self.levels[:6]) + (", …" if len(self.levels) > 6 else "")
-            text = f"{self.name}: {self.kind}, {len(self.levels)} levels ({shown})"
+            listed = ", ".join(self.levels[:6]) + (", …" if len(self.levels) > 6 else "")
+            text = f"{self.name}: {self.kind}, {len(self.levels)} levels ({listed})"
         else:
             known = self.low is not None and self.high is not None
             span = f", {self.low:g} to {self.high:g}" if known else ""

@@ -25,8 +25,8 @@ _Move = Callable[[NDArray[Any]], NDArray[Any]]
 
 
 def _sums(key: Index, values: Array, shape: tuple[int, ...]) -> Array:
-    found = np.bincount(key, values, minlength=math.prod(shape))
-    return np.asarray(found, dtype=np.float64).reshape(shape)
+    sums = np.bincount(key, values, minlength=math.prod(shape))
+    return np.asarray(sums, dtype=np.float64).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,8 +124,8 @@ class WeightSums:
         if largest == 0:
             return 0.0
         part = (part / largest) ** 2
-        found = ratio((relative * part).sum(axis=1), part.sum(axis=1))
-        return float(np.nan_to_num(found).max())
+        heaviness = ratio((relative * part).sum(axis=1), part.sum(axis=1))
+        return float(np.nan_to_num(heaviness).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -161,10 +161,10 @@ class PeopleSums:
         outcome, group = place // groups, place % groups
         by_outcome = len(np.unique(outcome * many + person))
         products = np.empty((outcomes * groups, choices, choices))
-        for one in range(choices):
-            for two in range(choices):
-                weight = own[:, one] * own[:, two]
-                products[:, one, two] = np.bincount(place, weight, outcomes * groups)
+        for first in range(choices):
+            for second in range(choices):
+                weight = own[:, first] * own[:, second]
+                products[:, first, second] = np.bincount(place, weight, outcomes * groups)
         in_group = np.unique(group * many + person) // many
         return cls(
             of_group=np.bincount(in_group, minlength=groups)[None],

@@ -183,13 +183,13 @@ class GroupTable:
         if self._kind() != other._kind():
             raise ValueError("Tables of other attributes, outcomes or weights do not add up.")
         levels, unlisted = _joined_levels(self, other)
-        one, two = self._placed(levels), other._placed(levels)
+        left, right = self._placed(levels), other._placed(levels)
         return replace(
-            one,
-            counts=one.counts + two.counts,
+            left,
+            counts=left.counts + right.counts,
             unlisted=unlisted,
-            weights=one.weights and two.weights and one.weights + two.weights,
-            people=one.people and two.people and one.people + two.people,
+            weights=left.weights and right.weights and left.weights + right.weights,
+            people=left.people and right.people and left.people + right.people,
         )
 
     def _kind(self) -> tuple[Any, ...]:
@@ -253,12 +253,12 @@ class GroupTable:
         if self.people is not None:
             share = np.nan_to_num(ratio(size, rows.astype(np.float64)))
             size = np.minimum(size, self.people.worth(rate, weight, share))
-        seen = rows.sum(axis=0) > 0
+        present = rows.sum(axis=0) > 0
         return RateTable(
-            levels=tuple(name for name, kept in zip(self.names, seen, strict=True) if kept),
-            rate=rate[:, seen],
-            size=size[:, seen],
-            weight=weight[:, seen],
+            levels=tuple(name for name, occurs in zip(self.names, present, strict=True) if occurs),
+            rate=rate[:, present],
+            size=size[:, present],
+            weight=weight[:, present],
             groups_apart=self.people is None or self.people.groups_apart,
             outcomes_apart=self.people is None or self.people.outcomes_apart,
         )
@@ -294,13 +294,13 @@ def _joined_levels(*tables: GroupTable) -> tuple[tuple[tuple[Any, ...], ...], in
     combinations = math.prod(map(len, own))
     if combinations <= MOST_LISTED:
         return tuple(product(*own)), 0
-    seen = {
+    combined = {
         levels
         for table in tables
         for levels, rows in zip(table.levels, table.rows()[0], strict=True)
         if rows
     }
-    return tuple(sorted(seen)), combinations - len(seen)
+    return tuple(sorted(combined)), combinations - len(combined)
 
 
 def _values(table: GroupTable) -> list[set[Any]]:

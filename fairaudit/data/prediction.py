@@ -101,16 +101,21 @@ def read_prediction(
     class_scores : bool
         Whether a single column has scores of the second of two classes of the model.
     """
-    found = _as_given(columns, outcome, rows)
+    prediction = _as_given(columns, outcome, rows)
     if outcome is None or not outcome.kind.is_categorical:
-        return found
+        return prediction
     return named_prediction(
-        found, outcome, positive=positive, classes=classes, model=model, class_scores=class_scores
+        prediction,
+        outcome,
+        positive=positive,
+        classes=classes,
+        model=model,
+        class_scores=class_scores,
     )
 
 
 def named_prediction(
-    found: Prediction,
+    prediction: Prediction,
     outcome: Column,
     *,
     positive: Any,
@@ -122,18 +127,18 @@ def named_prediction(
     if model is not None:
         levels = outcome.levels.tolist()
         means = model_levels(list(model), levels, outcome.name, positive=positive, classes=classes)
-        if class_scores and len(found.columns) == 1 and len(model) == 2:
+        if class_scores and len(prediction.columns) == 1 and len(model) == 2:
             larger = larger_class(outcome) if positive is None else positive
-            return _of_two_classes(found, means, larger)
-        return _of_model(found, list(model), means)
-    if len(found.columns) > 1:
-        return replace(found, classes=_named(found, outcome, positive, classes))
-    found = _same_labels(found, outcome, classes)
-    if found.form == "labels":
-        return found
+            return _of_two_classes(prediction, means, larger)
+        return _of_model(prediction, list(model), means)
+    if len(prediction.columns) > 1:
+        return replace(prediction, classes=_named(prediction, outcome, positive, classes))
+    prediction = _same_labels(prediction, outcome, classes)
+    if prediction.form == "labels":
+        return prediction
     levels = outcome.levels.tolist()
     chosen = larger_class(outcome) if positive is None and numbered(levels) else positive
-    return replace(found, classes=() if chosen is None else (chosen,))
+    return replace(prediction, classes=() if chosen is None else (chosen,))
 
 
 def _as_given(
@@ -187,25 +192,27 @@ def _reject_text_scores(column: Column, outcome: Column | None) -> None:
     )
 
 
-def _of_two_classes(found: Prediction, means: Sequence[Any], positive: Any) -> Prediction:
+def _of_two_classes(prediction: Prediction, means: Sequence[Any], positive: Any) -> Prediction:
     """The score of the second of two classes of a model."""
-    column = found.columns[0]
-    if found.form == "labels":  # probabilities that are all 0 or 1
+    column = prediction.columns[0]
+    if prediction.form == "labels":  # probabilities that are all 0 or 1
         return _relabelled(column, dict(zip((0, 1), means, strict=True)))
     return _of_positive(column, means, positive)
 
 
-def _of_model(found: Prediction, model: list[Any], means: Sequence[Any]) -> Prediction:
+def _of_model(prediction: Prediction, model: list[Any], means: Sequence[Any]) -> Prediction:
     """Several columns, or labels, of a model that knows the names of its classes."""
-    if len(found.columns) > 1:
-        return replace(found, classes=tuple(means) if len(means) == len(found.columns) else ())
-    column = found.columns[0]
+    if len(prediction.columns) > 1:
+        return replace(
+            prediction, classes=tuple(means) if len(means) == len(prediction.columns) else ()
+        )
+    column = prediction.columns[0]
     keys = {class_key(name): level for name, level in zip(model, means, strict=True)}
     few = len(column.levels) <= len(model)
-    said = [keys.get(class_key(one)) for one in column.levels.tolist()] if few else [None]
-    if any(level is None for level in said):
-        return found
-    return _relabelled(column, dict(zip(column.levels.tolist(), said, strict=True)))
+    meanings = [keys.get(class_key(label)) for label in column.levels.tolist()] if few else [None]
+    if any(level is None for level in meanings):
+        return prediction
+    return _relabelled(column, dict(zip(column.levels.tolist(), meanings, strict=True)))
 
 
 def _of_positive(column: Column, means: Sequence[Any], positive: Any) -> Prediction:
@@ -227,14 +234,14 @@ def _of_positive(column: Column, means: Sequence[Any], positive: Any) -> Predict
 
 
 def _named(
-    found: Prediction, outcome: Column, positive: Any, classes: Mapping[Any, Any] | None
+    prediction: Prediction, outcome: Column, positive: Any, classes: Mapping[Any, Any] | None
 ) -> tuple[Any, ...]:
     """The levels that several columns speak of: by their names, or as numbers by their order."""
     levels = outcome.levels.tolist()
-    named = column_classes([column.name for column in found.columns], levels, classes)
+    named = column_classes([column.name for column in prediction.columns], levels, classes)
     if named is not None:
         return tuple(named)
-    if len(levels) != len(found.columns):
+    if len(levels) != len(prediction.columns):
         return ()
     if outcome.numeric is not None:
         return tuple(levels)
@@ -244,36 +251,36 @@ def _named(
 
 
 def _same_labels(
-    found: Prediction, outcome: Column, classes: Mapping[Any, Any] | None
+    prediction: Prediction, outcome: Column, classes: Mapping[Any, Any] | None
 ) -> Prediction:
     """Labels that are typed in another way than the outcome, as the levels of the outcome."""
-    column, levels = found.columns[0], outcome.levels.tolist()
+    column, levels = prediction.columns[0], outcome.levels.tolist()
     if len(column.levels) > max(MAX_OUTCOME_CLASSES, len(levels)):
-        return found
+        return prediction
     own = column.levels.tolist()
-    if not classes and all(one in levels for one in own):
-        return found
-    means = matched_levels([classes_given(classes, one) for one in own], levels)
+    if not classes and all(label in levels for label in own):
+        return prediction
+    means = matched_levels([classes_given(classes, label) for label in own], levels)
     if means is None or not all(level in levels for level in means):
-        return found
+        return prediction
     return _relabelled(column, dict(zip(own, means, strict=True)))
 
 
 def _relabelled(column: Column, means: Mapping[Any, Any]) -> Prediction:
     levels = column.levels.tolist()
-    said = [means[level] for level in levels]
-    if said == levels:
+    labels = [means[level] for level in levels]
+    if labels == levels:
         return Prediction("labels", (column,))
-    kind = object if any(isinstance(level, str) for level in said) else None
-    values = np.array(said, dtype=kind)[column.codes]
+    kind = object if any(isinstance(level, str) for level in labels) else None
+    values = np.array(labels, dtype=kind)[column.codes]
     return Prediction("labels", (column_of(column.name, values, outcome=True),))
 
 
 def unnamed_scores(name: str, outcome: str, levels: Sequence[Any]) -> InputError:
     """What is said about scores of two classes that do not say of which they speak."""
-    shown = some_names([level_text(level) for level in levels])
+    listed = some_names([level_text(level) for level in levels])
     return InputError(
-        f"The scores in {name!r} do not say which level of {outcome!r} ({shown}) they speak of, "
+        f"The scores in {name!r} do not say which level of {outcome!r} ({listed}) they speak of, "
         "and alphabets do not tell. Pass 'positive', the level that high scores mean.",
         argument="positive",
     )
@@ -300,11 +307,11 @@ def positive_level(positive: Any, outcome: Column, columns: Sequence[Column]) ->
     labels = columns[0].levels.tolist() if len(columns) == 1 else []
     if labels and len(labels) <= MAX_OUTCOME_CLASSES and isinstance(labels[0], type(levels[0])):
         levels = sorted({*levels, *labels})
-    found = level_named(positive, levels)
-    if found is None:
-        shown = some_names([level_text(level) for level in outcome.levels.tolist()], 10)
+    level = level_named(positive, levels)
+    if level is None:
+        listed = some_names([level_text(level) for level in outcome.levels.tolist()], 10)
         raise InputError(
-            f"The 'positive' class must be a level of {outcome.name!r} ({shown}). "
+            f"The 'positive' class must be a level of {outcome.name!r} ({listed}). "
             f"Got {positive!r} instead."
         )
-    return found
+    return level

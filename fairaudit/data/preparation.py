@@ -63,10 +63,10 @@ def prepare_resolved(
 ) -> Prepared:
     """The same for roles that are columns; `beside` has columns that the table does not hold."""
     chosen = choose_rows(frame, roles, beside)
-    columns, asked = chosen.columns, roles.asked
+    columns, request = chosen.columns, roles.request
     answer = None
     if predictor is not None:
-        answer = predictor.answer(chosen.frame[list(roles.features)], on=asked.asked_of_model)
+        answer = predictor.answer(chosen.frame[list(roles.features)], on=request.asked_of_model)
     table = AuditTable.of(
         columns.of("predictions") if answer is None else answer.table,
         columns.of("sensitive"),
@@ -75,8 +75,8 @@ def prepare_resolved(
         ids=columns.of("ids") or None,
         kinds=columns.kinds,
         rows=columns.rows.to_numpy(),
-        positive=asked.positive,
-        classes=asked.classes,
+        positive=request.positive,
+        classes=request.classes,
         model_classes=None if answer is None else answer.classes,
         class_scores=answer is not None and answer.of_classes,
     )
@@ -85,7 +85,7 @@ def prepare_resolved(
     regressor = predictor.kind if predictor is not None and numbers else None
     notes = cautions(table, roles.features, regressor)
     return Prepared(
-        table=as_labels(table, asked.threshold) if asked.on == "labels" else table,
+        table=as_labels(table, request.threshold) if request.on == "labels" else table,
         features=roles.features,
         excluded=chosen.excluded,
         missing=columns.missing,
@@ -146,7 +146,7 @@ def choose_rows(
     frame: pd.DataFrame, roles: ResolvedRoles, beside: Sequence[RoleColumn] = ()
 ) -> ChosenRows:
     """Leave out the rows that are not asked for, and handle missing values."""
-    frame, excluded = selected_rows(frame, roles.asked.where)
+    frame, excluded = selected_rows(frame, roles.request.where)
     own = [
         RoleColumn(role, name, frame[name])
         for role, names in roles.columns.items()
@@ -160,9 +160,11 @@ def choose_rows(
     }
     frame = frame.assign(**changed) if changed else frame
     check_lengths([*columns, *([RoleColumn("features", "X", frame)] if roles.features else [])])
-    found = complete(columns, roles.kinds, roles.asked.missing)
-    left = frame if len(found.rows) == len(frame) else frame.loc[found.rows]
-    return ChosenRows(frame=left, columns=found, excluded=(*excluded, *found.excluded))
+    complete_rows = complete(columns, roles.kinds, roles.request.missing)
+    left = frame if len(complete_rows.rows) == len(frame) else frame.loc[complete_rows.rows]
+    return ChosenRows(
+        frame=left, columns=complete_rows, excluded=(*excluded, *complete_rows.excluded)
+    )
 
 
 def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame, list[Excluded]]:

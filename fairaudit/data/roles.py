@@ -165,7 +165,7 @@ class Roles:
             ids=ids,
             features=tuple(features),
             kinds=kinds,
-            asked=self,
+            request=self,
         )
 
 
@@ -181,7 +181,7 @@ class ResolvedRoles:
         What the model takes, in its order.
     kinds : mapping
         Column → kind that was given with its name.
-    asked : Roles
+    request : Roles
         As they were given, with all that is no column.
     """
 
@@ -192,7 +192,7 @@ class ResolvedRoles:
     ids: str | None
     features: tuple[str, ...]
     kinds: Mapping[str, str]
-    asked: Roles
+    request: Roles
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -214,11 +214,11 @@ class ResolvedRoles:
 
     def needed(self, columns: Sequence[str]) -> tuple[set[str], set[str]]:
         """The columns that an audit looks at, and those that neither model nor condition see."""
-        where = self.asked.where
+        where = self.request.where
         used = {name for names in self.columns.values() for name in names}
-        seen = {name for name in columns if where is not None and name in where}
-        seen |= set(self.features)
-        return used | seen, used - seen
+        read_by_name = {name for name in columns if where is not None and name in where}
+        read_by_name |= set(self.features)
+        return used | read_by_name, used - read_by_name
 
 
 def needed_columns(
@@ -310,9 +310,9 @@ def _inferred_outcome(
     if known and len(left) == 1:
         return left[0]
     for name in OUTCOME_NAMES:
-        found = [column for column in left if column.lower() == name]
-        if len(found) == 1:
-            return found[0]
+        alike = [column for column in left if column.lower() == name]
+        if len(alike) == 1:
+            return alike[0]
     if not left:
         raise InputError(
             "No column is left to be the outcome: all are features, sensitive or predictions. "

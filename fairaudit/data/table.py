@@ -115,7 +115,9 @@ class AuditTable:
         )
         if outcome is not None and positive is None and outcome.kind.is_categorical:
             labels = prediction.columns if prediction.form == "labels" else ()
-            same = [one for one in labels if (one.numeric is None) == (outcome.numeric is None)]
+            same = [
+                column for column in labels if (column.numeric is None) == (outcome.numeric is None)
+            ]
             positive = larger_class(outcome, *same)
         return cls(
             prediction, outcome, attributes, _weights(weights, n), id_column, positive=positive
@@ -157,10 +159,10 @@ class AuditTable:
             weights=weights,
             ids=ids,
         )
-        found = roles.resolve(table.columns, elsewhere={"outcome": ()})
+        resolved = roles.resolve(table.columns, elsewhere={"outcome": ()})
         values = {
             role: {name: table[name].to_numpy() for name in names} or None
-            for role, names in found.columns.items()
+            for role, names in resolved.columns.items()
         }
         return cls.of(
             values["predictions"],
@@ -168,7 +170,7 @@ class AuditTable:
             values["outcome"],
             weights=values["weights"],
             ids=values["ids"],
-            kinds={**(kinds or {}), **found.kinds},
+            kinds={**(kinds or {}), **resolved.kinds},
             positive=positive,
             classes=classes,
         )

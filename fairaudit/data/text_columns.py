@@ -31,23 +31,23 @@ def numbers_in(values: NDArray[Any]) -> tuple[NDArray[Any], str]:
     return (values, "string") if np.isnan(numbers).any() else (numbers, "floating")
 
 
-def reject_non_text(name: str, values: NDArray[Any], seen: str) -> None:
-    if seen == "string":
+def reject_non_text(name: str, values: NDArray[Any], dtype: str) -> None:
+    if dtype == "string":
         return
     if any(isinstance(value, (list, tuple, dict, set, np.ndarray)) for value in values[:1000]):
         raise InputError(
             f"Column {name!r} holds nested values (lists or records). Pass one value per row."
         )
-    if seen.startswith("mixed"):
+    if dtype.startswith("mixed"):
         raise InputError(
             f"Column {name!r} mixes text with other types. Convert it to text or to numbers."
         )
-    if seen.startswith(("date", "time", "period", "interval")):
+    if dtype.startswith(("date", "time", "period", "interval")):
         raise InputError(
-            f"Column {name!r} holds dates or times ({seen}). "
+            f"Column {name!r} holds dates or times ({dtype}). "
             "Turn them into numbers first (age in years, say)."
         )
-    raise InputError(f"Column {name!r} holds {seen} values. Pass numbers or text.")
+    raise InputError(f"Column {name!r} holds {dtype} values. Pass numbers or text.")
 
 
 def reject_odd_text(
@@ -89,8 +89,8 @@ def reject_odd_text(
 def _reject_dressed_numbers(
     name: str, levels: NDArray[Any], text: NDArray[np.bool_], first: Callable[..., str]
 ) -> None:
-    def mostly(found: NDArray[np.bool_]) -> bool:
-        return int(found.sum()) >= max(MANY_NUMBERS, 0.9 * len(levels))
+    def mostly(matches: NDArray[np.bool_]) -> bool:
+        return int(matches.sum()) >= max(MANY_NUMBERS, 0.9 * len(levels))
 
     declare = f"or declare {name}:categorical."
     if text.any() and mostly(~text):

@@ -47,10 +47,10 @@ def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
                 argument="threshold",
             )
         table.require_named_scores()
-        said = np.asarray(columns[0].numeric) >= cut
+        positive = np.asarray(columns[0].numeric) >= cut
         rest = [level for level in outcome.levels.tolist() if level != table.positive]
         names = [rest[0], table.positive]
-        label = said.astype(np.intp)
+        label = positive.astype(np.intp)
     else:
         label = np.column_stack([np.asarray(c.numeric) for c in columns]).argmax(axis=1)
         names = list(table.prediction.classes)

@@ -129,10 +129,10 @@ def _persons(path: Path) -> pd.DataFrame:
 
 def prepare(persons: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     """Features and outcome of folktables' ACSIncome."""
-    kept = persons[
+    adults = persons[
         (persons["AGEP"] > 16)
         & (persons["PINCP"] > 100)
         & (persons["WKHP"] > 0)
         & (persons["PWGTP"] >= 1)
     ].reset_index(drop=True)
-    return kept[list(FEATURES)].fillna(0.0), (kept["PINCP"] > THRESHOLD).astype(float)
+    return adults[list(FEATURES)].fillna(0.0), (adults["PINCP"] > THRESHOLD).astype(float)

@@ -92,14 +92,14 @@ def prepare(original: pd.DataFrame) -> pd.DataFrame:
     """The table of the paper from that of ProPublica, in the same order of rows."""
     import pandas as pd
 
-    kept = (
+    chosen = (
         original["days_b_screening_arrest"].between(-30, 30)
         & (original["is_recid"] != -1)
         & (original["c_charge_degree"] != "O")
         & original["score_text"].isin(["Low", "Medium", "High"])
         & original["race"].isin(["African-American", "Caucasian"])
     )
-    rows = original[kept].reset_index(drop=True)
+    rows = original[chosen].reset_index(drop=True)
     priors = rows["priors_count"]
     columns = {
         "two_year_recid": rows["two_year_recid"],

@@ -67,10 +67,10 @@ def local_copy(
     expected = record.read_text(encoding="utf-8")[:64] if recorded else file.sha256
     way_out = f" If it is the right file, delete {str(record)!r}." if recorded else ""
     if path.is_file():
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if expected not in (None, found):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if expected not in (None, digest):
             raise InputError(
-                f"{str(path)!r} is not the file of {file.url}: its SHA-256 is {found}, and should "
+                f"{str(path)!r} is not the file of {file.url}: its SHA-256 is {digest}, and should "
                 f"be {expected}. Delete it, and the file is downloaded again.{way_out}"
             )
         return path
@@ -81,11 +81,11 @@ def local_copy(
             f"{file.name} is not in {str(folder)!r}, and is to be had from {file.url}. {error}"
         ) from None
     data = _downloaded(file, folder, progress)
-    found = hashlib.sha256(data).hexdigest()
-    if expected not in (None, found):
+    digest = hashlib.sha256(data).hexdigest()
+    if expected not in (None, digest):
         raise InputError(
             f"What {file.url} sends is not the {file.name} that is known here: its SHA-256 is "
-            f"{found}, and should be {expected}. Nothing was saved.{way_out}"
+            f"{digest}, and should be {expected}. Nothing was saved.{way_out}"
         )
     if not data.startswith(file.start):
         raise InputError(
@@ -93,7 +93,7 @@ def local_copy(
             f"Nothing was saved. Put the file into {str(folder)!r}."
         )
     if file.sha256 is None:
-        write_text(record, f"{found}  {file.name}\n")  # as sha256sum --check reads it
+        write_text(record, f"{digest}  {file.name}\n")  # as sha256sum --check reads it
     write_bytes(path, data)
     return path
 

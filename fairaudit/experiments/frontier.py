@@ -50,12 +50,12 @@ def curves(rows: pd.DataFrame, *, run: str, parameter: str) -> Curves:
     return dict(zip(table.index[whole], points[whole], strict=True))
 
 
-def loss_error(found: Curves, limit: float) -> float:
+def loss_error(curves: Curves, limit: float) -> float:
     """Standard error of the loss at this KPC, by drawing runs with replacement.
 
     KPC varies too, and moves the point along the curve: the spread of the loss alone says less.
     """
-    points = np.array(list(found.values()))
+    points = np.array(list(curves.values()))
     return _spread([_loss_at(points[some], limit) for some in _drawn(len(points))])
 
 
@@ -83,15 +83,15 @@ def loss_difference(ours: Curves, theirs: Curves, limit: float) -> Difference:
     common = sorted(set(ours) & set(theirs))
     if not common:
         return Difference(float("nan"), float("nan"), 0)
-    first, second = (np.array([one[k] for k in common]) for one in (ours, theirs))
+    first, second = (np.array([curve[k] for k in common]) for curve in (ours, theirs))
     every = [np.arange(len(common)), *_drawn(len(common))]
     apart, *others = [_loss_at(first[k], limit) - _loss_at(second[k], limit) for k in every]
     return Difference(apart, _spread(others), len(common))
 
 
-def reaches(found: Curves, limit: float) -> bool:
+def reaches(curves: Curves, limit: float) -> bool:
     """Whether the mean curve of all runs gets down to this KPC."""
-    return bool(found) and not np.isnan(_loss_at(np.array(list(found.values())), limit))
+    return bool(curves) and not np.isnan(_loss_at(np.array(list(curves.values())), limit))
 
 
 def _loss_at(points: Array, limit: float) -> float:

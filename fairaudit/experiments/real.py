@@ -158,8 +158,8 @@ def methods(
         estimator.set_params(weight_decay=tuned[name])
     if task != "compas":  # shows what the loss does where it matters
         del networks["kernel-ce"]
-    found = networks if regression else networks | _boosted(task, predictor, tuned)
-    return {name: Method(METHODS[name], *parts) for name, parts in found.items()}
+    families = networks if regression else networks | _boosted(task, predictor, tuned)
+    return {name: Method(METHODS[name], *parts) for name, parts in families.items()}
 
 
 class CorrectedBoosting(BaseEstimator):
@@ -172,10 +172,10 @@ class CorrectedBoosting(BaseEstimator):
         half = len(y) // 2
         model = _boosting("Classifier", self.max_iter).fit(X.iloc[:half], y[:half])
         corrected = fa.ICPPostProcessor(model, options={"steps": 200})
-        found: list[Any] = corrected.fit_path(
+        models: list[Any] = corrected.fit_path(
             X.iloc[half:], y[half:], sensitive_features.iloc[half:], mus
         )
-        return found
+        return models
 
 
 def _boosting(kind: str, rounds: float) -> Any:
@@ -193,7 +193,7 @@ def _boosted(
     network = predictor == "mlp"
     costs = _boosting("Regressor", tuned["gerryfair"]) if network else None
     rule = _boosting("Classifier", tuned["reduction"]) if network else None
-    found: dict[str, tuple[Any, str, tuple[float, ...]]] = {
+    families: dict[str, tuple[Any, str, tuple[float, ...]]] = {
         "gerryfair": (
             fa.GerryFairClassifier(estimator=costs, rounds=50 if network else 500),
             "gamma",
@@ -201,14 +201,14 @@ def _boosted(
         )
     }
     if task != "acsincome":  # categorical attributes only
-        found["reduction"] = (
+        families["reduction"] = (
             fa.ReductionClassifier(estimator=rule),
             "difference_bound",
             (0.005, 0.02, 0.05, 0.1, 0.2),
         )
     if network:
-        found["corrected"] = (CorrectedBoosting(int(tuned["corrected"])), "mu", MUS)
-    return found
+        families["corrected"] = (CorrectedBoosting(int(tuned["corrected"])), "mu", MUS)
+    return families
 
 
 def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[str, Any]]:
@@ -221,13 +221,13 @@ def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[
     held, encode = data.X.iloc[test], TASKS[task].encode
 
     def row(name: str, value: float, scores: Array) -> dict[str, Any]:
-        found = evaluate(scores, outcome, attributes, encode=encode)
+        measures = evaluate(scores, outcome, attributes, encode=encode)
         return {
             "task": task,
             "method": name,
             "split": split,
             "value": value,
-            **found,
+            **measures,
             **(_tested(scores, outcome, attributes, encode, split) if split <= TESTED else {}),
             "seconds": seconds / len(models),
         }
@@ -245,8 +245,8 @@ def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[
         line = mixture(scores_of(models[0], held), outcome, attributes, split, encode)
         shared = {"task": task, "method": "mixture", "split": split}
         rows += [
-            shared | {"value" if k == "share" else k: v for k, v in one.items()}
-            for one in line.to_dict("records")
+            shared | {"value" if k == "share" else k: v for k, v in record.items()}
+            for record in line.to_dict("records")
         ]
     return rows
 
@@ -282,12 +282,12 @@ def _tested(scores: Array, outcome: Any, attributes: Any, encode: str, seed: int
     if np.ptp(scores) == 0:
         return {"kpc_random": 0.0, "p_value": 1.0, "p_paper": 1.0}
     paper = KPCStatistic(knn=1, ties="random", how=encode)
-    drawn = fa.Permutations(n=COPIES, seed=seed)
+    permutations = fa.Permutations(n=COPIES, seed=seed)
     test = fa.equalized_odds_test(
-        scores, y_true=outcome, sensitive=attributes, statistic="kpc", permutations=drawn
+        scores, y_true=outcome, sensitive=attributes, statistic="kpc", permutations=permutations
     )
     again = fa.equalized_odds_test(
-        scores, y_true=outcome, sensitive=attributes, statistic=paper, permutations=drawn
+        scores, y_true=outcome, sensitive=attributes, statistic=paper, permutations=permutations
     )
     random = fa.metrics.kpc(
         scores, sensitive=attributes, y_true=outcome, ties="random", encode=encode, seed=seed

@@ -47,21 +47,21 @@ def run_units(
     """
     import pandas as pd
 
-    kept = Checkpoint(store, f"{work.__module__}.{work.__name__}")
-    if len(kept) and not resume:
+    checkpoint = Checkpoint(store, f"{work.__module__}.{work.__name__}")
+    if len(checkpoint) and not resume:
         raise InputError(
-            f"{str(store)!r} holds {len(kept)} finished parts. Pass 'resume' to go on, or "
+            f"{str(store)!r} holds {len(checkpoint)} finished parts. Pass 'resume' to go on, or "
             "another 'out'.",
             argument=("resume", "out"),
         )
-    open_units = [unit for unit in units if kept.get(_name(unit)) is None]
+    open_units = [unit for unit in units if checkpoint.get(_name(unit)) is None]
     total, done = len(units), len(units) - len(open_units)
     for unit, rows in _results(work, open_units, jobs):
-        kept.put(_name(unit), rows)
+        checkpoint.put(_name(unit), rows)
         done += 1
         if progress is not None:
             progress(_name(unit), done, total)
-    return pd.DataFrame([row for unit in units for row in kept.get(_name(unit))])
+    return pd.DataFrame([row for unit in units for row in checkpoint.get(_name(unit))])
 
 
 def _results(

@@ -159,21 +159,21 @@ def _beside_the_oracle(frame: pd.DataFrame) -> list[str]:
         "|---" * (2 + len(heads)) + "|",
     ]
     for (k, w), cell in frame.groupby(["k", "w"]):
-        found = {
+        by_method = {
             str(name): curves(rows, run="run", parameter="mu")
             for name, rows in cell.groupby("method")
         }
         plain = cell[cell["mu"] == 0]["kpc"].mean()
-        shown = []
+        cells = []
         for method in others:
             for share in SHARES.values():
                 apart = loss_difference(
-                    found.get(method, {}), found.get("oracle", {}), share * plain
+                    by_method.get(method, {}), by_method.get("oracle", {}), share * plain
                 )
-                shown.append(
+                cells.append(
                     "not reached" if apart is None or apart.loss != apart.loss else str(apart)
                 )
-        lines.append(f"| {k} | {w:g} | {' | '.join(shown)} |")
+        lines.append(f"| {k} | {w:g} | {' | '.join(cells)} |")
     return lines
 
 

@@ -51,13 +51,13 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
     """One row per task and method: where the frontier of the mean curve meets the paper's KPC."""
     import pandas as pd
 
-    found = []
+    rows = []
     for task in [name for name in TASKS if name in set(frame["task"])]:
         some = frame[frame["task"] == task]
         limit = TABLE1[task]["fairicp"][2]
         plain = some[(some["method"] == "kernel") & (some["value"] == 0)]
         if len(plain):
-            found.append(
+            rows.append(
                 {
                     "task": task,
                     "method": "plain",
@@ -67,10 +67,10 @@ def summary(frame: pd.DataFrame) -> pd.DataFrame:
                 }
             )
         for method in dict.fromkeys(some["method"]):
-            found.append(
+            rows.append(
                 {"task": task, "method": method} | _at(some[some["method"] == method], limit)
             )
-    return pd.DataFrame(found)
+    return pd.DataFrame(rows)
 
 
 def _means(rows: pd.DataFrame) -> dict[str, Any]:
@@ -88,15 +88,15 @@ def _at(rows: pd.DataFrame, limit: float) -> dict[str, Any]:
     met = frontier_at(points, limit)
     near = list(by_value.groups)[int(np.abs(points[:, 1] - limit).argmin())]
     at = by_value.get_group(near)
-    found = {
+    row = {
         **_means(at),
         "loss_sd": at["loss"].std(),
         "splits": rows["split"].nunique(),
         "loss_se": loss_error(_curves(rows), limit),
     }
     if met is None:
-        return found | {"reached": False, "value": near}
-    return found | dict(zip(_MEASURES, met, strict=True)) | {"reached": True}
+        return row | {"reached": False, "value": near}
+    return row | dict(zip(_MEASURES, met, strict=True)) | {"reached": True}
 
 
 def page(frame: pd.DataFrame, paper: bool = True) -> list[str]:
@@ -139,10 +139,10 @@ def _best_rival(ours: Curves, rivals: dict[str, Curves], limit: float) -> str:
     if not reaches(ours, limit):
         return "not reached"
     every = {name: loss_difference(ours, theirs, limit) for name, theirs in rivals.items()}
-    found = [(apart.loss, name, apart) for name, apart in every.items() if apart.known]
-    if not found:
+    known = [(apart.loss, name, apart) for name, apart in every.items() if apart.known]
+    if not known:
         return "no rival gets there"
-    _, name, apart = max(found)
+    _, name, apart = max(known)
     return f"{apart} ({_titled(name)}, {apart.runs})"
 
 
@@ -157,10 +157,10 @@ def rows_of(frame: pd.DataFrame, paper: bool = True) -> list[str]:
     for task in dict.fromkeys(table["task"]):
         published = TABLE1[task] if paper else {}
         for name, (loss, sd, kpc, power, deo) in published.items():
-            shown = "" if deo is None else f"{deo:.3f}"
+            cell = "" if deo is None else f"{deo:.3f}"
             lines.append(
                 f"| {TASKS[task].title} | paper: {name} | {loss:.3f} ({sd:.3f}) |  |  | "
-                f"{kpc:.3f} |  | {power:.2f} | {shown} |  | 100 |"
+                f"{kpc:.3f} |  | {power:.2f} | {cell} |  | 100 |"
             )
         for _, row in table[table["task"] == task].iterrows():
             lines.append(_line(TASKS[task].title, row))
@@ -168,9 +168,9 @@ def rows_of(frame: pd.DataFrame, paper: bool = True) -> list[str]:
 
 
 def _titled(method: str) -> str:
-    name, _, drawn = method.partition(", ")
+    name, _, suffix = method.partition(", ")
     titles = {"plain": "plain training", "mixture": "trivial mixture"} | METHODS
-    return titles[name] + (f", {drawn}" if drawn else "")
+    return titles[name] + (f", {suffix}" if suffix else "")
 
 
 def _line(title: str, row: Any) -> str:
@@ -178,15 +178,15 @@ def _line(title: str, row: Any) -> str:
     if row.get("reached") is False:
         label += f" (KPC not reached; at {row['value']:g})"
 
-    def shown(name: str, form: str) -> str:
+    def cell(name: str, form: str) -> str:
         return "" if row[name] != row[name] else f"{row[name]:{form}}"
 
-    power = "" if row["method"] == "mixture" else shown("power", ".2f")
-    theirs = "" if row["method"] == "mixture" else shown("power_paper", ".2f")
+    power = "" if row["method"] == "mixture" else cell("power", ".2f")
+    theirs = "" if row["method"] == "mixture" else cell("power_paper", ".2f")
     return (
-        f"| {title} | {label} | {row['loss']:.3f} ({shown('loss_sd', '.3f')}) | "
-        f"{shown('loss_se', '.3f')} | {row['kpc']:.4f} | {shown('kpc_random', '.4f')} | "
-        f"{power} | {theirs} | {shown('deo', '.3f')} | {shown('seconds', '.1f')} | "
+        f"| {title} | {label} | {row['loss']:.3f} ({cell('loss_sd', '.3f')}) | "
+        f"{cell('loss_se', '.3f')} | {row['kpc']:.4f} | {cell('kpc_random', '.4f')} | "
+        f"{power} | {theirs} | {cell('deo', '.3f')} | {cell('seconds', '.1f')} | "
         f"{row['splits']:.0f} |"
     )
 

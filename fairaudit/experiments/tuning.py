@@ -91,7 +91,9 @@ def page(frame: pd.DataFrame) -> list[str]:
             text = f"{worth[1]:.3f}" if met is not None else f"KPC {worth[1]:.3f}"
             tries.append((worth, f"{strength:g}: {text}"))
         best = min(tries)
-        cells = " | ".join(f"**{one[1]}**" if one is best else one[1] for one in tries)
+        cells = " | ".join(
+            f"**{attempt[1]}**" if attempt is best else attempt[1] for attempt in tries
+        )
         lines.append(
             f"| {TASKS[str(task)].title} | {METHODS[str(method)]} | {cells} | "
             f"{some['split'].nunique()} |"

@@ -114,11 +114,11 @@ def examine() -> Diagnosis:
 
 
 def _component(module: str, distribution: str, needed_for: str, pip: str) -> Component:
-    found = None
+    version = None
     if find_spec(module) is not None:  # xgboost also comes as xgboost-cpu
-        found = _version(distribution) or _version(f"{distribution}-cpu")
+        version = _version(distribution) or _version(f"{distribution}-cpu")
     return Component(
-        name=distribution, version=found, needed_for=needed_for, install=f"pip install {pip}"
+        name=distribution, version=version, needed_for=needed_for, install=f"pip install {pip}"
     )
 
 

@@ -62,13 +62,13 @@ def assert_equalized_odds(
     result = audit(model, X, y, sensitive=sensitive, **options)
     _audits.append(quiet(f"{result.verdict}: {result.joint.name} (p = {result.p_value})"))
     masked = result.suppressed(SUPPRESS)  # logs are read by many
-    shown = masked.summary()
+    summary = masked.summary()
     if result.verdict is Verdict.VIOLATION:
-        pytest.fail(shown, pytrace=False)
+        pytest.fail(summary, pytrace=False)
     if result.verdict is Verdict.INCONCLUSIVE:
         if inconclusive == "skip":
             pytest.skip(quiet(masked.because))
-        pytest.fail(shown, pytrace=False)
+        pytest.fail(summary, pytrace=False)
     return result
 
 

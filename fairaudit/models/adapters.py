@@ -89,8 +89,8 @@ class _Estimator:
 
     @property
     def classes(self) -> NDArray[Any] | None:
-        found = quietly(lambda: np.asarray(self.model.classes_))
-        return found if found is not None and found.ndim == 1 else None
+        classes = quietly(lambda: np.asarray(self.model.classes_))
+        return classes if classes is not None and classes.ndim == 1 else None
 
     @property
     def wants(self) -> tuple[str, ...] | type | None:

@@ -56,13 +56,13 @@ class Limits:
         """
         limits = cls()
         for part in filter(None, text.split(",")):
-            found = re.fullmatch(r"\s*([1-9]\d{0,9})\s*(MB|GB|s|min)\s*", part)
-            if found is None:
+            limit = re.fullmatch(r"\s*([1-9]\d{0,9})\s*(MB|GB|s|min)\s*", part)
+            if limit is None:
                 raise InputError(
                     f"'isolate' {text!r} is no limit. Write it as in 4GB,300s.", argument="isolate"
                 )
-            amount = int(found[1]) * _UNITS[found[2]]
-            what = "memory" if found[2] in ("MB", "GB") else "seconds"
+            amount = int(limit[1]) * _UNITS[limit[2]]
+            what = "memory" if limit[2] in ("MB", "GB") else "seconds"
             limits = replace(limits, **{what: amount})
         return limits
 
@@ -88,10 +88,10 @@ class IsolatedModel:
         return self._ask(rows, "labels").values
 
     def _ask(self, rows: pd.DataFrame, on: str) -> Scores:
-        told, table = _ask(self.source, self.trust, self.limits, rows, on)
-        if told["sha256"] != self.sha256 or table is None:
+        reply, table = _ask(self.source, self.trust, self.limits, rows, on)
+        if reply["sha256"] != self.sha256 or table is None:
             raise InputError(f"{self.source!r} changed while it was audited. Run the audit again.")
-        known = [meaning for meaning in Meaning if meaning == told.get("meaning")]
+        known = [meaning for meaning in Meaning if meaning == reply.get("meaning")]
         names = [str(name) for name in table.columns]
         return Scores(table.to_numpy(), names, known[0] if known else Meaning.UNKNOWN)
 
@@ -114,18 +114,18 @@ def isolated_model(
     from fairaudit.models import Predictor
 
     limits = limits or Limits()
-    told, _ = _ask(source, tuple(trust), limits)
-    features = None if told["features"] is None else tuple(told["features"])
-    classes = None if told["classes"] is None else np.asarray(told["classes"])
+    facts, _ = _ask(source, tuple(trust), limits)
+    features = None if facts["features"] is None else tuple(facts["features"])
+    classes = None if facts["classes"] is None else np.asarray(facts["classes"])
     known: dict[str, Any] = {
-        "kind": told["kind"],
-        "sha256": told["sha256"],
+        "kind": facts["kind"],
+        "sha256": facts["sha256"],
         "features": features,
-        "n_features": told["n_features"],
+        "n_features": facts["n_features"],
         "classes": classes,
     }
     model = IsolatedModel(source=source, trust=tuple(trust), limits=limits, **known)
-    return Predictor(model=model, source=source, notes=tuple(told["notes"]), **known)
+    return Predictor(model=model, source=source, notes=tuple(facts["notes"]), **known)
 
 
 # ---------------------------------------------------------------- this side
@@ -163,14 +163,14 @@ def _ask(
         if status != 0 or answer.seek(0, os.SEEK_END) == 0:  # or sys.exit() in the model
             raise InputError(_ending(source, status, limits), argument="isolate")
         answer.seek(0)
-        told, table = _read(answer)
-    if "error" in told:
-        if told["missing"]:
-            raise MissingDependencyError(str(told["error"]))
-        named = told.get("argument")  # said by a process that ran the model
+        reply, table = _read(answer)
+    if "error" in reply:
+        if reply["missing"]:
+            raise MissingDependencyError(str(reply["error"]))
+        named = reply.get("argument")  # said by a process that ran the model
         argument = tuple(map(str, named)) if isinstance(named, list) else None
-        raise InputError(str(told["error"]), argument=argument)
-    return told, table
+        raise InputError(str(reply["error"]), argument=argument)
+    return reply, table
 
 
 def _ending(source: str, status: int | None, limits: Limits) -> str:
@@ -198,18 +198,18 @@ def main() -> None:
     online = _give_up_network()
     _limit(memory, seconds)
     try:
-        told, table = _answered(*_read(sys.stdin.buffer))
+        reply, table = _answered(*_read(sys.stdin.buffer))
         if online:
-            told["notes"] = [*told["notes"], f"The network could not be cut off: {online}."]
+            reply["notes"] = [*reply["notes"], f"The network could not be cut off: {online}."]
     except FairAuditError as error:
-        told = {"error": str(error), "missing": isinstance(error, MissingDependencyError)}
+        reply = {"error": str(error), "missing": isinstance(error, MissingDependencyError)}
         named = getattr(error, "argument", None) or ()
-        told["argument"] = [named] if isinstance(named, str) else list(named)
+        reply["argument"] = [named] if isinstance(named, str) else list(named)
         table = None
     except MemoryError:
-        told = {"error": _ending("", 1, Limits(memory, seconds)), "missing": False}
-        told["argument"], table = ["isolate"], None
-    _write(answer, told, table)
+        reply = {"error": _ending("", 1, Limits(memory, seconds)), "missing": False}
+        reply["argument"], table = ["isolate"], None
+    _write(answer, reply, table)
     answer.close()
     os._exit(0)  # threads and exit handlers of the model do not matter any more
 
@@ -222,7 +222,7 @@ def _answered(
     predictor = load_model(request["source"], trust=tuple(request["trust"]))
     answer = None if rows is None else predictor.answer(rows, on=request["on"])
     classes = None if predictor.classes is None else predictor.classes.tolist()
-    told = {
+    reply = {
         "kind": predictor.kind,
         "sha256": predictor.sha256,
         "features": predictor.features,
@@ -231,7 +231,7 @@ def _answered(
         "notes": list(predictor.notes),
         "meaning": None if answer is None else answer.meaning.value,
     }
-    return told, None if answer is None else answer.table
+    return reply, None if answer is None else answer.table
 
 
 def _give_up_network() -> str | None:
@@ -262,7 +262,7 @@ def _limit(memory: int, seconds: int) -> None:
 # ---------------------------------------------------------------- between them
 
 
-def _write(file: IO[bytes], told: dict[str, Any], table: pd.DataFrame | None) -> None:
+def _write(file: IO[bytes], message: dict[str, Any], table: pd.DataFrame | None) -> None:
     """Arrays of numbers as they are, other columns as JSON."""
     import numpy as np
 
@@ -270,7 +270,7 @@ def _write(file: IO[bytes], told: dict[str, Any], table: pd.DataFrame | None) ->
     columns = None
     if table is not None:
         columns = [_packed(table.iloc[:, j], f"c{j}", arrays) for j in range(table.shape[1])]
-    header = json.dumps({"told": told, "columns": columns}).encode()
+    header = json.dumps({"message": message, "columns": columns}).encode()
     np.savez(file, header=np.frombuffer(header, np.uint8), **arrays)
 
 
@@ -278,18 +278,18 @@ def _packed(column: pd.Series[Any], key: str, arrays: dict[str, Any]) -> dict[st
     import numpy as np
     import pandas as pd
 
-    told: dict[str, Any] = {"name": str(column.name), "key": key, "dtype": str(column.dtype)}
+    packed: dict[str, Any] = {"name": str(column.name), "key": key, "dtype": str(column.dtype)}
     if isinstance(column.dtype, pd.CategoricalDtype):
         arrays[key] = np.asarray(column.cat.codes)
         levels = column.cat.categories.to_series()
-        told["levels"] = _packed(levels, f"{key}_levels", arrays)
-        told["ordered"] = bool(column.cat.ordered)
+        packed["levels"] = _packed(levels, f"{key}_levels", arrays)
+        packed["ordered"] = bool(column.cat.ordered)
     elif isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufMm":
         arrays[key] = column.to_numpy()
     else:
         values = column.astype(object).to_numpy()
-        told["values"] = [None if pd.isna(value) else _plain(value) for value in values]
-    return told
+        packed["values"] = [None if pd.isna(value) else _plain(value) for value in values]
+    return packed
 
 
 def _plain(value: Any) -> Any:
@@ -302,22 +302,22 @@ def _read(file: IO[bytes]) -> tuple[dict[str, Any], pd.DataFrame | None]:
     import pandas as pd
 
     with np.load(file, allow_pickle=False) as arrays:
-        told = json.loads(arrays["header"].tobytes())
-        columns = told["columns"]
+        header = json.loads(arrays["header"].tobytes())
+        columns = header["columns"]
         if columns is None:
-            return told["told"], None
+            return header["message"], None
         series = [_unpacked(column, arrays) for column in columns]
     table = pd.concat(series, axis=1) if series else pd.DataFrame()
-    return told["told"], table.set_axis([column["name"] for column in columns], axis=1)
+    return header["message"], table.set_axis([column["name"] for column in columns], axis=1)
 
 
-def _unpacked(told: dict[str, Any], arrays: Any) -> pd.Series[Any]:
+def _unpacked(packed: dict[str, Any], arrays: Any) -> pd.Series[Any]:
     import pandas as pd
 
-    if "levels" in told:
-        levels = pd.Index(_unpacked(told["levels"], arrays))
-        codes = arrays[told["key"]]
-        return pd.Series(pd.Categorical.from_codes(codes, levels, ordered=told["ordered"]))
-    if "values" in told:
-        return pd.Series(told["values"], dtype=told["dtype"])
-    return pd.Series(arrays[told["key"]])
+    if "levels" in packed:
+        levels = pd.Index(_unpacked(packed["levels"], arrays))
+        codes = arrays[packed["key"]]
+        return pd.Series(pd.Categorical.from_codes(codes, levels, ordered=packed["ordered"]))
+    if "values" in packed:
+        return pd.Series(packed["values"], dtype=packed["dtype"])
+    return pd.Series(arrays[packed["key"]])

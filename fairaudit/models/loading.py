@@ -133,7 +133,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
 def _imported(module: str, name: str) -> Any:
     add_working_directory()
     try:
-        found = getattr(import_module(module), name)
+        function = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         missing = error.name or module
         hint = (
@@ -151,24 +151,24 @@ def _imported(module: str, name: str) -> Any:
             f"Importing {module} failed: {type(error).__name__}: {first_line(error)}. "
             "Correct the module."
         ) from error
-    return found
+    return function
 
 
 def _versions(caught: Sequence[Any]) -> str:
     """What scikit-learn says about files of other versions, as one sentence."""
-    seen: dict[str, list[str]] = {}
+    by_version: dict[str, list[str]] = {}
     now = ""
     for warning in caught:
         message = warning.message
         if type(message).__name__ == "InconsistentVersionWarning":
             now = message.current_sklearn_version
-            names = seen.setdefault(str(message.original_sklearn_version), [])
+            names = by_version.setdefault(str(message.original_sklearn_version), [])
             if message.estimator_name not in names:
                 names.append(message.estimator_name)
     return " ".join(
         f"{SAVED_BY} {first_line(ValueError(version))} and opened by {now}: "
         f"results may differ ({', '.join(names[:5])})."
-        for version, names in seen.items()
+        for version, names in by_version.items()
     )
 
 

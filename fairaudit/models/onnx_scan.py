@@ -26,7 +26,7 @@ _KEY, _VALUE, _LOCATION, _EXTERNAL = 1, 2, 14, 1
 
 def external_files(data: bytes) -> list[str]:
     """The places that tensors of this model point to, as the file writes them."""
-    found: list[str] = []
+    locations: list[str] = []
     pending = [("model", memoryview(data))]
     while pending:
         kind, message = pending.pop()
@@ -38,10 +38,10 @@ def external_files(data: bytes) -> list[str]:
                 elif number in _INSIDE.get(kind, {}):
                     pending.append((_INSIDE[kind][number], value))
             elif kind == "tensor" and number == _LOCATION and value == _EXTERNAL:
-                found.append("")
+                locations.append("")
         if entry.get(_KEY) == "location":
-            found.append(entry.get(_VALUE, ""))
-    return sorted(set(found), reverse=True)
+            locations.append(entry.get(_VALUE, ""))
+    return sorted(set(locations), reverse=True)
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:

@@ -101,22 +101,22 @@ class Predictor:
         plain: dict[str, list[str]] = {}
         for name in names:
             plain.setdefault(folded(name), []).append(name)
-        found, missing = [], []
+        columns, missing = [], []
         for feature in features:
             # lightgbm and ONNX converters write "credit amount" as "credit_amount"
             alike = [feature] if feature in names else plain.get(folded(feature), [])
             if len(alike) == 1:
-                found.append(alike[0])
+                columns.append(alike[0])
             else:
                 near = get_close_matches(feature, names, n=1)
                 missing.append(f"{feature!r} (is it {near[0]!r}?)" if near else repr(feature))
         if missing:
-            shown = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+            listed = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
             raise InputError(
                 f"The table lacks {len(missing)} of the {len(features)} features of the model: "
-                f"{shown}. Pass the table that the model was fitted for, or rename the columns."
+                f"{listed}. Pass the table that the model was fitted for, or rename the columns."
             )
-        return found
+        return columns
 
     def predict(self, frame: pd.DataFrame, *, on: str = "scores") -> pd.DataFrame:
         """Predictions for a table that holds the features, in order, and nothing else.

@@ -95,7 +95,7 @@ def _check_members(members: list[zipfile.ZipInfo], packed: int, name: str) -> No
             f"{name} unpacks to {size // 2**20} MiB from {packed:,} bytes. "
             "Save the model again with less compression if that is meant."
         )
-    seen = set()
+    paths = set()
     for part in members:
         path = part.filename.replace("\\", "/")
         problem = None
@@ -103,14 +103,14 @@ def _check_members(members: list[zipfile.ZipInfo], packed: int, name: str) -> No
             problem = "outside of the archive"
         elif stat.S_ISLNK(part.external_attr >> 16):
             problem = "a symbolic link"
-        elif path in seen:
+        elif path in paths:
             problem = "there twice"
         if problem is not None:
             raise InputError(
                 f"{name} has a member {first_line(ValueError(path))!r} that is {problem}. "
                 "It looks hostile: get the model from its author again."
             )
-        seen.add(path)
+        paths.add(path)
 
 
 def _unreadable(name: str, error: Exception) -> InputError:

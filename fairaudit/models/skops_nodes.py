@@ -80,13 +80,13 @@ def check_nodes(schema: Any, known: Collection[str]) -> None:
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
     pending = [schema]
     while pending:
-        found = pending.pop()
-        if isinstance(found, dict):
-            if "__loader__" in found:
-                yield found
-            pending += found.values()
-        elif isinstance(found, list):
-            pending += found
+        node = pending.pop()
+        if isinstance(node, dict):
+            if "__loader__" in node:
+                yield node
+            pending += node.values()
+        elif isinstance(node, list):
+            pending += node
 
 
 def _may_make(loader: str, name: str) -> bool:

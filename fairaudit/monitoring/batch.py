@@ -73,15 +73,19 @@ def evidence_of(
     values, products, reason = _statistics(table, frame, statistic, density, permutations)
     log_e = [log_e_values(values[0], values[1:])]
     for number, each in enumerate(products):
-        along = bets(_learned([one[number] for one in earlier], each.shape[1]), each)
+        along = bets(_learned([products[number] for products in earlier], each.shape[1]), each)
         log_e.append(log_e_values(along[0], along[1:]))
     joined = np.concatenate(log_e)
     if reason is not None:  # copies that failed their check may take evidence, and give none
         joined = np.minimum(joined, 0.0)
     p_value = PValue.of(values[0], values[1:]).value
-    shown = [each[0] - each.mean(axis=0) for each in products]
+    centered = [each[0] - each.mean(axis=0) for each in products]
     return BatchEvidence(
-        log_e=joined, products=shown, statistic=float(values[0]), p_value=p_value, unusable=reason
+        log_e=joined,
+        products=centered,
+        statistic=float(values[0]),
+        p_value=p_value,
+        unusable=reason,
     )
 
 

@@ -39,9 +39,9 @@ def row_facts(frame: pd.DataFrame) -> tuple[dict[str, Any], np.ndarray[Any, Any]
     different = np.unique(hashes)
     names = "\0".join(plain)
     digest = hashlib.sha256(names.encode() + np.sort(hashes).astype("<u8").tobytes()).hexdigest()
-    kept = [f"{value:016x}" for value in different[:_KEPT].tolist()]
+    sample = [f"{value:016x}" for value in different[:_KEPT].tolist()]
     share = round(len(different) / len(hashes), 4)
-    return {"hash": digest, "sample": kept, "distinct": share}, different
+    return {"hash": digest, "sample": sample, "distinct": share}, different
 
 
 def reject_seen(
@@ -79,5 +79,5 @@ def reject_seen_people(hashes: np.ndarray[Any, Any], batches: Sequence[Mapping[s
 
 
 def _share_of(sample: Sequence[str], hashes: np.ndarray[Any, Any]) -> float:
-    kept = np.array([int(text, 16) for text in sample], dtype=np.uint64)
-    return float(np.isin(kept, hashes).mean()) if len(kept) else 0.0
+    known = np.array([int(text, 16) for text in sample], dtype=np.uint64)
+    return float(np.isin(known, hashes).mean()) if len(known) else 0.0

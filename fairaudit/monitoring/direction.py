@@ -61,13 +61,13 @@ class Frame:
         Of scores a second array tells the same of their squares: groups may differ in spread.
         """
         right = self._attributes(table)
-        found = []
+        arrays = []
         for left in self._residuals(table):
             some = right[:, : max(1, MOST_PRODUCTS // left.shape[1])]
             moved = np.stack([gathered(copy, left) for copy in copies])
             products = np.matmul(moved.transpose(0, 2, 1), some)
-            found.append(np.asarray(products.reshape(len(copies), -1)))
-        return found
+            arrays.append(np.asarray(products.reshape(len(copies), -1)))
+        return arrays
 
     def _residuals(self, table: AuditTable) -> list[Array]:
         """The residual prediction, apart for every class (or against the size) of the outcome."""
@@ -83,7 +83,7 @@ class Frame:
         else:
             parts = np.ones((len(table), 1))
         residuals = [residual_given(x, outcome, 3) for x in ([u, u**2] if scores else [u])]
-        return [np.hstack([one * part[:, None] for part in parts.T]) for one in residuals]
+        return [np.hstack([residual * part[:, None] for part in parts.T]) for residual in residuals]
 
     def _attributes(self, table: AuditTable) -> Array:
         """Each attribute alone, squares of numbers, and products of two."""
@@ -97,10 +97,10 @@ class Frame:
         both = [
             (a[:, :, None] * b[:, None, :]).reshape(len(a), -1) for a, b in combinations(alone, 2)
         ]
-        found = [*alone, *squares]
-        if sum(x.shape[1] for x in (*found, *both)) <= MOST_FEATURES:
-            found += both
-        return np.hstack(found)
+        features = [*alone, *squares]
+        if sum(x.shape[1] for x in (*features, *both)) <= MOST_FEATURES:
+            features += both
+        return np.hstack(features)
 
 
 def bets(learned: Array, products: Array) -> Array:

@@ -187,10 +187,10 @@ class Monitor:
         self._check_form(table, settings)
         number = len(self.file.batches) + 1
         seed = int(stream(self.permutations.seed, 7, number).integers(2**31))
-        found = evidence_of(
+        evidence = evidence_of(
             table,
             Frame(settings["frame"]),
-            [[np.array(one) for one in batch["products"]] for batch in self.file.batches],
+            [[np.array(products) for products in batch["products"]] for batch in self.file.batches],
             statistic=self.statistic,
             density=self.density,
             permutations=replace(self.permutations, seed=seed),
@@ -201,11 +201,13 @@ class Monitor:
             "label": label,
             "rows": len(table),
             **facts,
-            "log_e": found.log_e.tolist(),
-            "p_value": found.p_value,
-            "statistic": found.statistic,
-            "unusable": found.unusable,
-            "products": [[float(f"{value:.6g}") for value in one] for one in found.products],
+            "log_e": evidence.log_e.tolist(),
+            "p_value": evidence.p_value,
+            "statistic": evidence.statistic,
+            "unusable": evidence.unusable,
+            "products": [
+                [float(f"{value:.6g}") for value in products] for products in evidence.products
+            ],
         }
         if self.file.settings is None:
             self.file.begin(settings, batch)
@@ -230,14 +232,14 @@ class Monitor:
         outcome = table.require_outcome()
         return {
             "version": version("fairaudit-icp"),
-            **self._asked(),
+            **self._settings_given(),
             "outcome": outcome.name,
             "kinds": {column.name: str(column.kind) for column in (outcome, *table.attributes)},
             "form": table.prediction.form,
             "frame": Frame.of(table).scales,
         }
 
-    def _asked(self) -> dict[str, Any]:
+    def _settings_given(self) -> dict[str, Any]:
         """What must stay the same from batch to batch."""
         roles = asdict(self.roles)
         del roles["weights"], roles["outcome"]
@@ -257,11 +259,11 @@ class Monitor:
         }
 
     def _compare(self, settings: Mapping[str, Any]) -> None:
-        asked = self._asked()
+        wanted = self._settings_given()
         if self.roles.outcome is not None:
-            asked["outcome"] = split_kinds(self.roles.outcome)[0]
+            wanted["outcome"] = split_kinds(self.roles.outcome)[0]
         begun = {"positive": None, "classes": {}, **settings}  # states of 0.1 do not have these
-        for name, value in asked.items():
+        for name, value in wanted.items():
             if begun[name] != value:
                 what = "another model" if name == "model" else f"other settings ({name})"
                 raise InputError(
@@ -286,12 +288,12 @@ def result_of(file: StateFile) -> MonitorResult:
     from importlib.metadata import version
 
     settings = dict(file.settings or {})
-    evidence, shown = Evidence(len(file.batches[0]["log_e"])), list[MonitoredBatch]()
+    evidence, batches = Evidence(len(file.batches[0]["log_e"])), list[MonitoredBatch]()
     alarm = since = None
     for batch in file.batches:
         before = evidence.log_wealth
         evidence.add(np.array(batch["log_e"]))
-        shown.append(
+        batches.append(
             MonitoredBatch(
                 number=batch["number"],
                 when=batch["when"],
@@ -305,7 +307,7 @@ def result_of(file: StateFile) -> MonitorResult:
         )
         if alarm is None and evidence.log_wealth >= -np.log(settings["alpha"]):
             alarm, since = batch["number"], evidence.start()
-    verdict, because = _verdict(shown, alarm, since, settings["alpha"])
+    verdict, because = _verdict(batches, alarm, since, settings["alpha"])
     settings.pop("frame")
     return MonitorResult(
         verdict=verdict,
@@ -313,7 +315,7 @@ def result_of(file: StateFile) -> MonitorResult:
         alpha=settings["alpha"],
         alarm=alarm,
         since=since,
-        batches=tuple(shown),
+        batches=tuple(batches),
         settings=settings,
         notes=tuple(file.notes),
         head=file.head,

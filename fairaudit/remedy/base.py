@@ -173,10 +173,10 @@ class Remedy(BaseEstimator):
             chosen = [float(mus[k]) for k in places]
             network, history = train(network, task, chosen, settings, bar)
             for at, k in enumerate(places):
-                one = fitted[k]
-                one.mu = mus[k]
-                one.layers_, one.network_ = numpy_layers(network, at)
-                one.history_ = [
+                estimator = fitted[k]
+                estimator.mu = mus[k]
+                estimator.layers_, estimator.network_ = numpy_layers(network, at)
+                estimator.history_ = [
                     {key: value if key == "step" else value[at] for key, value in look.items()}
                     for look in history
                 ]

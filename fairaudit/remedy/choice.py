@@ -86,7 +86,7 @@ class Rule:
         limit = self.kpc if self.kpc is not None else self.loss
         usable = curve[curve["collapsed"].isna()]
         allowed = usable[usable[names[0]] <= limit]
-        told = {"kpc": "KPC", "loss": "loss"}
+        titles = {"kpc": "KPC", "loss": "loss"}
         if allowed.empty:
             smallest = "" if usable.empty else f"; the smallest is {usable[names[0]].min():.4g}"
             raise InputError(
@@ -96,9 +96,8 @@ class Rule:
         return Choice(
             int(allowed[names[1]].idxmin()),
             (
-                f"the smallest {told[names[1]]} among models with {told[names[0]]} ≤ {limit:g} on "
-                "the "
-                "rows for choosing"
+                f"the smallest {titles[names[1]]} among models with {titles[names[0]]} ≤ {limit:g} "
+                "on the rows for choosing"
             ),
         )
 
@@ -123,10 +122,10 @@ class Rule:
         rest = usable[usable.index != 0]
         if rest.empty:
             return Choice(0, "plain training; no other model is worth having", _fates(curve))
-        kept = "" if len(rest) == len(curve) - 1 else f" ({_fates(curve)})"
+        fates = "" if len(rest) == len(curve) - 1 else f" ({_fates(curve)})"
         return Choice(
             int(rest["kpc"].idxmin()),
-            (f"the smallest KPC on the rows for choosing; no model's test has {where}{kept}"),
+            (f"the smallest KPC on the rows for choosing; no model's test has {where}{fates}"),
         )
 
 
@@ -135,12 +134,12 @@ def _fates(curve: pd.DataFrame) -> str:
     tried = curve[curve.index != 0]
     collapsed = int(tried["collapsed"].notna().sum())
     beaten = int((tried["dominated"] & tried["collapsed"].isna()).sum())
-    said = [
+    counts = [
         f"{count} of {len(tried)} {what}"
         for count, what in ((collapsed, "collapsed"), (beaten, "worse than the trivial mixture"))
         if count
     ]
-    return ", ".join(said) or "no value was tried"
+    return ", ".join(counts) or "no value was tried"
 
 
 def dominated(curve: pd.DataFrame, mixture: pd.DataFrame, clear: float) -> list[bool]:

@@ -52,12 +52,14 @@ def collapse(new: AuditTable, old: AuditTable) -> str | None:
     True
     """
     outcome = new.require_outcome()
-    found = _of_labels(new, old, outcome) if outcome.kind.is_categorical else _of_numbers(new, old)
+    reasons = (
+        _of_labels(new, old, outcome) if outcome.kind.is_categorical else _of_numbers(new, old)
+    )
     rankings = [_ranking(table, outcome) for table in (new, old)]
     if rankings[0] is not None and rankings[1] is not None:
-        found.append(_lost(rankings[0], rankings[1], outcome.kind.is_categorical))
-    said = [one for one in found if one]
-    return "; ".join(said) or None
+        reasons.append(_lost(rankings[0], rankings[1], outcome.kind.is_categorical))
+    given = [reason for reason in reasons if reason]
+    return "; ".join(given) or None
 
 
 def _lost(new: _Ranking, old: _Ranking, classes: bool) -> str | None:
@@ -103,22 +105,22 @@ def _share_off(predicted: Index, bounds: list[Index], rows: int, name: str, k: i
 
 
 def _of_numbers(new: AuditTable, old: AuditTable) -> list[str | None]:
-    said, before = (table.prediction.columns[0].numeric for table in (new, old))
+    after, before = (table.prediction.columns[0].numeric for table in (new, old))
     outcome = new.require_outcome().numeric
-    if said is None or before is None or outcome is None:
+    if after is None or before is None or outcome is None:
         return []
-    found: list[str | None] = []
-    if said.std() < SPREAD * before.std() or said.std() == 0:
-        found.append(
-            f"its predictions are nearly constant (standard deviation {said.std():.3g}, "
+    reasons: list[str | None] = []
+    if after.std() < SPREAD * before.std() or after.std() == 0:
+        reasons.append(
+            f"its predictions are nearly constant (standard deviation {after.std():.3g}, "
             f"before {before.std():.3g})"
         )
-    away = min(abs(said.mean() - outcome.mean()), abs(said.mean() - before.mean()))
+    away = min(abs(after.mean() - outcome.mean()), abs(after.mean() - before.mean()))
     if away > outcome.std():
-        found.append(
-            f"its mean prediction is {said.mean():.3g}; the mean outcome is {outcome.mean():.3g}"
+        reasons.append(
+            f"its mean prediction is {after.mean():.3g}; the mean outcome is {outcome.mean():.3g}"
         )
-    return found
+    return reasons
 
 
 def _ranking(table: AuditTable, outcome: Column) -> _Ranking | None:
@@ -148,7 +150,7 @@ def _class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None
     known = [places.get(class_key(level), -1) for level in table.prediction.classes]
     if len(known) != len(columns) or -1 in known or len(columns) not in (1, 2, count):
         return None
-    scores = {k: np.asarray(one.numeric) for k, one in zip(known, columns, strict=True)}
+    scores = {k: np.asarray(column.numeric) for k, column in zip(known, columns, strict=True)}
     return {known[-1]: scores[known[-1]]} if count == 2 else scores
 
 

@@ -44,7 +44,7 @@ def curve_of(
     from fairaudit.remedy.collapse import collapse
     from fairaudit.remedy.tradeoff import MIXTURE, evaluate, mixed, mixture, scores_of
 
-    hear = progress or (lambda what, done, total: None)
+    report = progress or (lambda what, done, total: None)
     total = len(path.models)
     seed = plan.permutations.seed
     looked = parts["choice"] if len(parts["choice"]) else parts["audit"]
@@ -58,7 +58,7 @@ def curve_of(
         if outcome.kind.is_categorical:  # one score speaks of the last level, several of each
             levels = list(outcome.levels)
             given |= {"positive": levels[-1]} if len(levels) == 2 else {"model_classes": levels}
-        return [AuditTable.of(one, attributes, outcome, **given) for one in scores]
+        return [AuditTable.of(prediction, attributes, outcome, **given) for prediction in scores]
 
     def scores_on(rows: Index) -> list[Array]:
         X = table.frame.iloc[rows][features]
@@ -67,16 +67,18 @@ def curve_of(
     scores = scores_on(looked)
     on_choice = tables(looked, scores)
     outcome, attributes = on_choice[0].require_outcome(), on_choice[0].attributes
-    found = []
-    for number, (value, one) in enumerate(zip(path.values, scores, strict=True)):
-        hear("curve", number, total + 1)
-        found.append({"mu": value, **evaluate(one, outcome, attributes)})
-    curve = pd.DataFrame(found)
-    why = [collapse(one, on_choice[0]) for one in on_choice]
+    rows = []
+    for number, (value, values) in enumerate(zip(path.values, scores, strict=True)):
+        report("curve", number, total + 1)
+        rows.append({"mu": value, **evaluate(values, outcome, attributes)})
+    curve = pd.DataFrame(rows)
+    why = [collapse(table, on_choice[0]) for table in on_choice]
     curve["collapsed"] = pd.Series(why, dtype=object)
-    hear("curve", total, total + 1)
-    drawn = [mixed(scores[0], outcome, share, np.random.default_rng([seed, 0])) for share in shares]
-    p_values = _p_values([*on_choice, *tables(looked, drawn)], plan)
+    report("curve", total, total + 1)
+    mixtures = [
+        mixed(scores[0], outcome, share, np.random.default_rng([seed, 0])) for share in shares
+    ]
+    p_values = _p_values([*on_choice, *tables(looked, mixtures)], plan)
     curve["p_value"] = p_values[:total]
     curve["p_train"] = _p_values(tables(parts["train"], scores_on(parts["train"])), plan)
     line = mixture(scores[0], outcome, attributes, seed, shares=shares)
@@ -91,8 +93,8 @@ def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
     from fairaudit.testing.core import Scope, run_tests
     from fairaudit.testing.statistic import statistic_named
 
-    drawn = Permutations(n=max(_COPIES, int(10 / plan.alpha)), seed=plan.permutations.seed)
-    varied = [k for k, one in enumerate(tables) if not one.prediction.constant]
+    permutations = Permutations(n=max(_COPIES, int(10 / plan.alpha)), seed=plan.permutations.seed)
+    varied = [k for k, table in enumerate(tables) if not table.prediction.constant]
     p = [1.0] * len(tables)
     if not varied:
         return p
@@ -100,12 +102,12 @@ def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
     fitted = ICP(plan.density, plan.folds).prepare(
         first.require_outcome(),
         first.attributes,
-        steps=drawn.steps,
-        seed=drawn.seed,
+        steps=permutations.steps,
+        seed=permutations.seed,
         units=None if first.ids is None else first.ids.codes,
     )
-    asked = [Scope(tables[k]) for k in varied]
-    found = run_tests(asked, fitted, statistic_named(plan.statistic), drawn)
-    for k, result in zip(varied, found, strict=True):
+    scopes = [Scope(tables[k]) for k in varied]
+    results = run_tests(scopes, fitted, statistic_named(plan.statistic), permutations)
+    for k, result in zip(varied, results, strict=True):
         p[k] = result.p_value
     return p

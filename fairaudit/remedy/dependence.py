@@ -194,10 +194,10 @@ class Dependence:
 def _whitened(features: Array, ridge: float) -> Array:
     """Orthonormal columns that span the features, small directions damped."""
     left, size, _ = np.linalg.svd(features, full_matrices=False)
-    kept = size > 1e-6 * max(float(size[0]), 1e-12)
-    size = size[kept]
+    large = size > 1e-6 * max(float(size[0]), 1e-12)
+    size = size[large]
     damped = size / np.sqrt(size**2 + ridge * float(size[0]) ** 2)
-    return left[:, kept] * damped
+    return left[:, large] * damped
 
 
 def _orthonormal(features: Array) -> Array:

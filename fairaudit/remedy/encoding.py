@@ -72,6 +72,6 @@ def transformer_for(frame: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
     ]
     missing = [name for name in numbers if frame[name].isna().any()]
     if missing:
-        shown = ", ".join(missing[:6]) + (", …" if len(missing) > 6 else "")
-        notes.append(f"Missing numbers are filled with the median of the training rows: {shown}.")
+        listed = ", ".join(missing[:6]) + (", …" if len(missing) > 6 else "")
+        notes.append(f"Missing numbers are filled with the median of the training rows: {listed}.")
     return ColumnTransformer(parts, verbose_feature_names_out=False), tuple(notes)

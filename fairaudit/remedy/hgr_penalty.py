@@ -111,10 +111,10 @@ class _Penalized(BaseEstimator):
             self, widths, x=x, y=numbers, classes=classes, densities=densities, lams=lams
         )
         fitted: list[Any] = [self, *(copy.copy(self) for _ in lams[1:])]
-        for place, (one, lam) in enumerate(zip(fitted, lams, strict=True)):
-            one.lam = lam
-            one.layers_ = layers[place]
-            one.history_ = [{k: v[place] for k, v in epoch.items()} for epoch in history]
+        for place, (estimator, lam) in enumerate(zip(fitted, lams, strict=True)):
+            estimator.lam = lam
+            estimator.layers_ = layers[place]
+            estimator.history_ = [{k: v[place] for k, v in epoch.items()} for epoch in history]
         return fitted
 
     def _check(self, lams: Sequence[float]) -> None:
@@ -270,7 +270,7 @@ def _train(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, remedy.epochs * batches)
     history = []
     for _ in range(remedy.epochs):
-        seen = torch.zeros(2, len(lams))
+        totals = torch.zeros(2, len(lams))
         for rows in torch.randperm(len(x), generator=random).tensor_split(batches):
             output = _forward(network, inputs[rows])
             loss = _loss(output, target[rows], classes)
@@ -284,10 +284,10 @@ def _train(
             _clip(parameters)
             optimizer.step()
             schedule.step()
-            seen += torch.stack([loss.detach(), penalty.detach()]) * len(rows) / len(x)
-        if not bool(torch.isfinite(seen).all()):
+            totals += torch.stack([loss.detach(), penalty.detach()]) * len(rows) / len(x)
+        if not bool(torch.isfinite(totals).all()):
             raise InputError("Training diverged. Lower 'learning_rate' or 'lam'.")
-        history.append({"loss": seen[0].tolist(), "penalty": seen[1].tolist()})
+        history.append({"loss": totals[0].tolist(), "penalty": totals[1].tolist()})
     return [network.layers_of(place) for place in range(len(lams))], history
 
 

@@ -84,18 +84,18 @@ class Method:
 
     def family(self, classes: bool) -> Any:
         """The class of the estimators, for an outcome of classes or of numbers."""
-        found = self.classifier if classes else self.regressor
-        if found is None and classes:
+        family = self.classifier if classes else self.regressor
+        if family is None and classes:
             raise InputError(
                 f"The method {self.name} is for numbers; this outcome has classes. "
                 "Use fairicp, faircp, fdl or hgr."
             )
-        if found is None:
+        if family is None:
             raise InputError(
                 f"The method {self.name} is for classes; this outcome is continuous. "
                 "Use fairicp, faircp, fdl or hgr."
             )
-        return found_at(found) if isinstance(found, str) else found
+        return found_at(family) if isinstance(family, str) else family
 
     def _options(self, training: Training, rows: int) -> dict[str, Any]:
         options: dict[str, Any] = {"random_state": training.seed}

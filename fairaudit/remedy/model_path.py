@@ -19,11 +19,11 @@ __all__ = ["Path", "train_path"]
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Trained models with their values of the parameter, and what was said meanwhile."""
+    """Trained models with their values of the parameter, and the warnings of their training."""
 
     values: list[float]
     models: list[Any]
-    said: list[str | None]
+    warnings: list[str | None]
     interrupted: bool
 
 
@@ -44,9 +44,9 @@ def train_path(
     After Ctrl-C the models so far are returned, if there are any. Models that a checkpoint holds
     are not trained again.
     """
-    kept = None if checkpoint is None else checkpoint.get("path")
-    if kept is not None:
-        return Path(list(values), _unpacked(kept["models"], method), kept["said"], False)
+    stored = None if checkpoint is None else checkpoint.get("path")
+    if stored is not None:
+        return Path(list(values), _unpacked(stored["models"], method), stored["said"], False)
     path = _trained(
         method,
         values,
@@ -59,7 +59,7 @@ def train_path(
         checkpoint=checkpoint,
     )
     if checkpoint is not None and not path.interrupted:
-        checkpoint.put("path", {"models": _packed(path.models), "said": path.said})
+        checkpoint.put("path", {"models": _packed(path.models), "said": path.warnings})
     return path
 
 
@@ -83,8 +83,8 @@ def _unpacked(text: str, method: Method) -> list[Any]:
     own = [found_at(home) if isinstance(home, str) else home for home in homes if home is not None]
     trust = {f"{kind.__module__}.{kind.__qualname__}" for kind in own}
     added = sorted(name for name in trust if not name.startswith("fairaudit."))
-    found: list[Any] = load_pickle(base64.b64decode(text), name="checkpoint", trust=added)
-    return found
+    models: list[Any] = load_pickle(base64.b64decode(text), name="checkpoint", trust=added)
+    return models
 
 
 def _trained(
@@ -106,34 +106,36 @@ def _trained(
     first = make(values[0])
     if hasattr(first, "fit_path"):
         models = first.fit_path(X, y, attributes, list(values))
-        networks = [getattr(one, "correction_", one) for one in models]
-        for one in networks:
-            if hasattr(one, "progress"):
-                one.progress = False  # not in the file
+        networks = [getattr(model, "correction_", model) for model in models]
+        for network in networks:
+            if hasattr(network, "progress"):
+                network.progress = False  # not in the file
         return Path(list(values), models, [None] * len(models), _stopped(networks[0]))
     path = Path([], [], [], False)
     for value in values:
-        kept = None if checkpoint is None else checkpoint.get(f"model {value!r}")
-        if kept is not None:
+        stored = None if checkpoint is None else checkpoint.get(f"model {value!r}")
+        if stored is not None:
             path.values.append(value)
-            path.models.extend(_unpacked(kept["models"], method))
-            path.said.append(kept["said"])
+            path.models.extend(_unpacked(stored["models"], method))
+            path.warnings.append(stored["said"])
             continue
-        one = make(value)
+        model = make(value)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                one.fit(X, y, sensitive_features=attributes)
+                model.fit(X, y, sensitive_features=attributes)
             except KeyboardInterrupt:
                 if not path.models:
                     raise
                 return replace(path, interrupted=True)
-        told = [str(w.message) for w in caught if w.category.__name__ == "ConvergenceWarning"]
+        warned = [str(w.message) for w in caught if w.category.__name__ == "ConvergenceWarning"]
         path.values.append(value)
-        path.models.append(one)
-        path.said.append(told[0] if told else None)
+        path.models.append(model)
+        path.warnings.append(warned[0] if warned else None)
         if checkpoint is not None:
-            checkpoint.put(f"model {value!r}", {"models": _packed([one]), "said": path.said[-1]})
+            checkpoint.put(
+                f"model {value!r}", {"models": _packed([model]), "said": path.warnings[-1]}
+            )
     return path
 
 

@@ -105,8 +105,8 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
         inputs = self._inputs(X, own, self._encoded(attributes) if self.use_sensitive else None)
         corrections = correction.fit_path(inputs, target, attributes, mus, offset=own)
         fitted = [self, *(copy.copy(self) for _ in mus[1:])]
-        for one, mu, network in zip(fitted, mus, corrections, strict=True):
-            one.mu, one.correction_ = mu, network
+        for estimator, mu, network in zip(fitted, mus, corrections, strict=True):
+            estimator.mu, estimator.correction_ = mu, network
         return fitted
 
     @available_if(lambda self: is_classifier(self.estimator))  # type: ignore[untyped-decorator]

@@ -118,9 +118,9 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             warnings.filterwarnings("ignore", category=FutureWarning, module="fairlearn")
             warnings.filterwarnings("ignore", category=LinAlgWarning)
             solver.fit(values, codes, sensitive_features=groups)
-        kept = [place for place, weight in solver.weights_.items() if weight > 0]
-        self.estimators_ = [solver.predictors_[place] for place in kept]
-        weights = np.array([float(solver.weights_[place]) for place in kept])
+        places = [place for place, weight in solver.weights_.items() if weight > 0]
+        self.estimators_ = [solver.predictors_[place] for place in places]
+        weights = np.array([float(solver.weights_[place]) for place in places])
         self.weights_ = weights / weights.sum()
         self.gap_ = float(solver.best_gap_)
         return self
@@ -162,5 +162,5 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
     def _share(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")
         values = self._features(X)
-        votes = np.column_stack([one.predict(values) for one in self.estimators_])
+        votes = np.column_stack([estimator.predict(values) for estimator in self.estimators_])
         return np.clip(votes @ self.weights_, 0.0, 1.0)

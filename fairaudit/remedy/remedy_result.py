@@ -150,7 +150,7 @@ class RemedyResult(Result):
 
     @classmethod
     def fields_of(cls, record: Mapping[str, Any]) -> Mapping[str, Any]:
-        """With the losses as a pair, and of a record of 0.1 with a judgement."""
+        """With the losses as a pair, and of a record of 0.1 with a judgment."""
         loss = record.get("loss")
         if isinstance(loss, Mapping):
             record = {**record, "loss": [loss.get("before"), loss.get("after")]}
@@ -161,9 +161,9 @@ class RemedyResult(Result):
         from fairaudit.evidence.disclosure import coarse, coarse_loss, step_of
 
         before, after = self.before.suppressed(fewest), self.after.suppressed(fewest)
-        shown = replace(self, before=before, after=after)
+        masked = replace(self, before=before, after=after)
         if not before.masked and not after.masked:
-            return shown
+            return masked
         step = step_of(fewest, min(self.rows["choice"] or after.table.people, after.table.people))
 
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
@@ -177,10 +177,10 @@ class RemedyResult(Result):
 
         loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
         power = self.power and replace(self.power, kpc=coarse(self.power.kpc, step))
-        told = f"Some groups are masked: sizes and losses are rounded to steps of {step:g}."
+        note = f"Some groups are masked: sizes and losses are rounded to steps of {step:g}."
         return replace(
-            shown,
-            notes=tuple(dict.fromkeys((*self.notes, told))),
+            masked,
+            notes=tuple(dict.fromkeys((*self.notes, note))),
             loss=loss,
             power=power,
             curve=rounded(self.curve),
@@ -191,8 +191,8 @@ class RemedyResult(Result):
 def _judged_today(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """A record of 0.1, which audited a remedy and did not judge it."""
     after, models = record.get("after"), record.get("curve")
-    found = after.get("verdict") if isinstance(after, Mapping) else None
-    if found == Verdict.VIOLATION.value:
+    audited = after.get("verdict") if isinstance(after, Mapping) else None
+    if audited == Verdict.VIOLATION.value:
         outcome, headline = Outcome.NOT_REPAIRED, "Not repaired: the new model still violates."
     else:
         outcome = Outcome.INCONCLUSIVE
@@ -201,7 +201,7 @@ def _judged_today(record: Mapping[str, Any]) -> Mapping[str, Any]:
             "would have seen the old one."
         )
     verdict = Verdict.VIOLATION if outcome is Outcome.NOT_REPAIRED else Verdict.INCONCLUSIVE
-    judgement = {"outcome": outcome.value, "headline": headline, "verdict": verdict.value}
+    judgment = {"outcome": outcome.value, "headline": headline, "verdict": verdict.value}
     unknown: dict[str, Any] = {"collapsed": None, "power": None, "advice": [], "refused": False}
     if isinstance(models, list) and all(isinstance(model, Mapping) for model in models):
         collapsed = {True: "one answer for everybody", False: None}
@@ -209,9 +209,9 @@ def _judged_today(record: Mapping[str, Any]) -> Mapping[str, Any]:
             {**model, "collapsed": collapsed[bool(model.get("constant"))], "dominated": False}
             for model in models
         ]
-    return {**record, **unknown, **judgement}
+    return {**record, **unknown, **judgment}
 
 
 def measured(result: AuditResult, key: str) -> float | None:
     """The first measure of this name."""
-    return next((one.value for one in result.measures if one.key == key), None)
+    return next((measure.value for measure in result.measures if measure.key == key), None)

@@ -49,32 +49,34 @@ class Rows:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, roles: Roles, old: Predictor | None) -> Rows:
-        found = roles.resolve(list(frame.columns), old)
-        chosen = choose_rows(frame, found)
+        resolved = roles.resolve(list(frame.columns), old)
+        chosen = choose_rows(frame, resolved)
         columns = chosen.columns
         attributes = columns_from(
             columns.of("sensitive"),
             argument="sensitive",
-            kinds={name: kind for name, kind in columns.kinds.items() if name in found.sensitive},
+            kinds={
+                name: kind for name, kind in columns.kinds.items() if name in resolved.sensitive
+            },
         )
         (target,) = columns_from(
             columns.of("outcome"),
             argument="outcome",
             outcome=True,
-            kinds={name: kind for name, kind in columns.kinds.items() if name == found.outcome},
+            kinds={name: kind for name, kind in columns.kinds.items() if name == resolved.outcome},
         )
         ids = None
-        if found.ids is not None:
+        if resolved.ids is not None:
             (ids,) = columns_from(columns.of("ids"), argument="ids")
         # kinds are those of the whole table: a part may look different
         fixed = Roles(
             sensitive=tuple(f"{c.name}:{c.kind}" for c in attributes),
             outcome=f"{target.name}:{target.kind}",
-            ids=found.ids,
+            ids=resolved.ids,
             positive=roles.positive,
             classes=roles.classes,
         )
-        missing = {name: chosen.frame[name].isna().to_numpy() for name in found.sensitive}
+        missing = {name: chosen.frame[name].isna().to_numpy() for name in resolved.sensitive}
         return cls(
             frame=chosen.frame,
             outcome=target,
@@ -138,9 +140,11 @@ class Rows:
         part = of_unit[units]
         if not choosing:
             part[part == 1] = 2
-        found = {name: np.flatnonzero(part == k) for k, name in enumerate(FEWEST)}
-        self._check({name: rows for name, rows in found.items() if choosing or name != "choice"})
-        return found
+        rows_by_part = {name: np.flatnonzero(part == k) for k, name in enumerate(FEWEST)}
+        self._check(
+            {name: rows for name, rows in rows_by_part.items() if choosing or name != "choice"}
+        )
+        return rows_by_part
 
     def _check(self, parts: Mapping[str, Index]) -> None:
         if any(len(rows) < FEWEST[name] for name, rows in parts.items()):
@@ -160,11 +164,11 @@ class Rows:
                         f"{_NAMES[name]} ({len(rows)}). {way_out}",
                         argument=("seed", "split"),
                     )
-            seen = len(np.unique(self.outcome.codes[rows]))
+            present = len(np.unique(self.outcome.codes[rows]))
             whole = len(self.outcome.levels)
-            if seen < 2 or (self.outcome.kind.is_categorical and seen < whole):
+            if present < 2 or (self.outcome.kind.is_categorical and present < whole):
                 raise InputError(
-                    f"The outcome {self.outcome.name!r} has {seen} of its {whole} values in the "
+                    f"The outcome {self.outcome.name!r} has {present} of its {whole} values in the "
                     f"{_NAMES[name]} ({len(rows)}). {way_out}",
                     argument=("seed", "split"),
                 )

@@ -38,5 +38,5 @@ def equalized_odds_score(
 
     (outcome,) = columns_from({"y": np.asarray(y_true)}, argument="y_true", outcome=True)
     attributes = columns_from(sensitive_features, argument="sensitive_features")
-    found = evaluate(np.asarray(y_pred, dtype=np.float64), outcome, attributes)
-    return -(float(found["loss"]) + weight * max(float(found["kpc"]), 0.0))
+    measures = evaluate(np.asarray(y_pred, dtype=np.float64), outcome, attributes)
+    return -(float(measures["loss"]) + weight * max(float(measures["kpc"]), 0.0))

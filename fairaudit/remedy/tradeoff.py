@@ -170,8 +170,10 @@ def trade_off(
         some, features = [c.take(part) for c in attributes], _rows(X, part)
         for mu, model in zip(mus, models, strict=True):
             tested = p_values and split == "report"
-            found = evaluate(scores_of(model, features), outcome.take(part), some, p_value=tested)
-            rows.append({"mu": mu, "split": split, **found})
+            measures = evaluate(
+                scores_of(model, features), outcome.take(part), some, p_value=tested
+            )
+            rows.append({"mu": mu, "split": split, **measures})
     some, features = [c.take(tell) for c in attributes], _rows(X, tell)
     line = mixture(scores_of(models[0], features), outcome.take(tell), some, seed)
     return TradeOff(pd.DataFrame(rows), list(models), line)
@@ -188,27 +190,27 @@ def evaluate(
     """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions."""
     import fairaudit as fa
 
-    found: dict[str, Any] = {"loss": loss_of(scores, outcome)}
+    measures: dict[str, Any] = {"loss": loss_of(scores, outcome)}
     if (scores == scores[0]).all():
-        return found | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
-    found["kpc"] = float(
+        return measures | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
+    measures["kpc"] = float(
         fa.metrics.kpc(scores, sensitive=attributes, y_true=outcome, encode=encode)
     )
     groups = [column for column in attributes if column.kind.is_categorical]
-    found["deo"] = float("nan")
+    measures["deo"] = float("nan")
     if groups and outcome.kind.is_categorical and len(outcome.levels) == 2:
         label = (_positive(scores) >= 0.5).astype(np.intp)
-        found["deo"] = float(
+        measures["deo"] = float(
             fa.metrics.deo(outcome.levels[label], sensitive=groups, y_true=outcome)
         )
-    found["p_value"] = float("nan")
+    measures["p_value"] = float("nan")
     if p_value:
-        drawn = fa.Permutations(n=199)
+        permutations = fa.Permutations(n=199)
         result = fa.equalized_odds_test(
-            scores, y_true=outcome, sensitive=attributes, permutations=drawn
+            scores, y_true=outcome, sensitive=attributes, permutations=permutations
         )
-        found["p_value"] = result.p_value
-    return found
+        measures["p_value"] = result.p_value
+    return measures
 
 
 def loss_of(scores: Array, outcome: Column) -> float:
@@ -258,7 +260,7 @@ def mixture(
 
     rows = []
     for share in shares:
-        found = [
+        draws = [
             evaluate(
                 mixed(scores, outcome, share, np.random.default_rng([seed, draw])),
                 outcome,
@@ -267,7 +269,7 @@ def mixture(
             )
             for draw in range(5)
         ]
-        means = {k: float(np.mean([one[k] for one in found])) for k in ("loss", "kpc", "deo")}
+        means = {k: float(np.mean([draw[k] for draw in draws])) for k in ("loss", "kpc", "deo")}
         rows.append({"share": share, **means})
     return pd.DataFrame(rows)
 

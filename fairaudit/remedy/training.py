@@ -289,12 +289,12 @@ class _Run:
         value = (1 - self.mu) * loss + self.mu * KERNEL_WEIGHT * rho.clamp_min(0.0)
         better = value < self.best.value if self.check is not None else value == value
         self.best.value = torch.where(better, value, self.best.value)
-        for kept, now in zip(self.best.state, self.network.parameters(), strict=True):
-            if kept.dim() and kept.shape[0] == len(self.mu):
-                mask = better.view(-1, *([1] * (kept.dim() - 1)))
-                kept.copy_(torch.where(mask, now, kept))
+        for best, now in zip(self.best.state, self.network.parameters(), strict=True):
+            if best.dim() and best.shape[0] == len(self.mu):
+                mask = better.view(-1, *([1] * (best.dim() - 1)))
+                best.copy_(torch.where(mask, now, best))
             elif bool(better.all()):  # a network that is no stack
-                kept.copy_(now)
+                best.copy_(now)
         self.best.history.append(
             {
                 "step": number,
@@ -306,8 +306,8 @@ class _Run:
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def restore(self) -> None:
-        for kept, now in zip(self.best.state, self.network.parameters(), strict=True):
-            now.copy_(kept)
+        for best, now in zip(self.best.state, self.network.parameters(), strict=True):
+            now.copy_(best)
 
 
 def _adam(network: nn.Module, rate: float) -> torch.optim.Optimizer:

@@ -69,7 +69,7 @@ class Job:
         """What is said about the classes of the old model does not hold for those trained here."""
         return self.table if self.corrects else self.table.without_classes()
 
-    def identity(self, frame: Any, **asked: Any) -> str:
+    def identity(self, frame: Any, **settings: Any) -> str:
         """Everything that decides the numbers of a repair."""
         from importlib.metadata import version
 
@@ -88,7 +88,7 @@ class Job:
                 "copies": [self.plan.permutations.n, self.plan.permutations.seed],
                 "method": described(self.method),
                 "values": self.values,
-                **asked,
+                **settings,
             }
         )
 
@@ -119,11 +119,11 @@ def values_to_train(
 ) -> list[float]:
     """Plain training first, then the rest in order of growing strength."""
     plain, *rest = method.grid
-    asked = {float(x) for x in (rest if mus is None else mus)}
-    asked |= set() if value is None else {value}
-    for strength in asked:
+    strengths = {float(x) for x in (rest if mus is None else mus)}
+    strengths |= set() if value is None else {value}
+    for strength in strengths:
         method.check(strength)
-    return [plain, *sorted(asked - {plain}, reverse=rest[0] > rest[-1])]
+    return [plain, *sorted(strengths - {plain}, reverse=rest[0] > rest[-1])]
 
 
 def model_to_replace(model: Any, method: Method) -> Predictor:

@@ -20,7 +20,7 @@ from fairaudit.models import predictor_of
 from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.curve import curve_of
-from fairaudit.remedy.judgement import advice_for, judged, notes_on, power_to_see
+from fairaudit.remedy.judgment import advice_for, judged, notes_on, power_to_see
 from fairaudit.remedy.methods import METHODS, Method, Training
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.rows import Audited, Rows
@@ -155,8 +155,8 @@ def repair(
 
     if out is not None:
         check_writable(out)
-    drawn = Permutations(n=permutations) if isinstance(permutations, int) else permutations
-    plan = Plan(alpha=alpha, permutations=replace(drawn, seed=seed), power=False, with_r=False)
+    copies = Permutations(n=permutations) if isinstance(permutations, int) else permutations
+    plan = Plan(alpha=alpha, permutations=replace(copies, seed=seed), power=False, with_r=False)
     how: Method = METHODS.get(method)
     rule = Rule.of(mu, kpc, loss, alpha, how)
     values = values_to_train(how, mus, rule.value)
@@ -187,10 +187,10 @@ def repair(
         encoder=encoder,
         training=Training(**lessons, steps=steps, seed=seed, progress=hears),
     )
-    asked = {"mu": mu, "kpc": kpc, "loss": loss, "split": list(split), "drop": list(drop)}
+    wishes = {"mu": mu, "kpc": kpc, "loss": loss, "split": list(split), "drop": list(drop)}
     checkpoint = None
     if resume is not None:
-        identity = job.identity(frame, **asked, use_sensitive=use_sensitive)
+        identity = job.identity(frame, **wishes, use_sensitive=use_sensitive)
         checkpoint = Checkpoint(resume, identity)
     audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
     result = _trained_and_judged(audits, out, force=force, use_sensitive=use_sensitive)
@@ -214,18 +214,18 @@ def _trained_and_judged(
         progress=audits.progress,
     )
     choice = job.rule.choose(curve)
-    chosen, said = path.models[choice.place], path.said[choice.place]
+    chosen, warning = path.models[choice.place], path.warnings[choice.place]
     file = _ModelFile.of(chosen, out)
     try:
         before, after = audits.before_and_after(path, chosen, file.source)
     except KeyboardInterrupt:
         usable = choice.fates is None and curve["collapsed"].isna()[choice.place]
-        kept = file.write() if usable or force else None
-        raise RepairInterrupted(chosen, path.values[choice.place], kept) from None
+        written = file.write() if usable or force else None
+        raise RepairInterrupted(chosen, path.values[choice.place], written) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
-    judgement = judged(choice, before.result, after.result, collapsed, power)
-    refused = out is not None and not force and _no_repair(judgement.outcome, job.rule)
+    judgment = judged(choice, before.result, after.result, collapsed, power)
+    refused = out is not None and not force and _no_repair(judgment.outcome, job.rule)
     if refused:
         file, after = file.unwritten(), _without_file(after)
     else:
@@ -234,9 +234,9 @@ def _trained_and_judged(
         audits.checkpoint.remove()
     classes = job.table.outcome.kind.is_categorical
     return RemedyResult(
-        outcome=judgement.outcome,
-        headline=judgement.headline,
-        verdict=judgement.verdict,
+        outcome=judgment.outcome,
+        headline=judgment.headline,
+        verdict=judgment.verdict,
         method=job.method.name,
         parameter=job.method.parameter,
         mu=path.values[choice.place],
@@ -254,8 +254,8 @@ def _trained_and_judged(
         split=(),  # known where it was asked for
         seed=plan.permutations.seed,
         features=tuple(job.features),
-        notes=() if not said else (said,),
-        advice=advice_for(judgement.outcome, mixture, job.rule.clear, use_sensitive=use_sensitive),
+        notes=() if not warning else (warning,),
+        advice=advice_for(judgment.outcome, mixture, job.rule.clear, use_sensitive=use_sensitive),
         old=None if job.old is None else job.old.source or job.old.kind,
         saved=file.source,
         refused=refused,

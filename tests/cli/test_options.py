@@ -297,7 +297,7 @@ def page_table() -> str:
         told = entry.told_in("test")
         if entry.kind is OFF:
             told = f"false: {told}"
-        value = entry.kind.shown
+        value = entry.kind.type_name
         if entry.names is not None and "{names}" not in entry.help:
             value = ", ".join(f"`{name}`" for name in entry.names())
         readers = [name for name in READERS if name in entry.file and entry.name in TAKEN[name]]

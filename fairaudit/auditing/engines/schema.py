@@ -231,7 +231,7 @@ class Schema:
 
 def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
     """Join what was seen in all partitions, and decide about kinds and missing values."""
-    outcome, attributes, missing = roles.outcome or "", roles.sensitive, roles.asked.missing
+    outcome, attributes, missing = roles.outcome or "", roles.sensitive, roles.request.missing
     kinds = roles.kinds
     rows = sum(part.rows for part in parts)
     if rows < 2:

@@ -170,7 +170,7 @@ def narrow(
     name = partition.name
     with named(f"Partition {name}"):
         predictor = loaded(model) if isinstance(model, ModelFile) else model
-        asked = roles.asked
+        asked = roles.request
         frame = partition.read(roles)
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         frame.index = pd.RangeIndex(partition.first, partition.first + len(frame))

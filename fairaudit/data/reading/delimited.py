@@ -38,7 +38,7 @@ _OTHER_FILES = {
 }
 
 
-def read_delimited(shown: str, name: str, data: bytes) -> pd.DataFrame:
+def read_delimited(label: str, name: str, data: bytes) -> pd.DataFrame:
     """A table from the bytes of a CSV file; `shown` is its name in messages.
 
     The separator is the comma (the tab where the name says so) if it splits the first rows evenly,
@@ -47,8 +47,8 @@ def read_delimited(shown: str, name: str, data: bytes) -> pd.DataFrame:
     """
     import pandas as pd
 
-    data = _utf8(shown, _unpacked(shown, data))
-    separator, names = _header(shown, name, data)
+    data = _utf8(label, _unpacked(label, data))
+    separator, names = _header(label, name, data)
     try:
         frame = pd.read_csv(
             io.BytesIO(data),
@@ -58,25 +58,25 @@ def read_delimited(shown: str, name: str, data: bytes) -> pd.DataFrame:
             **_exact_numbers(pd.__version__),
         )
     except pd.errors.ParserError as error:
-        raise InputError(_why_not_parsed(shown, separator, error)) from None
+        raise InputError(_why_not_parsed(label, separator, error)) from None
     if len(names) != len(frame.columns) or not isinstance(frame.index, pd.RangeIndex):
         # rows longer than the header would shift every value by one column
         raise InputError(
-            f"The rows of {shown} have more fields than its header ({len(names)}), separated by "
+            f"The rows of {label} have more fields than its header ({len(names)}), separated by "
             f"{_NAMES[separator]}. Quote values that contain the separator."
         )
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     if lines != len(frame) + 1 or frame.iloc[:, -1].isna().any():
         with _any_length():
-            _check_records(shown, data, separator)
+            _check_records(label, data, separator)
     frame.columns = names
     empty = [
         k for k, name in enumerate(names) if not name.strip() and frame.iloc[:, k].isna().all()
     ]
-    kept = [k for k in range(len(names)) if k not in empty]  # a separator at the end of all rows
-    frame = frame.iloc[:, kept]
+    places = [k for k in range(len(names)) if k not in empty]  # a separator at the end of all rows
+    frame = frame.iloc[:, places]
     # called as pandas calls them: a model may have been trained on such a column
-    return frame.set_axis([names[k] or f"Unnamed: {k}" for k in kept], axis=1)
+    return frame.set_axis([names[k] or f"Unnamed: {k}" for k in places], axis=1)
 
 
 def _exact_numbers(pandas: str) -> dict[str, Any]:
@@ -85,58 +85,58 @@ def _exact_numbers(pandas: str) -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def _unpacked(shown: str, data: bytes) -> bytes:
+def _unpacked(label: str, data: bytes) -> bytes:
     if data[:2] == b"\x1f\x8b":
         try:
             return gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
-                f"The file {shown} is damaged gzip: {_plain(error)}. Copy or pack it again."
+                f"The file {label} is damaged gzip: {_plain(error)}. Copy or pack it again."
             ) from None
     for start, what in _OTHER_FILES.items():
         if data.startswith(start):
-            raise InputError(f"The file {shown} is {what}. Save the table as CSV or Parquet.")
+            raise InputError(f"The file {label} is {what}. Save the table as CSV or Parquet.")
     return data
 
 
-def _utf8(shown: str, data: bytes) -> bytes:
+def _utf8(label: str, data: bytes) -> bytes:
     """The bytes in UTF-8; only encodings that say what they are get converted."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             return data.decode("utf-16").encode()
         except UnicodeDecodeError as error:
             raise InputError(
-                f"The file {shown} is damaged UTF-16: {error.reason} at byte {error.start}. "
+                f"The file {label} is damaged UTF-16: {error.reason} at byte {error.start}. "
                 "Save it as UTF-8."
             ) from None
     if (place := data.find(b"\0")) >= 0:
         raise InputError(
-            f"The file {shown} has a zero byte in line {data.count(10, 0, place) + 1}: it is "
+            f"The file {label} has a zero byte in line {data.count(10, 0, place) + 1}: it is "
             "UTF-16 without its mark, or no text. Save it as UTF-8."
         )
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"The file {shown} is not UTF-8: byte 0x{data[error.start]:02x} in line "
+            f"The file {label} is not UTF-8: byte 0x{data[error.start]:02x} in line "
             f"{data.count(10, 0, error.start) + 1}. Save it as UTF-8 (if it is Latin-1: "
             "iconv -f latin1 -t utf-8)."
         ) from None
     return data
 
 
-def _header(shown: str, name: str, data: bytes) -> tuple[str, list[str]]:
+def _header(label: str, name: str, data: bytes) -> tuple[str, list[str]]:
     """The separator, and the names as they stand: pandas would rename equal ones in silence."""
     tab = any(suffix in (".tsv", ".tab") for suffix in Path(name.lower()).suffixes)
-    order = sorted(SEPARATORS, key=lambda one: one != ("\t" if tab else ","))
+    order = sorted(SEPARATORS, key=lambda mark: mark != ("\t" if tab else ","))
     starts = {separator: _first_records(data, separator) for separator in order}
     if not starts[order[0]]:
-        raise InputError(f"The file {shown} is empty. Pass a CSV file with a header.")
+        raise InputError(f"The file {label} is empty. Pass a CSV file with a header.")
     widths = {separator: {len(record) for record in starts[separator]} for separator in order}
-    even = [one for one in order if len(widths[one]) == 1 and max(widths[one]) > 1]
-    split = [one for one in order if len(starts[one][0]) > 1]
+    even = [mark for mark in order if len(widths[mark]) == 1 and max(widths[mark]) > 1]
+    split = [mark for mark in order if len(starts[mark][0]) > 1]
     # the usual separator if it fits, then the one that makes most columns
-    best = sorted(even, key=lambda one: (one != order[0], -max(widths[one]))) or split or order
+    best = sorted(even, key=lambda mark: (mark != order[0], -max(widths[mark]))) or split or order
     return best[0], starts[best[0]][0]
 
 
@@ -160,23 +160,23 @@ def _any_length() -> Iterator[None]:
         csv.field_size_limit(limit)
 
 
-def _why_not_parsed(shown: str, separator: str, error: Exception) -> str:
+def _why_not_parsed(label: str, separator: str, error: Exception) -> str:
     text = _plain(error)
     if fields := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", text):
-        expected, line, seen = fields.groups()
+        expected, line, width = fields.groups()
         return (
-            f"Line {line} of {shown} has {seen} fields, its header {expected}, separated by "
+            f"Line {line} of {label} has {width} fields, its header {expected}, separated by "
             f"{_NAMES[separator]}. Quote values that contain the separator."
         )
     if quote := re.search(r"EOF inside string starting at row (\d+)", text):
         return (
-            f"A quote that opens in line {int(quote[1]) + 1} of {shown} is never closed. "
+            f"A quote that opens in line {int(quote[1]) + 1} of {label} is never closed. "
             "Close it, or double it if it belongs to the value."
         )
-    return f"The file {shown} is not a CSV table: {text}. Save it again as CSV."
+    return f"The file {label} is not a CSV table: {text}. Save it again as CSV."
 
 
-def _check_records(shown: str, data: bytes, separator: str) -> None:
+def _check_records(label: str, data: bytes, separator: str) -> None:
     """Rows that are cut short, and rows swallowed by a quote that is not closed.
 
     pandas fills the first with missing values and makes one cell of the second.
@@ -188,19 +188,19 @@ def _check_records(shown: str, data: bytes, separator: str) -> None:
             width = width or len(record)
             if record and len(record) != width:
                 raise InputError(
-                    f"Line {reader.line_num} of {shown} has {len(record)} fields, its header "
+                    f"Line {reader.line_num} of {label} has {len(record)} fields, its header "
                     f"{width}. Complete the row or remove it."
                 )
             if reader.line_num - before > 1 and _swallowed(record, separator, width):
                 raise InputError(
-                    f"A quoted value in lines {before + 1} to {reader.line_num} of {shown} holds "
+                    f"A quoted value in lines {before + 1} to {reader.line_num} of {label} holds "
                     "whole rows: a quote is not closed. Close it, or double it if it belongs to "
                     "the value."
                 )
             before = reader.line_num
     except csv.Error as error:
         raise InputError(
-            f"Line {reader.line_num} of {shown} is badly quoted: {_plain(error)}. Put quotes "
+            f"Line {reader.line_num} of {label} is badly quoted: {_plain(error)}. Put quotes "
             "around the whole value and double those within."
         ) from None
 

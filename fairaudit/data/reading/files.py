@@ -54,8 +54,8 @@ def read_tables(
             continue
         data = _bytes_of(name)
         frames.append(_parsed(name, data))
-        shown = STANDARD_INPUT if name == STDIN else name
-        sources.append(Source(shown, "table", hashlib.sha256(data).hexdigest()))
+        label = STANDARD_INPUT if name == STDIN else name
+        sources.append(Source(label, "table", hashlib.sha256(data).hexdigest()))
     first = frames[0]
     for name, frame in zip(names[1:], frames[1:], strict=True):
         differ = set(first.columns) ^ set(frame.columns)
@@ -96,10 +96,10 @@ def _pattern_in(folder: str) -> str:
     """``*.csv``, or that of the tables in the folder."""
     known = (".csv", ".tsv", *_PARQUET, *_ARROW)
     try:
-        found = sorted(Path(name).suffix.lower() for name in os.listdir(folder))
+        suffixes = sorted(Path(name).suffix.lower() for name in os.listdir(folder))
     except OSError:
-        found = []
-    return "*" + next((suffix for suffix in found if suffix in known), ".csv")
+        suffixes = []
+    return "*" + next((suffix for suffix in suffixes if suffix in known), ".csv")
 
 
 def _by_column(name: str, needed: Needed) -> tuple[pd.DataFrame, Source]:
@@ -125,12 +125,12 @@ def _expanded(path: str) -> list[str]:
     if path == STDIN or os.path.exists(path):
         return [path]
     if glob.has_magic(path):
-        found = sorted(glob.glob(path, recursive=True))
-        if not found:
+        paths = sorted(glob.glob(path, recursive=True))
+        if not paths:
             raise InputError(
                 f"No file matches the pattern {path!r}. Check 'data'.", argument="data"
             )
-        return found
+        return paths
     raise InputError(f"There is no file {path!r}. Check the path given as 'data'.", argument="data")
 
 
@@ -158,36 +158,36 @@ def _changed(name: str) -> InputError:
     )
 
 
-def _state(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_ino, found.st_size, found.st_mtime_ns
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _parsed(name: str, data: bytes) -> pd.DataFrame:
-    shown = STANDARD_INPUT if name == STDIN else repr(name)
+    label = STANDARD_INPUT if name == STDIN else repr(name)
     if not data.strip():
-        raise InputError(f"The file {shown} is empty. Pass a table with a header and rows.")
+        raise InputError(f"The file {label} is empty. Pass a table with a header and rows.")
     suffix = Path(name).suffix.lower()
     if suffix in _PARQUET or data[:4] == b"PAR1":
-        frame = read_parquet(shown, arrow("Parquet").BufferReader(data), None)
+        frame = read_parquet(label, arrow("Parquet").BufferReader(data), None)
     elif suffix in _ARROW or data[:6] == b"ARROW1":
-        frame = _by_feather(shown, data)
+        frame = _by_feather(label, data)
     else:
-        frame = read_delimited(shown, name, data)
-    return _checked(shown, frame)
+        frame = read_delimited(label, name, data)
+    return _checked(label, frame)
 
 
-def _checked(shown: str, frame: pd.DataFrame) -> pd.DataFrame:
-    reject_twice(shown, [str(column) for column in frame.columns])
+def _checked(label: str, frame: pd.DataFrame) -> pd.DataFrame:
+    reject_twice(label, [str(column) for column in frame.columns])
     if len(frame) == 0:
-        raise InputError(f"The file {shown} has a header and no rows. Pass at least two rows.")
+        raise InputError(f"The file {label} has a header and no rows. Pass at least two rows.")
     return frame
 
 
-def _by_feather(shown: str, data: bytes) -> pd.DataFrame:
+def _by_feather(label: str, data: bytes) -> pd.DataFrame:
     pa = arrow("Arrow")
     try:
         table = pa.feather.read_table(pa.BufferReader(data))
-        reject_twice(shown, table.column_names)
+        reject_twice(label, table.column_names)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise unreadable(shown, "Arrow", error) from None
-    return to_frame(shown, table, "Arrow")
+        raise unreadable(label, "Arrow", error) from None
+    return to_frame(label, table, "Arrow")

@@ -46,7 +46,7 @@ def sha256_of(file: BinaryIO) -> str:
 
 
 def read_parquet(
-    shown: str, file: Any, needed: Needed | None, groups: Sequence[int] | None = None
+    label: str, file: Any, needed: Needed | None, groups: Sequence[int] | None = None
 ) -> pd.DataFrame:
     """The columns that are needed (default: all), of some row groups (default: all).
 
@@ -57,7 +57,7 @@ def read_parquet(
     try:
         opened = pa.parquet.ParquetFile(file, memory_map=isinstance(file, str))
         names = opened.schema_arrow.names
-        reject_twice(shown, names)  # before pandas or Arrow stumble over it
+        reject_twice(label, names)  # before pandas or Arrow stumble over it
         wanted = needed(names) if needed is not None else None
         columns, plain = (None, ()) if wanted is None else wanted
         text = [name for name in plain if _is_text(pa, opened.schema_arrow.field(name).type)]
@@ -69,8 +69,8 @@ def read_parquet(
         which = range(opened.num_row_groups) if groups is None else groups
         table = opened.read_row_groups(list(which), columns=chosen)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise unreadable(shown, "Parquet", error) from None
-    frame = to_frame(shown, table, "Parquet")
+        raise unreadable(label, "Parquet", error) from None
+    frame = to_frame(label, table, "Parquet")
     for name in text:  # one object per level and not per row
         frame[name] = frame[name].astype(object)
     return frame
@@ -80,24 +80,24 @@ def _is_text(pa: Any, kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def to_frame(shown: str, table: Any, form: str) -> pd.DataFrame:
+def to_frame(label: str, table: Any, form: str) -> pd.DataFrame:
     """A table of Arrow as one of pandas; a named index that pandas saved is a column."""
     pa = arrow(form)
     try:
         frame: pd.DataFrame = table.to_pandas()
     except (pa.ArrowException, LookupError, ValueError, TypeError, AttributeError) as error:
         # what pandas noted about the columns is JSON in the file, and may be damaged
-        raise unreadable(shown, form, error) from None
+        raise unreadable(label, form, error) from None
     named = all(name is not None for name in frame.index.names)
     return frame.reset_index(drop=not named)
 
 
-def unreadable(shown: str, form: str, error: Exception) -> InputError:
+def unreadable(label: str, form: str, error: Exception) -> InputError:
     why = " ".join(str(error).split()).rstrip(".")
-    return InputError(f"The file {shown} is not a readable {form} file: {why}. Write it again.")
+    return InputError(f"The file {label} is not a readable {form} file: {why}. Write it again.")
 
 
-def reject_twice(shown: str, names: Sequence[str]) -> None:
+def reject_twice(label: str, names: Sequence[str]) -> None:
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise InputError(f"Column {clipped(twice)} occurs twice in {shown}. Rename or drop one.")
+        raise InputError(f"Column {clipped(twice)} occurs twice in {label}. Rename or drop one.")

@@ -69,7 +69,7 @@ def _with_missing_level(
     frame: pd.DataFrame, roles: ResolvedRoles, name: str, number: bool, predictor: Predictor | None
 ) -> AuditTable:
     """The table with missing values as a level; of a number only whether it is missing."""
-    roles = replace(roles, asked=replace(roles.asked, missing="category"))
+    roles = replace(roles, request=replace(roles.request, missing="category"))
     if not number:
         return prepare_resolved(frame, roles.with_sensitive([name]), predictor).table
     known = frame[name].notna().map({True: "known", False: MISSING_LEVEL})

@@ -40,8 +40,8 @@ from fairaudit.models.safe_pickle.messages import (
     OTHER_WAYS,
     first_line,
     is_hostile,
+    quoted,
     refusal,
-    shown,
     unreadable,
 )
 from fairaudit.models.safe_pickle.scanner import Scanner
@@ -143,7 +143,7 @@ def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
         full, package = absent[0]
         version = getattr(import_module(package), "__version__", "")
         raise InputError(
-            f"{name} needs {shown(full)}, which {PIP.get(package, package)} {version} does not "
+            f"{name} needs {quoted(full)}, which {PIP.get(package, package)} {version} does not "
             "have. Use the version that saved the model, or save it again with this one."
         )
     if problem is not None:

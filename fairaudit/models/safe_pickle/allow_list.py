@@ -174,9 +174,9 @@ def _import_trusted(module: str, name: str) -> Any:
     add_working_directory()
     full = f"{module}.{name}"
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError) as error:
         where = (
             "It was defined in a script or notebook: move it to a module and save the model again"
@@ -185,7 +185,7 @@ def _import_trusted(module: str, name: str) -> Any:
         )
         why = first_line(error)
         raise InputError(f"{full} is trusted but not found ({why}). {where}.") from None
-    return found
+    return target
 
 
 def _numeric(module: str, name: str) -> Grant:
@@ -193,23 +193,23 @@ def _numeric(module: str, name: str) -> Grant:
     if f"{module}.{name}" in _FUNCTIONS:
         return Grant(attribute(f"{module}.{name}"), "refer")
     if module in ("numpy", "numpy._core._multiarray_umath", "numpy._core.umath"):
-        found = vars(np).get(name)
-        if isinstance(found, np.ufunc) or name in _OF_NUMPY:
-            return Grant(found, "refer")
-        if isinstance(found, type) and issubclass(found, np.generic):
-            return Grant(found, "refer")
+        target = vars(np).get(name)
+        if isinstance(target, np.ufunc) or name in _OF_NUMPY:
+            return Grant(target, "refer")
+        if isinstance(target, type) and issubclass(target, np.generic):
+            return Grant(target, "refer")
     if module.startswith("scipy.special"):
         from scipy import special
 
-        found = vars(special).get(name)
-        if isinstance(found, np.ufunc):
-            return Grant(found, "refer")
+        target = vars(special).get(name)
+        if isinstance(target, np.ufunc):
+            return Grant(target, "refer")
     if module.startswith("scipy.sparse"):
         from scipy import sparse
 
-        found = vars(sparse).get(name)
-        if isinstance(found, type) and issubclass(found, (sparse.spmatrix, sparse.sparray)):
-            return Grant(found, "make")
+        target = vars(sparse).get(name)
+        if isinstance(target, type) and issubclass(target, (sparse.spmatrix, sparse.sparray)):
+            return Grant(target, "make")
     raise Refused
 
 
@@ -220,34 +220,34 @@ def _estimator_or_part(module: str, name: str) -> Grant:
     if package in ("xgboost", "lightgbm") and parts != ["sklearn"]:
         raise Refused
     home = module_of(module)
-    found = vars(home).get(name, Absent)
-    if found is Absent:
+    target = vars(home).get(name, Absent)
+    if target is Absent:
         raise Absent(package)
     full = f"{module}.{name}"
     if module in EMPTY and name == "newObj":
         return Grant(emptied, "call", emptied, fillable=True)
     if module in NUMBERED and name.startswith("__pyx_unpickle_"):
-        return Grant(found, "call", functools.partial(by_cython, found, home), fillable=True)
-    own = str(getattr(found, "__module__", None))
-    if OTHER_MODULES.get(own, own) != module or getattr(found, "__name__", None) != name:
+        return Grant(target, "call", functools.partial(by_cython, target, home), fillable=True)
+    own = str(getattr(target, "__module__", None))
+    if OTHER_MODULES.get(own, own) != module or getattr(target, "__name__", None) != name:
         raise Refused  # something that the module has only imported
-    if isinstance(found, FunctionType):
+    if isinstance(target, FunctionType):
         listed = _FUNCTIONS_OF.get(".".join(["sklearn", *parts[:1]]), ())
         if (package == "sklearn" and name in listed) or full in _FUNCTIONS:
-            return Grant(found, "refer")
-    elif isinstance(found, type):
+            return Grant(target, "refer")
+    elif isinstance(target, type):
         from sklearn.base import BaseEstimator
 
         if full == "sklearn.tree._tree.Tree":
-            return Grant(found, "call", functools.partial(tree, found), fillable=True)
+            return Grant(target, "call", functools.partial(tree, target), fillable=True)
         if module in NUMBERED:
-            return Grant(found, "call", functools.partial(numbered, found), fillable=True)
+            return Grant(target, "call", functools.partial(numbered, target), fillable=True)
         if module in EMPTY:
-            return Grant(found, "refer")
-        in_python = bool(found.__flags__ & (1 << 9))  # a heap type, as `class` makes them
-        known = issubclass(found, BaseEstimator) or module in _PARTS
-        if in_python and known and not hasattr(found, "__del__"):
-            return Grant(found, "make")
+            return Grant(target, "refer")
+        in_python = bool(target.__flags__ & (1 << 9))  # a heap type, as `class` makes them
+        known = issubclass(target, BaseEstimator) or module in _PARTS
+        if in_python and known and not hasattr(target, "__del__"):
+            return Grant(target, "make")
     raise Refused
 
 

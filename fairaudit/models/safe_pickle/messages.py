@@ -146,7 +146,7 @@ def refusal(name: str, refused: Sequence[str]) -> str:
             "It looks hostile: do not open it, ask its author for a .skops or .onnx file."
         )
     packages = [full.partition(".")[0] for full in refused]
-    framework = next((one for one in _FRAMEWORKS if one in packages), None)
+    framework = next((package for package in _FRAMEWORKS if package in packages), None)
     if framework is not None:
         return (
             f"{name} was written by {framework} (it names {_listed(refused, most=3)}), and opening "
@@ -159,7 +159,7 @@ def refusal(name: str, refused: Sequence[str]) -> str:
         )
     return (
         f"{name} holds {_described(refused[0])} and needs names that are not on the allow-list: "
-        f"{_listed(refused)}. If you trust this file, pass 'trust' {shown(refused[0])} (repeat "
+        f"{_listed(refused)}. If you trust this file, pass 'trust' {quoted(refused[0])} (repeat "
         f"for each). {OTHER_WAYS}"
     )
 
@@ -169,10 +169,10 @@ def _described(full: str) -> str:
     module, _, last = full.rpartition(".")
     package = module.partition(".")[0]
     if package == "__main__":
-        return f"{shown(last)}, defined in a script or notebook,"
+        return f"{quoted(last)}, defined in a script or notebook,"
     if package in _OWN_PACKAGES:
-        return f"{shown(last)} of {package}, which no saved model holds,"
-    return f"{shown(last)} of {shown(package)}, a package that fairaudit does not know,"
+        return f"{quoted(last)} of {package}, which no saved model holds,"
+    return f"{quoted(last)} of {quoted(package)}, a package that fairaudit does not know,"
 
 
 def is_hostile(full: str) -> bool:
@@ -185,11 +185,11 @@ def is_hostile(full: str) -> bool:
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:
-    text = ", ".join(shown(name) for name in names[:most])
+    text = ", ".join(quoted(name) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 
 
-def shown(name: str) -> str:
+def quoted(name: str) -> str:
     plain = name.encode("unicode_escape").decode("ascii")
     return plain if len(plain) <= 120 else plain[:117] + "..."
 

@@ -66,25 +66,25 @@ _LEAVES = (
 def check_objects(root: Any) -> None:
     """Refuse an object graph in which an allowed object would do what no saved model does."""
     boxes = []
-    for found in _everything(root):
-        if type(found).__name__ != "NAType":  # of pandas, which a file can only name
-            check_attributes(type(found).__name__, getattr(found, "__dict__", ()))
-        if type(found).__module__.startswith("scipy.sparse"):
-            check_sparse(found)
-        elif type(found) in _BOXES:
-            boxes.append(found)
-            if type(found) is not dict:
-                check_hashes(found)
-        elif isinstance(found, dict) and type(found) not in _PLAIN_DICTS:
-            check_attributes(type(found).__name__, found)  # a Bunch gives its items as attributes
-        elif isinstance(found, np.ndarray):
-            if found.dtype.hasobject:
-                check_hashes(np.asarray(found).ravel().tolist())
-        elif isinstance(found, partial):
-            _check_partial(found)
-        elif type(found).__module__.partition(".")[0] in _PACKAGES:
-            _check_settings(found)
-            check_trees(found)
+    for thing in _everything(root):
+        if type(thing).__name__ != "NAType":  # of pandas, which a file can only name
+            check_attributes(type(thing).__name__, getattr(thing, "__dict__", ()))
+        if type(thing).__module__.startswith("scipy.sparse"):
+            check_sparse(thing)
+        elif type(thing) in _BOXES:
+            boxes.append(thing)
+            if type(thing) is not dict:
+                check_hashes(thing)
+        elif isinstance(thing, dict) and type(thing) not in _PLAIN_DICTS:
+            check_attributes(type(thing).__name__, thing)  # a Bunch gives its items as attributes
+        elif isinstance(thing, np.ndarray):
+            if thing.dtype.hasobject:
+                check_hashes(np.asarray(thing).ravel().tolist())
+        elif isinstance(thing, partial):
+            _check_partial(thing)
+        elif type(thing).__module__.partition(".")[0] in _PACKAGES:
+            _check_settings(thing)
+            check_trees(thing)
     _check_expansion(boxes)
 
 
@@ -98,30 +98,30 @@ def check_attributes(kind: str, names: Iterable[Any]) -> None:
             raise Refused(f"sets {name[:40]} of {kind}")
 
 
-def _check_partial(found: Any) -> None:
-    if not isinstance(found.func, (FunctionType, np.ufunc)):
-        kind = found.func if isinstance(found.func, type) else type(found.func)
+def _check_partial(thing: Any) -> None:
+    if not isinstance(thing.func, (FunctionType, np.ufunc)):
+        kind = thing.func if isinstance(thing.func, type) else type(thing.func)
         raise Refused(f"has a partial of {kind.__module__}.{kind.__name__}")
 
 
 def _everything(root: Any) -> Iterator[Any]:
     """Every object that can be reached, once."""
-    seen: dict[int, Any] = {}
+    visited: dict[int, Any] = {}
     pending = [root]
     while pending:
-        found = pending.pop()
-        if isinstance(found, _LEAVES) or id(found) in seen:
+        thing = pending.pop()
+        if isinstance(thing, _LEAVES) or id(thing) in visited:
             continue
-        seen[id(found)] = found
-        yield found
-        pending += gc.get_referents(found)
-        if isinstance(found, np.ndarray) and found.dtype.hasobject:
-            pending += np.asarray(found).ravel().tolist()
+        visited[id(thing)] = thing
+        yield thing
+        pending += gc.get_referents(thing)
+        if isinstance(thing, np.ndarray) and thing.dtype.hasobject:
+            pending += np.asarray(thing).ravel().tolist()
 
 
-def _check_settings(found: Any) -> None:
-    kind = type(found).__name__
-    for key, value in getattr(found, "__dict__", {}).items():
+def _check_settings(thing: Any) -> None:
+    kind = type(thing).__name__
+    for key, value in getattr(thing, "__dict__", {}).items():
         if key in _SETTINGS:
             for text in _texts(value):
                 if text not in _SETTINGS[key]:
@@ -132,7 +132,7 @@ def _check_settings(found: Any) -> None:
             raise Refused(f"sets {key} of {kind} to the class {value.__module__}.{value.__name__}")
         elif key not in _SCORERS and _is_scorer(value):
             raise Refused(f"sets {key} of {kind} to a scorer")
-        elif isinstance(getattr(type(found), key, None), FunctionType):
+        elif isinstance(getattr(type(thing), key, None), FunctionType):
             raise Refused(f"replaces the method {key} of {kind}")
 
 

@@ -17,23 +17,23 @@ _ASK_THEIR_TREES = ("sklearn.ensemble._forest", "sklearn.ensemble._gb")
 _WORDS = 8  # of 32 bits: a set of up to 256 categories
 
 
-def check_trees(found: Any) -> None:
+def check_trees(thing: Any) -> None:
     """Refuse trees, and models made of trees, whose numbers point outside."""
-    kind = type(found)
+    kind = type(thing)
     if kind.__name__ == "Tree" and kind.__module__ == "sklearn.tree._tree":
-        _check_tree(found)
+        _check_tree(thing)
         return
-    parts = getattr(found, "__dict__", {})
+    parts = getattr(thing, "__dict__", {})
     if _is_tree(parts.get("tree_")):
-        _check_width(found, parts["tree_"].n_features)
+        _check_width(thing, parts["tree_"].n_features)
     if kind.__module__ in _ASK_THEIR_TREES and "estimators_" in parts:
-        _check_ensemble(found, np.asarray(parts["estimators_"], dtype=object))
+        _check_ensemble(thing, np.asarray(parts["estimators_"], dtype=object))
     if "_predictors" in parts:
-        _check_boosting(found)
+        _check_boosting(thing)
 
 
-def _is_tree(found: Any) -> bool:
-    return type(found).__name__ == "Tree" and type(found).__module__ == "sklearn.tree._tree"
+def _is_tree(thing: Any) -> bool:
+    return type(thing).__name__ == "Tree" and type(thing).__module__ == "sklearn.tree._tree"
 
 
 def _check_tree(tree: Any) -> None:
@@ -56,44 +56,44 @@ def _check_nodes(children: Any, inner: Any, feature: Any, n_features: int) -> No
         raise Refused("has a tree with features that the model does not have")
 
 
-def _check_width(found: Any, n_features: int) -> None:
+def _check_width(model: Any, n_features: int) -> None:
     """The number of columns that the model lets through is the one that the tree reads."""
-    stated = vars(found).get("n_features_in_")
+    stated = vars(model).get("n_features_in_")
     if not isinstance(stated, (int, np.integer)) or stated != n_features:
         raise Refused(
-            f"has a tree of {n_features} features in a {type(found).__name__} of {stated!r}"
+            f"has a tree of {n_features} features in a {type(model).__name__} of {stated!r}"
         )
 
 
-def _check_ensemble(found: Any, estimators: Any) -> None:
+def _check_ensemble(model: Any, estimators: Any) -> None:
     for estimator in estimators.ravel():
         tree: Any = getattr(estimator, "__dict__", {}).get("tree_")
         if not _is_tree(tree):
-            raise Refused(f"has a {type(found).__name__} of other things than trees")
-        _check_width(found, tree.n_features)
+            raise Refused(f"has a {type(model).__name__} of other things than trees")
+        _check_width(model, tree.n_features)
     if estimators.ndim == 2 and estimators.shape[1] > 1:  # boosting: a column for each tree
         width = estimators.shape[1]
-        first: Any = getattr(found, "init_", None)
-        stated = [getattr(found, "n_trees_per_iteration_", width)]
+        first: Any = getattr(model, "init_", None)
+        stated = [getattr(model, "n_trees_per_iteration_", width)]
         if not isinstance(first, str):
             stated += [np.size(getattr(first, "classes_", ()))]
             stated += [np.size(first.class_prior_)] if hasattr(first, "class_prior_") else []
         if any(number != width for number in stated):
-            raise Refused(f"has a {type(found).__name__} of more trees than columns")
+            raise Refused(f"has a {type(model).__name__} of more trees than columns")
 
 
-def _check_boosting(found: Any) -> None:
-    stated = vars(found).get("n_features_in_")
+def _check_boosting(model: Any) -> None:
+    stated = vars(model).get("n_features_in_")
     if not isinstance(stated, (int, np.integer)):
-        raise Refused(f"has a {type(found).__name__} that does not say how many features it has")
+        raise Refused(f"has a {type(model).__name__} that does not say how many features it has")
     n_features = int(stated)
     categorical = np.asarray(
-        getattr(getattr(found, "_bin_mapper", None), "is_categorical_", np.zeros(n_features))
+        getattr(getattr(model, "_bin_mapper", None), "is_categorical_", np.zeros(n_features))
     )
     if categorical.shape != (n_features,):
-        raise Refused(f"has a {type(found).__name__} with categories of other features")
-    _check_columns(getattr(found, "_preprocessor", None), n_features)
-    for tree in (one for several in found._predictors for one in several):
+        raise Refused(f"has a {type(model).__name__} with categories of other features")
+    _check_columns(getattr(model, "_preprocessor", None), n_features)
+    for tree in (tree for several in model._predictors for tree in several):
         nodes = tree.nodes
         children = np.stack([nodes["left"], nodes["right"]]).astype(np.int64)
         inner = nodes["is_leaf"] == 0

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from fairaudit.remedy.choice import Choice
     from fairaudit.remedy.rows import Audited
 
-__all__ = ["Judgement", "advice_for", "judged", "notes_on", "power_to_see"]
+__all__ = ["Judgment", "advice_for", "judged", "notes_on", "power_to_see"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """The outcome, the sentence for people, and what it means for a gate."""
 
     outcome: Outcome
@@ -36,7 +36,7 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
     if Verdict.INCONCLUSIVE in (before.result.verdict, after.result.verdict):
         return None
     alpha, (statistic,) = plan.alpha, statistic_named(plan.statistic)
-    found = carried_power(
+    carried = carried_power(
         before.table,
         after.table,
         np.array(after.result.null),
@@ -44,8 +44,8 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
         alpha=alpha,
         seed=plan.permutations.seed,
     )
-    if found is not None:
-        return found
+    if carried is not None:
+        return carried
     # whole people are permuted: the old model's own test has to stand for the new one's
     value, null = before.result.joint.value, np.array(before.result.null)
     power = 0.0 if value is None else power_of(value, null, float(null.std()), alpha)
@@ -60,24 +60,24 @@ def judged(
     after: AuditResult,
     collapsed: str | None,
     power: CarriedPower | None,
-) -> Judgement:
+) -> Judgment:
     """The one place that decides what a remedy came to."""
     if choice.fates is not None:
         still = after.verdict is Verdict.VIOLATION
         what = "and violates equalized odds" if still else "and no violation is found in it"
         empty = "" if collapsed is None else f" It is no better: {collapsed}."
-        return Judgement(
+        return Judgment(
             Outcome.NOT_FOUND,
             f"No repair found: of the models that were trained towards equalized odds, "
             f"{choice.fates}. Plain training is left, {what} ({_p(after)}).{empty}",
             Verdict.VIOLATION if still else Verdict.INCONCLUSIVE,
         )
     if collapsed is not None:
-        return Judgement(
+        return Judgment(
             Outcome.COLLAPSED, f"Collapsed, and no repair: {collapsed}.", Verdict.INCONCLUSIVE
         )
     if after.verdict is Verdict.VIOLATION:
-        return Judgement(
+        return Judgment(
             Outcome.NOT_REPAIRED,
             f"Not repaired: the new model violates equalized odds on the audited rows ({_p(after)}"
             f"{_kpc(before, after)}).",
@@ -85,10 +85,10 @@ def judged(
         )
     doubt = _doubt(before, after, power)
     if doubt is not None:
-        return Judgement(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
+        return Judgment(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
     assert power is not None  # noqa: S101  for mypy: without power there is a doubt
     size = "smaller than it" if power.kpc is None else f"of KPC below about {power.kpc:.2g}"
-    return Judgement(
+    return Judgment(
         Outcome.REPAIRED,
         f"Repaired: the violation that was there before ({_p(before)}) is not found in "
         f"{after.table.rows:,} rows ({_p(after)}). The audit would have seen it in "
@@ -132,7 +132,7 @@ def _percent(share: float) -> str:
 
 
 def _kpc(before: AuditResult, after: AuditResult) -> str:
-    sizes = [one.joint.kpc for one in (after, before)]
+    sizes = [audit.joint.kpc for audit in (after, before)]
     if sizes[0] is None or sizes[1] is None:
         return ""
     return f", KPC {sizes[0]:.3f}, before {sizes[1]:.3f}"
