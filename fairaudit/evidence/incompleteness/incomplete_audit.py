@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
 __all__ = ["audit_incomplete", "incomplete_frame"]
 
 RANDOM_FILLINGS = 5
+
+
+class _Filling(Enum):
+    """How missing values are filled."""
+
+    WORST = "worst case"
+    BEST = "best case"
+    RANDOM = "at random"
 
 
 @swaps_refused
@@ -334,17 +343,17 @@ class _KnownGroups:
             )
         return results, int((~open_groups).sum())
 
-    def filled(self, how: str, rng: np.random.Generator) -> Index:
+    def filled(self, how: _Filling, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
         codes = self.column.codes.copy()
         missing = _is_missing(self.column)
         for y, (counts, left) in enumerate(zip(self.counts, self.missing, strict=True)):
             of_outcome = missing & (self.labels.actual == y)
-            if how == "at random":
+            if how is _Filling.RANDOM:
                 rows, share = np.flatnonzero(of_outcome), counts.sum(axis=1) / counts.sum()
                 codes[rows] = rng.choice(self.codes, len(rows), p=share)
                 continue
-            if how == "worst case":
+            if how is _Filling.WORST:
                 _, pair = worst_gap(counts, left)
                 filling = np.zeros_like(counts)
                 filling[pair, (1, 0)] = left[::-1]
@@ -359,10 +368,10 @@ class _KnownGroups:
 def _fillings(
     table: AuditTable, groups: _KnownGroups, name: str, permutations: Permutations
 ) -> Fillings:
-    ways = ["worst case", "best case", *(f"at random {k}" for k in range(1, RANDOM_FILLINGS + 1))]
+    ways = {how.value: how for how in (_Filling.WORST, _Filling.BEST)}
+    ways |= {f"{_Filling.RANDOM.value} {k + 1}": _Filling.RANDOM for k in range(RANDOM_FILLINGS)}
     tried = {}
-    for number, way in enumerate(ways):
-        how = "at random" if way.startswith("at random") else way
+    for number, (title, how) in enumerate(ways.items()):
         codes = groups.filled(how, stream(permutations.seed, 13, number))
         (column,) = columns_from(
             {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
@@ -374,5 +383,5 @@ def _fillings(
             permutations=permutations,
         )
         if np.isfinite(result.p_value):
-            tried[way] = result.p_value
+            tried[title] = result.p_value
     return Fillings(name, tried, min(tried.values(), default=1.0), max(tried.values(), default=1.0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._words import as_words
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.beyond import BLOCK, MOST_FOR_CLOSURE, Beyond, beyond_others
-from fairaudit.evidence.localization.claims import Claim, Localisation
+from fairaudit.evidence.localization.claims import Claim, Localization
 from fairaudit.evidence.localization.effect_curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import Score, score_of
 from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
@@ -29,7 +29,7 @@ def locate(
     density: Any,
     folds: int,
     progress: Progress,
-) -> Localisation:
+) -> Localization:
     """Say where, if the joint test with this p-value rejected at `alpha`.
 
     The families of claims (attributes, subgroups, curves) share alpha equally; within each, all
@@ -37,7 +37,7 @@ def locate(
     """
     if p_value is None or p_value > alpha:
         why = "Nothing to locate: the joint test found no dependence."
-        return Localisation(alpha, (), (), (why,))
+        return Localization(alpha, (), (), (why,))
     several = len(table.attributes) > 1
     numbers = any(not column.kind.is_categorical for column in table.attributes)
     families = several + 1 + numbers
@@ -78,7 +78,7 @@ def locate(
             f"subgroup: draw at least {needed} (permutations)."
         )
     notes.append(_how(several, numbers, len(table.attributes), alpha))
-    return Localisation(
+    return Localization(
         alpha,
         tuple(claims),
         tuple(curve for fitted in curves for curve in fitted.curves),

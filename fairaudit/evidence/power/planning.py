@@ -15,7 +15,7 @@ from fairaudit.errors import InputError
 from fairaudit.evidence.power.pilot import Pilot, PlantedEffect, null_table, planted_amount
 from fairaudit.evidence.power.plant import Group, field_of, groups_in
 from fairaudit.evidence.power.power_curve import has_enough, plan_group, rows_near, rows_to_try
-from fairaudit.evidence.power.power_result import PowerPoint, SamplePlan
+from fairaudit.evidence.power.power_result import CERTIFY, PowerPoint, SamplePlan
 from fairaudit.testing.statistic import statistic_named
 
 __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]
@@ -161,7 +161,7 @@ def plan_certificate(
     named = ", ".join(f"{name} ≤ {limit:g}" for name, limit in limits.items())
     plan = plan_group(table, everybody, points=points, power=power, alpha=None, most=most_rows)
     return SamplePlan(
-        effect="certify " + ", ".join(limits),
+        effect=CERTIFY + ", ".join(limits),
         size=min(limits.values()),
         power=power,
         alpha=alpha,

@@ -8,14 +8,14 @@ from fairaudit_reports.view.sections import Section
 from fairaudit_reports.view.wording import clean
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.localization.claims import Claim, Curve, Localisation
+    from fairaudit.evidence.localization.claims import Claim, Curve, Localization
 
 __all__ = ["TITLE", "place_section", "shown_curves", "sorted_claims"]
 
 TITLE = "Where it sits"
 
 
-def place_section(place: Localisation | None, most: int) -> Section | None:
+def place_section(place: Localization | None, most: int) -> Section | None:
     """What was found, then what was not, then how; lines of at most so many characters."""
     if place is None:
         return None
@@ -34,29 +34,14 @@ def _open_claim(claim: Claim) -> str:
     return f"the mean over {claim.name}" + (f" ({claim.outcome})" if claim.outcome else "")
 
 
-def sorted_claims(place: Localisation) -> tuple[list[Claim], list[Claim]]:
+def sorted_claims(place: Localization) -> tuple[list[Claim], list[Claim]]:
     """The claims that hold, and the others."""
     return list(place.found), [claim for claim in place.claims if not claim.significant]
 
 
-def shown_curves(place: Localisation) -> list[Curve]:
+def shown_curves(place: Localization) -> list[Curve]:
     """Curves with something to see: those of findings, or of all rows where there is none."""
-    found = {
-        (claim.attributes, claim.outcome)
-        for claim in place.claims
-        if claim.family == "curve" and claim.significant
-    }
-    if not found:
+    claims = [claim for claim in place.found if claim.family == "curve"]
+    if not claims:
         return [curve for curve in place.curves if curve.group is None]
-    return [curve for curve in place.curves if (_attributes(curve, found), curve.outcome) in found]
-
-
-def _attributes(curve: Curve, found: set[tuple[tuple[str, ...], str | None]]) -> tuple[str, ...]:
-    """The attributes of the claims that this curve belongs to."""
-    if curve.group is None:
-        return (curve.attribute,)
-    for attributes, _ in found:
-        by = attributes[1:]
-        if attributes[0] == curve.attribute and by and curve.group.startswith(f"{by[0]} = "):
-            return attributes
-    return ()
+    return [curve for curve in place.curves if any(map(curve.belongs_to, claims))]
