@@ -157,5 +157,5 @@ def _above(table: AuditTable, chosen: Any, threshold: float) -> NDArray[np.bool_
 
 
 def _listed(levels: Any, most: int = 10) -> str:
-    shown = ", ".join(str(level) for level in list(levels)[:most])
-    return shown + (", …" if len(levels) > most else "")
+    names = ", ".join(str(level) for level in list(levels)[:most])
+    return names + (", …" if len(levels) > most else "")

@@ -143,8 +143,8 @@ class _Search:
             for copy in planted
         ]
         kpc = self.size(planted[:12]).mean()
-        found = float(self.trial.rejects(planted).mean())
-        return found, np.append(np.mean(sizes, axis=0), kpc)
+        share = float(self.trial.rejects(planted).mean())
+        return share, np.append(np.mean(sizes, axis=0), kpc)
 
 
 def _between(low: tuple[float, Array], high: tuple[float, Array]) -> Array:
