@@ -39,7 +39,7 @@ def margin_from(
             )
         if measure not in usable:
             raise InputError(
-                f"The margin names {name!r}; of these models one can compare: {', '.join(usable)}."
+                f"The margin names {name!r}; these models can be compared by: {', '.join(usable)}."
             )
     elif margin is not None:
         size = margin
@@ -66,7 +66,7 @@ def decide_verdict(
         beyond = (
             f"beyond the margin of {margin:.4g}"
             if interval.at_least > margin
-            else f"and that it is below the margin of {margin:.4g} is not shown"
+            else f"and it is not shown to be below the margin of {margin:.4g}"
         )
         return ComparisonVerdict.LESS_FAIR, (
             f"Less fair: {change}; with {sure} the change is {_signed(interval.at_least)} at "

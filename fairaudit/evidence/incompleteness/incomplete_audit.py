@@ -110,7 +110,7 @@ def audit_incomplete(
     parts = {"y_pred": np.asarray(y_pred), "y_true": np.asarray(y_true)}
     if any(values.ndim != 1 for values in parts.values()):
         raise InputError(
-            "Prediction and outcome must be one column each. Pass one-dimensional ones."
+            "Prediction and outcome must be one column each. Pass one-dimensional arrays."
         )
     sensitive_columns = {} if sensitive is None else dict(sensitive)
     attributes = {str(name): np.asarray(column) for name, column in sensitive_columns.items()}
@@ -203,7 +203,7 @@ def incomplete_frame(
         for name, table in likely.items()
     ]
     if not tests and not imputed and not notes:
-        raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
+        raise InputError("Nothing to look at. Name attributes, or the probabilities of one.")
     return IncompleteResult(
         alpha=alpha,
         missingness=_judged(tests, alpha),

@@ -160,7 +160,7 @@ def _of_rates(name: str, groups: RateTable, alpha: float) -> tuple[float | None,
     for y in outcomes:
         empty = [own for own, size in zip(groups.levels, groups.size[y], strict=True) if not size]
         if empty:
-            why = f"no bound: {_named(empty)} no row that {RATES[y]} could be taken from"
+            why = f"no bound: {_named(empty)} no rows to estimate the {RATES[y]} from"
             return None, None, why
     if name == "deo":
         value, upper = deo_bound(groups, alpha)
