@@ -9,7 +9,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
-from fairaudit.evidence.incompleteness.imputation import drawn_levels
+from fairaudit.evidence.incompleteness.imputation import draw_levels
 from fairaudit.evidence.incompleteness.worst_case import best_gap, gap, worst_gap
 from fairaudit_cli.main import main
 
@@ -110,10 +110,10 @@ def test_small_groups_are_left_out_of_the_gaps():
 
 def test_levels_are_drawn_with_their_probabilities():
     chances = np.tile([0.2, 0.5, 0.3], (20_000, 1))
-    shares = np.bincount(drawn_levels(chances, np.random.default_rng(0))) / 20_000
+    shares = np.bincount(draw_levels(chances, np.random.default_rng(0))) / 20_000
     np.testing.assert_allclose(shares, [0.2, 0.5, 0.3], atol=0.015)
     sure = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    assert drawn_levels(sure, np.random.default_rng(0)).tolist() == [1, 0, 2]
+    assert draw_levels(sure, np.random.default_rng(0)).tolist() == [1, 0, 2]
 
 
 def test_sharp_probabilities_find_what_the_attribute_would():

@@ -34,14 +34,17 @@ def attribute_tables(
     Numbers make no groups that could be masked.
     """
     frame = as_pandas(frame)
-    resolved, columns = _resolved(list(frame.columns), roles, probabilities, predictor)
+    resolved, columns = _resolve_roles(list(frame.columns), roles, probabilities, predictor)
     tables, known = {}, []
     for name in resolved.sensitive:
         number = _is_number(frame, name, resolved.kinds.get(name))
         if number and not frame[name].isna().any():
             known.append(name)
         else:
-            tables[name] = _with_missing_level(frame, resolved, name, number, predictor), number
+            tables[name] = (
+                _prepare_with_missing_level(frame, resolved, name, number, predictor),
+                number,
+            )
     likely = {}
     for name, some in columns.items():
         continuous = resolved.with_sensitive(some, Kind.CONTINUOUS)
@@ -50,7 +53,7 @@ def attribute_tables(
     return tables, likely, known
 
 
-def _resolved(
+def _resolve_roles(
     columns: Sequence[str],
     roles: Roles,
     probabilities: Mapping[str, Sequence[str]],
@@ -65,7 +68,7 @@ def _resolved(
     return resolved.with_sensitive([column[spec] for spec in roles.sensitive]), likely
 
 
-def _with_missing_level(
+def _prepare_with_missing_level(
     frame: pd.DataFrame, roles: ResolvedRoles, name: str, number: bool, predictor: Predictor | None
 ) -> AuditTable:
     """The table with missing values as a level; of a number only whether it is missing."""

@@ -177,11 +177,11 @@ def incomplete_frame(
         if not _is_missing(table.attributes[0]).any():
             notes.append(f"{name} is known in every row.")
             continue
-        tests.append(masked.count(_missingness(table, name, permutations)))
+        tests.append(masked.count(_test_missingness(table, name, permutations)))
         if number:
             notes.append(f"{name} is a number: gaps and fillings are for categories only.")
             continue
-        labels = _labels(table, roles.threshold)
+        labels = _find_labels(table, roles.threshold)
         if labels is None:
             notes.append(
                 f"No gaps of {name}: they need labels and an outcome of two classes, or 'positive'."
@@ -197,7 +197,7 @@ def incomplete_frame(
             )
         if gaps and masked.any:
             notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
-        fillings.append(_fillings(table, groups, name, permutations))
+        fillings.append(_test_fillings(table, groups, name, permutations))
     imputed = [
         imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=permutations)
         for name, table in likely.items()
@@ -206,7 +206,7 @@ def incomplete_frame(
         raise InputError("Nothing to look at. Name attributes, or the probabilities of one.")
     return IncompleteResult(
         alpha=alpha,
-        missingness=_judged(tests, alpha),
+        missingness=_adjust_tests(tests, alpha),
         bounds=tuple(bounds),
         fillings=tuple(fillings),
         imputed=tuple(imputed),
@@ -214,7 +214,7 @@ def incomplete_frame(
     )
 
 
-def _missingness(table: AuditTable, name: str, permutations: Permutations) -> MissingnessTest:
+def _test_missingness(table: AuditTable, name: str, permutations: Permutations) -> MissingnessTest:
     missing = _is_missing(table.attributes[0])
     (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
     result = run_test(
@@ -240,7 +240,7 @@ def _is_missing(column: Column) -> Any:
     return own[column.codes]
 
 
-def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
+def _adjust_tests(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
     raised = adjusted([1.0 if test.p_value is None else test.p_value for test in tests], "holm")
     return tuple(
         test if test.p_value is None else replace(test, p_adjusted=p, significant=p <= alpha)
@@ -248,7 +248,7 @@ def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest
     )
 
 
-def _labels(table: AuditTable, threshold: float | None) -> Labels | None:
+def _find_labels(table: AuditTable, threshold: float | None) -> Labels | None:
     """Prediction and outcome as positive or not, where there are such labels."""
     cut = default_threshold(table) if threshold is None else threshold
     try:
@@ -343,7 +343,7 @@ class _KnownGroups:
             )
         return results, int((~open_groups).sum())
 
-    def filled(self, how: _Filling, rng: np.random.Generator) -> Index:
+    def fill(self, how: _Filling, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
         codes = self.column.codes.copy()
         missing = _is_missing(self.column)
@@ -365,14 +365,14 @@ class _KnownGroups:
         return codes
 
 
-def _fillings(
+def _test_fillings(
     table: AuditTable, groups: _KnownGroups, name: str, permutations: Permutations
 ) -> Fillings:
     ways = {how.value: how for how in (_Filling.WORST, _Filling.BEST)}
     ways |= {f"{_Filling.RANDOM.value} {k + 1}": _Filling.RANDOM for k in range(RANDOM_FILLINGS)}
     tried = {}
     for number, (title, how) in enumerate(ways.items()):
-        codes = groups.filled(how, stream(permutations.seed, 13, number))
+        codes = groups.fill(how, stream(permutations.seed, 13, number))
         (column,) = columns_from(
             {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
         )
