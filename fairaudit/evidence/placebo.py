@@ -130,7 +130,7 @@ def _plant_violations(
     from fairaudit.evidence.power.plant import amount_for, field_of, groups_in, shifted
 
     field = field_of(table, threshold)
-    group = min(groups_in(table, 10_000), key=lambda known: abs(known.member.mean() - 0.5))
+    group = min(groups_in(table, 10_000), key=lambda candidate: abs(candidate.member.mean() - 0.5))
     copies = fitted.sampler.block(range(first, first + PLANTED))
     amount = amount_for(
         lambda copy: field.shift(copy, group),
