@@ -9,7 +9,7 @@ from fairaudit.auditing.findings import Capsule, Finding, Verdict
 from fairaudit.data.facts import TableFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.certificates import Certificate, GapTable
-from fairaudit.evidence.localization.claims import Localisation
+from fairaudit.evidence.localization.claims import Localization
 from fairaudit.evidence.measured import CellTable, MeasuredValue
 from fairaudit.evidence.power.power_result import Calibration, Power
 from fairaudit.results import SUPPRESS, Result
@@ -56,7 +56,7 @@ class AuditResult(Result):
         The smallest violation that the joint test could have found; None: not computed.
     calibration : Calibration or None
         What the test says about placebos and planted violations; None: not asked for.
-    localisation : Localisation or None
+    localisation : Localization or None
         Where the violation sits; None: not asked for.
     """
 
@@ -78,7 +78,7 @@ class AuditResult(Result):
     certificates: tuple[Certificate, ...] = ()
     power: Power | None = None
     calibration: Calibration | None = None
-    localisation: Localisation | None = None
+    localisation: Localization | None = None
 
     schema: ClassVar[str] = "fairaudit/audit/1"
     plural: ClassVar[str] = "audits"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.questions import Answer
     from fairaudit.data.facts import TableFacts
     from fairaudit.evidence.intervals.certificates import Certificate
-    from fairaudit.evidence.localization.claims import Localisation
+    from fairaudit.evidence.localization.claims import Localization
     from fairaudit.evidence.measurements import Measurements
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.testing.permutation_result import TestResult
@@ -83,7 +83,7 @@ class Rows(Protocol):
         """What the gate says about predictions whose truth is known."""
         ...
 
-    def localization(self, gate: Finding, hear: Progress) -> Localisation | Absent | None:
+    def localization(self, gate: Finding, hear: Progress) -> Localization | Absent | None:
         """Where the violation sits."""
         ...
 

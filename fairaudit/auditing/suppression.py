@@ -21,7 +21,7 @@ from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
 
 if TYPE_CHECKING:
     from fairaudit.evidence.intervals.certificates import Certificate, GapTable
-    from fairaudit.evidence.localization.claims import Localisation
+    from fairaudit.evidence.localization.claims import Localization
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.testing.trust import Trust
 
@@ -64,7 +64,7 @@ class Audit(Protocol):
     def joint(self) -> Finding: ...
 
     @property
-    def localisation(self) -> Localisation | None: ...
+    def localisation(self) -> Localization | None: ...
 
     @property
     def masked(self) -> bool: ...

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fairaudit.data.roles import Roles
     from fairaudit.data.table import AuditTable
     from fairaudit.evidence.intervals.certificates import Certificate
-    from fairaudit.evidence.localization.claims import Localisation
+    from fairaudit.evidence.localization.claims import Localization
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.permute.copies import FittedCopies
     from fairaudit.testing.permutation_result import TestResult
@@ -253,7 +253,7 @@ class TableRows:
             progress=hear,
         )
 
-    def localization(self, gate: Finding, hear: Progress) -> Localisation | None:
+    def localization(self, gate: Finding, hear: Progress) -> Localization | None:
         plan = self.plan
         if not plan.locate:
             return None

@@ -22,7 +22,9 @@ class AuditedModel:
 
     @property
     def deo(self) -> float | None:
-        return next((found.value for found in self.audit.measures if found.key == "deo"), None)
+        return next(
+            (measure.value for measure in self.audit.measures if measure.key == "deo"), None
+        )
 
     def suppressed(self, fewest: int) -> AuditedModel:
         """The same with groups of fewer than `fewest` people masked, and the loss rounded."""

@@ -154,21 +154,23 @@ def compare_frame(
         sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
     groups = pair_groups(tables[0], tables[1], roles.threshold)
     measure, allowed = margin_from(margin, groups, tables[0])
-    found = intervals_of(groups, alpha, seed)
-    decisive = measure_groups(groups, measure, found[measure])
-    verdict, because = decide_verdict(decisive, allowed, alpha, found[measure])
-    seen = _Seen(groups=groups, intervals=found, masked=masked_groups(tables[0], suppress))
-    if seen.masked:
-        seen = _without_masked(seen, tables, roles.threshold, alpha=alpha, seed=seed)
-    interval = seen.intervals.get(measure, _NO_INTERVAL)
-    if seen.masked:
+    intervals = intervals_of(groups, alpha, seed)
+    decisive = measure_groups(groups, measure, intervals[measure])
+    verdict, because = decide_verdict(decisive, allowed, alpha, intervals[measure])
+    visible = _Visible(
+        groups=groups, intervals=intervals, masked=masked_groups(tables[0], suppress)
+    )
+    if visible.masked:
+        visible = _without_masked(visible, tables, roles.threshold, alpha=alpha, seed=seed)
+    interval = visible.intervals.get(measure, _NO_INTERVAL)
+    if visible.masked:
         because = explain_shown(
-            seen.groups, measure, margin=allowed, alpha=alpha, interval=interval, verdict=verdict
+            visible.groups, measure, margin=allowed, alpha=alpha, interval=interval, verdict=verdict
         )
     differences, listed = _compare_measures(
-        seen, tables, measure=measure, threshold=roles.threshold, alpha=alpha, seed=seed
+        visible, tables, measure=measure, threshold=roles.threshold, alpha=alpha, seed=seed
     )
-    step = step_of(suppress, len(tables[0])) if seen.masked else None
+    step = step_of(suppress, len(tables[0])) if visible.masked else None
     return Comparison(
         verdict=verdict,
         because=because,
@@ -183,7 +185,7 @@ def compare_frame(
         rows=len(tables[0]),
         models=(sources[0], sources[1]),
         data=data,
-        notes=(*notes, *_notes(tables[0], groups, seen.masked)),
+        notes=(*notes, *_notes(tables[0], groups, visible.masked)),
         created=now(),
         version=version("fairaudit-icp"),
         command=command,
@@ -194,7 +196,7 @@ _NO_INTERVAL = Interval(*(float("nan"),) * 4)
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Visible:
     """What may be shown: groups (None: no two groups are left), intervals, and what is masked."""
 
     groups: PairedGroups | None
@@ -203,18 +205,23 @@ class _Seen:
 
 
 def _without_masked(
-    seen: _Seen, tables: Sequence[AuditTable], threshold: float | None, *, alpha: float, seed: int
-) -> _Seen:
+    visible: _Visible,
+    tables: Sequence[AuditTable],
+    threshold: float | None,
+    *,
+    alpha: float,
+    seed: int,
+) -> _Visible:
     """The groups of the groups that are not masked, and their intervals."""
     try:
-        groups = pair_groups(tables[0], tables[1], threshold, without=seen.masked)
+        groups = pair_groups(tables[0], tables[1], threshold, without=visible.masked)
     except InputError:
-        return replace(seen, groups=None, intervals={})
-    return replace(seen, groups=groups, intervals=intervals_of(groups, alpha, seed))
+        return replace(visible, groups=None, intervals={})
+    return replace(visible, groups=groups, intervals=intervals_of(groups, alpha, seed))
 
 
 def _compare_measures(
-    seen: _Seen,
+    visible: _Visible,
     tables: Sequence[AuditTable],
     *,
     measure: str,
@@ -223,22 +230,22 @@ def _compare_measures(
     seed: int,
 ) -> tuple[list[Difference], tuple[ComparedGroup, ...]]:
     """All measures but KPC, the one that decides first; and the groups behind them."""
-    groups = seen.groups
+    groups = visible.groups
     if groups is None:
         return [], ()
-    order = sorted(seen.intervals, key=lambda key: key != measure)
-    differences = [measure_groups(groups, key, seen.intervals[key]) for key in order]
+    order = sorted(visible.intervals, key=lambda key: key != measure)
+    differences = [measure_groups(groups, key, visible.intervals[key]) for key in order]
     listed = list_groups(groups)
     if not groups.rates:
-        errors = pair_errors(tables[0], tables[1], without=seen.masked)
+        errors = pair_errors(tables[0], tables[1], without=visible.masked)
         differences.append(measure_errors(errors, alpha, seed))
         listed = (
             *(replace(group, what="prediction gap") for group in listed),
             *list_groups(errors),
         )
-    if groups.left_out and not seen.masked:
+    if groups.left_out and not visible.masked:
         differences += measure_all_groups(tables, groups, threshold)
-    rows = np.flatnonzero(groups.used) if seen.masked else np.arange(len(tables[0]))
+    rows = np.flatnonzero(groups.used) if visible.masked else np.arange(len(tables[0]))
     return [*differences, *measure_losses(tables, rows, threshold, alpha)], listed
 
 
@@ -268,8 +275,8 @@ def _notes(
             "them."
         )
     if groups.rates:
-        shown = level_text(table.positive)
-        notes.append(f"TPR and FPR: share predicted {shown} among those who are and are not.")
+        positive = level_text(table.positive)
+        notes.append(f"TPR and FPR: share predicted {positive} among those who are and are not.")
     else:
         notes.append(
             "Prediction gap: how far a group's predictions lie from those of all people with the "

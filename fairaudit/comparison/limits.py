@@ -121,9 +121,9 @@ def _of_share(share: Array, n: Array, error: float, added: float) -> Array:
     from scipy.special import betaincinv
 
     hits = np.clip(share * n, 0.0, n)
-    rest, tiny, kept = n - hits, 1e-9, 1 - added
-    above = betaincinv(hits + added, np.maximum(rest + kept, tiny), 1 - error)
-    below = betaincinv(np.maximum(hits + kept, tiny), rest + added, error)
+    rest, tiny, remainder = n - hits, 1e-9, 1 - added
+    above = betaincinv(hits + added, np.maximum(rest + remainder, tiny), 1 - error)
+    below = betaincinv(np.maximum(hits + remainder, tiny), rest + added, error)
     above, below = np.where(rest > tiny, above, 1.0), np.where(hits > tiny, below, 0.0)
     return np.stack([above - share, share - below])
 

@@ -22,15 +22,15 @@ _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_differe
 
 
 def margin_from(
-    given: float | Mapping[str, float] | None, groups: PairedGroups, table: AuditTable
+    margin: float | Mapping[str, float] | None, groups: PairedGroups, table: AuditTable
 ) -> tuple[str, float]:
     """The measure that decides, and by how much the candidate may be worse in it."""
     usable = usable_measures(groups)
     measure, size = usable[0], None
-    if isinstance(given, Mapping):
-        if len(given) != 1:
-            raise InputError(f"One measure decides. Got {len(given)} margins; name one.")
-        ((name, size),) = given.items()
+    if isinstance(margin, Mapping):
+        if len(margin) != 1:
+            raise InputError(f"One measure decides. Got {len(margin)} margins; name one.")
+        ((name, size),) = margin.items()
         measure = _ALIASES.get(name, name)
         if measure == ERRORS and not groups.rates:
             raise InputError(
@@ -39,10 +39,10 @@ def margin_from(
             )
         if measure not in usable:
             raise InputError(
-                f"The margin names {name!r}; of these models one can compare: {', '.join(usable)}."
+                f"The margin names {name!r}; these models can be compared by: {', '.join(usable)}."
             )
-    elif given is not None:
-        size = given
+    elif margin is not None:
+        size = margin
     if size is None:
         spread = 1.0 if groups.rates else float(np.std(np.asarray(table.require_outcome().numeric)))
         size = MARGIN * spread
@@ -66,7 +66,7 @@ def decide_verdict(
         beyond = (
             f"beyond the margin of {margin:.4g}"
             if interval.at_least > margin
-            else f"and that it is below the margin of {margin:.4g} is not shown"
+            else f"and it is not shown to be below the margin of {margin:.4g}"
         )
         return ComparisonVerdict.LESS_FAIR, (
             f"Less fair: {change}; with {sure} the change is {_signed(interval.at_least)} at "
@@ -79,7 +79,7 @@ def decide_verdict(
 
 
 def explain_shown(
-    shown: PairedGroups | None,
+    open_groups: PairedGroups | None,
     measure: str,
     margin: float,
     alpha: float,
@@ -87,9 +87,9 @@ def explain_shown(
     verdict: ComparisonVerdict,
 ) -> str:
     """The sentence of the verdict in numbers of the groups that are not masked."""
-    if shown is not None and np.isfinite(interval.at_most):
+    if open_groups is not None and np.isfinite(interval.at_most):
         same, because = decide_verdict(
-            measure_groups(shown, measure, interval), margin, alpha, interval
+            measure_groups(open_groups, measure, interval), margin, alpha, interval
         )
         if same is verdict:
             return f"{because} Masked groups are left out of these numbers."

@@ -67,13 +67,13 @@ def _has_groups(groups: PairedGroups, classes: tuple[int, ...]) -> bool:
 def intervals_of(groups: PairedGroups, alpha: float, seed: int) -> dict[str, Interval]:
     if not groups.rates:
         return {"prediction_gap": gap_difference(groups, (0,), alpha, seed)}
-    found = {
+    intervals = {
         key: gap_difference(groups, _CLASSES[key], alpha, seed)
         for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
         if _has_groups(groups, _CLASSES[key])
     }
-    found["deo"] = deo_difference(groups, alpha, seed)
-    return found
+    intervals["deo"] = deo_difference(groups, alpha, seed)
+    return intervals
 
 
 def measure_groups(groups: PairedGroups, key: str, interval: Interval) -> Difference:
@@ -97,17 +97,17 @@ def measure_all_groups(
     from fairaudit.metrics._odds import odds_difference_of_groups
     from fairaudit.metrics._prediction_gap import _prediction_gap
 
-    found = []
+    measured = []
     for whole in tables:
         categorical = tuple(column for column in whole.attributes if column.kind.is_categorical)
         table = replace(whole, attributes=categorical)
         if not groups.rates:
-            found.append({"prediction_gap": _prediction_gap(table).value})
+            measured.append({"prediction_gap": _prediction_gap(table).value})
             continue
         cut = default_threshold(table) if threshold is None else threshold
         counted = label_groups(table, threshold=cut)
         odds = odds_difference_of_groups(counted)
-        found.append(
+        measured.append(
             {
                 "equalized_odds_difference": odds.value,
                 "tpr_gap": odds.tpr,
@@ -121,13 +121,13 @@ def measure_all_groups(
             key=key,
             name=NAMES[key],
             baseline=value,
-            candidate=found[1][key],
+            candidate=measured[1][key],
             low=None,
             high=None,
             note=note,
         )
-        for key, value in found[0].items()
-        if np.isfinite([value, found[1][key]]).all()
+        for key, value in measured[0].items()
+        if np.isfinite([value, measured[1][key]]).all()
     ]
 
 
@@ -161,7 +161,7 @@ def measure_losses(
     tables: Sequence[AuditTable], rows: Index, threshold: float | None, alpha: float
 ) -> list[Difference]:
     """What the change costs or wins in accuracy, in these rows."""
-    found = []
+    differences = []
     losses = [_losses(table, threshold) for table in tables]
     if losses[0] is not None and losses[1] is not None:
         first, second = losses[0][rows], losses[1][rows]
@@ -169,7 +169,7 @@ def measure_losses(
         interval = mean_difference(second - first, unit, alpha)
         classes = tables[0].require_outcome().kind.is_categorical
         name = "misclassified" if classes else "mean squared error"
-        found.append(
+        differences.append(
             Difference(
                 key="loss",
                 name=name,
@@ -179,7 +179,7 @@ def measure_losses(
                 high=interval.high,
             )
         )
-    return found
+    return differences
 
 
 def _losses(table: AuditTable, threshold: float | None) -> Any:

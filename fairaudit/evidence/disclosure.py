@@ -89,21 +89,21 @@ def suppress(table: CellTable, fewest: int) -> CellTable:
     and protect nobody else: the two tables may be compared.
     """
     counts = [
-        [cell.people or 0, *(estimate.people or 0 for estimate in cell.estimates)]
-        for cell in table.cells
+        [group.people or 0, *(estimate.people or 0 for estimate in group.estimates)]
+        for group in table.cells
     ]
     hidden = hidden_groups(np.array(counts).T, fewest, before=table.masked)
-    cells = zip(table.cells, hidden, strict=True)
-    return replace(table, cells=tuple(_mask(cell) if hide else cell for cell, hide in cells))
+    pairs = zip(table.cells, hidden, strict=True)
+    return replace(table, cells=tuple(_mask(group) if hide else group for group, hide in pairs))
 
 
-def _mask(cell: Cell) -> Cell:
+def _mask(group: Cell) -> Cell:
     nothing = Estimate(value=None, low=None, high=None, rows=None, people=None)
     return Cell(
-        levels=cell.levels,
+        levels=group.levels,
         rows=None,
         people=None,
-        estimates=tuple(nothing for _ in cell.estimates),
+        estimates=tuple(nothing for _ in group.estimates),
         masked=True,
     )
 
@@ -141,9 +141,9 @@ def suppressed_measurements(
 def of_open_cells(
     measure: MeasuredValue, table: CellTable | None, step: float, weighted: bool
 ) -> MeasuredValue:
-    """A measure of groups as far as the cells that are shown give it; any other, rounded.
+    """A measure of groups as far as the groups that are shown give it; any other, rounded.
 
-    The largest gap is often that of a small cell, whose rate (2 of 7, say) it would tell.
+    The largest gap is often that of a small group, whose rate (2 of 7, say) it would tell.
     """
     if measure.value is None:
         return measure
@@ -175,22 +175,22 @@ def of_open_cells(
 def shown_rates(table: CellTable) -> RateTable:
     """The rates of the groups that are not masked; every row counts once."""
     rows = [
-        [cell.estimates[table.columns.index(rate)].rows or 0 for cell in _shown(table)]
+        [group.estimates[table.columns.index(rate)].rows or 0 for group in _shown(table)]
         for rate in RATES
     ]
     size = np.array(rows, dtype=np.float64)
-    levels = tuple(cell.levels for cell in _shown(table))
+    levels = tuple(group.levels for group in _shown(table))
     return RateTable(levels=levels, rate=_shown_values(table, RATES), size=size, weight=size)
 
 
 def _shown(table: CellTable) -> list[Cell]:
-    return [cell for cell in table.cells if not cell.masked]
+    return [group for group in table.cells if not group.masked]
 
 
 def _shown_values(table: CellTable, columns: Sequence[str]) -> Array:
     """Columns × groups that are shown; NaN where a value is undefined."""
     places = [table.columns.index(column) for column in columns]
-    values = [[cell.estimates[place].value for cell in _shown(table)] for place in places]
+    values = [[group.estimates[place].value for group in _shown(table)] for place in places]
     return np.array(values, dtype=np.float64)  # None becomes NaN
 
 
@@ -206,5 +206,5 @@ def _notes(notes: Sequence[str], cells: CellTable | None) -> tuple[str, ...]:
     from fairaudit.evidence.measurements import UNDEFINED
 
     open_groups = () if cells is None else _shown(cells)
-    lacking = any(estimate.rows == 0 for cell in open_groups for estimate in cell.estimates)
+    lacking = any(estimate.rows == 0 for group in open_groups for estimate in group.estimates)
     return tuple(note for note in notes if lacking or note != UNDEFINED)

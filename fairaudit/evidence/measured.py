@@ -53,7 +53,7 @@ class Cell:
     estimates : tuple of Estimate
         In the order of `CellTable.columns`.
     masked : bool
-        Too few people to be shown, or hidden to protect another cell that has.
+        Too few people to be shown, or hidden to protect another group that has.
     """
 
     levels: tuple[str, ...]
@@ -87,4 +87,4 @@ class CellTable:
 
     @property
     def masked(self) -> int:
-        return sum(cell.masked for cell in self.cells)
+        return sum(group.masked for group in self.cells)

@@ -1,4 +1,4 @@
-"""How large the violation is: every measure that fits a table, and the cells behind the rates."""
+"""How large the violation is: every measure that fits a table, and the groups behind the rates."""
 
 from __future__ import annotations
 

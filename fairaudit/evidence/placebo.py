@@ -62,12 +62,12 @@ def calibrate(
     for number, move in enumerate(moves):
         placebo = replace(table, prediction=table.take(move).prediction)
         copies = fitted.sampler.block(range(first, first + COPIES))
-        p_values[number] = _p_value(placebo, fitted, statistics, copies, seed)
+        p_values[number] = _test_placebo(placebo, fitted, statistics, copies, seed)
         first += COPIES
         progress("placebos", number + 1, PLACEBOS)
     jitter = stream(seed, 12).random(PLACEBOS) / (COPIES + 1)
     uniform = float(kstest(p_values - jitter, "uniform", alternative="greater").pvalue)
-    group, shift, found = _planted(
+    group, shift, found = _plant_violations(
         table,
         fitted,
         statistics=statistics,
@@ -101,7 +101,7 @@ def calibrate(
     )
 
 
-def _p_value(
+def _test_placebo(
     table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], copies: Index, seed: int
 ) -> float:
     within = fitted.sampler.within_outcome
@@ -115,7 +115,7 @@ def _p_value(
     return Null(values[0], values[1:]).p_value()
 
 
-def _planted(
+def _plant_violations(
     table: AuditTable,
     fitted: FittedCopies,
     statistics: list[Statistic],
@@ -130,7 +130,7 @@ def _planted(
     from fairaudit.evidence.power.plant import amount_for, field_of, groups_in, shifted
 
     field = field_of(table, threshold)
-    group = min(groups_in(table, 10_000), key=lambda known: abs(known.member.mean() - 0.5))
+    group = min(groups_in(table, 10_000), key=lambda candidate: abs(candidate.member.mean() - 0.5))
     copies = fitted.sampler.block(range(first, first + PLANTED))
     amount = amount_for(
         lambda copy: field.shift(copy, group),

@@ -281,13 +281,13 @@ def draw_blocks(
     labels = np.arange(count, dtype=blocks.dtype)
     for at in range(0, n, _DRAWN):
         size = min(_DRAWN, n - at)
-        drawn = np.empty((len(generators), size), blocks.dtype)
+        permuted = np.empty((len(generators), size), blocks.dtype)
         for copy, rng in enumerate(generators):
             here = rng.multivariate_hypergeometric(left[copy], size, method="marginals")
             left[copy] -= here
-            drawn[copy] = np.repeat(labels, here)
-            rng.shuffle(drawn[copy])
-        yield slice(at, at + size), drawn
+            permuted[copy] = np.repeat(labels, here)
+            rng.shuffle(permuted[copy])
+        yield slice(at, at + size), permuted
 
 
 def add_sums(total: Any, blocks: Index, features: Any) -> None:

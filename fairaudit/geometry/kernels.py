@@ -271,8 +271,8 @@ class GridFeatures:
         gaps = np.flatnonzero(np.diff(ordered) > self._FAR * kernel.width)
         self.starts = ordered[np.concatenate([[0], gaps + 1])]
         lengths = ordered[np.concatenate([gaps, [len(ordered) - 1]])] - self.starts
-        taken = np.floor(lengths / self.step).astype(np.int64) + self.ENTRIES
-        self.first = np.cumsum(taken) - taken
+        widths = np.floor(lengths / self.step).astype(np.int64) + self.ENTRIES
+        self.first = np.cumsum(widths) - widths
         self.intervals = np.unique(self._interval(line)[0])
         around = self.intervals[:, None] + self._AROUND
         columns = np.unique(around)
@@ -322,9 +322,9 @@ def drawn_features(
 ) -> FeatureMap:
     """Features from rows drawn at random (Nyström)."""
     rows = np.random.default_rng(0).choice(len(u), min(len(u), max_rank), replace=False)
-    drawn = FeatureMap(kernel, u[rows], tolerance=tolerance, max_rank=max_rank)
-    drawn.residual = 1.0  # nothing is known of the other rows
-    return drawn
+    features = FeatureMap(kernel, u[rows], tolerance=tolerance, max_rank=max_rank)
+    features.residual = 1.0  # nothing is known of the other rows
+    return features
 
 
 def landmark_candidates(u: Array, most: int = 4096) -> Array:

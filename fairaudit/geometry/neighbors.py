@@ -225,9 +225,9 @@ def block_graph(points: Array, blocks: TiedBlocks, knn: int) -> NeighborGraph:
                 edges, done = _edges(distance, neighbor, blocks.counts, batch, knn)
                 if reach == len(distinct):
                     done[:] = True
-                kept = done[edges[0]]
-                source = batch[edges[0][kept]]
-                parts.append((source, edges[1][kept].astype(np.intp), edges[2][kept]))
+                complete = done[edges[0]]
+                source = batch[edges[0][complete]]
+                parts.append((source, edges[1][complete].astype(np.intp), edges[2][complete]))
                 again.append(batch[~done])
             waiting = np.concatenate(again)
             reach = min(len(distinct), 4 * reach)
@@ -262,8 +262,8 @@ def _nearest(points: Array, knn: int) -> tuple[Callable[[Index, int], tuple[Arra
         gap = np.abs(x[np.clip(window, 0, len(x) - 1)] - points[rows])
         gap[(window < 0) | (window >= len(x))] = np.inf
         near = np.argsort(gap, axis=1, kind="stable")[:, :k]
-        found = np.clip(np.take_along_axis(window, near, axis=1), 0, len(x) - 1)
-        return np.take_along_axis(gap, near, axis=1), order[found]
+        nearest = np.clip(np.take_along_axis(window, near, axis=1), 0, len(x) - 1)
+        return np.take_along_axis(gap, near, axis=1), order[nearest]
 
     return on_line, order
 
@@ -274,8 +274,10 @@ def _edges(
     """Edges (position in `blocks`, neighbor, weight), and which blocks have seen all their ties."""
     if neighbor.shape[1] > knn + 1 and _untied(distance, neighbor, counts, blocks, knn):
         position = np.repeat(np.arange(len(blocks)), knn)
-        found = neighbor[:, 1 : knn + 1].ravel()
-        return (position, found, np.full(len(found), 1.0 / knn)), np.ones(len(blocks), dtype=bool)
+        nearest = neighbor[:, 1 : knn + 1].ravel()
+        return (position, nearest, np.full(len(nearest), 1.0 / knn)), np.ones(
+            len(blocks), dtype=bool
+        )
     own = neighbor == blocks[:, None]
     size = np.where(own, 0, counts[neighbor])
     need = knn - (counts[blocks] - 1)

@@ -37,10 +37,10 @@ def random_neighbors(graph: NeighborGraph, rng: np.random.Generator) -> Index:
     fixed = np.where(sampled_inside, 0, inside + outside_sure[block])
     pool = np.where(sampled_inside, others, outside_tied[block])
     ticket = np.tile(np.arange(knn), (n, 1))  # number of a candidate, fixed ones first
-    drawn = _sample(pool, knn - fixed, knn, rng)
+    sample = _sample(pool, knn - fixed, knn, rng)
     for k in range(knn):
         chosen = np.flatnonzero(k >= fixed)
-        ticket[chosen, k] = fixed[chosen] + drawn[chosen, k - fixed[chosen]]
+        ticket[chosen, k] = fixed[chosen] + sample[chosen, k - fixed[chosen]]
 
     result = np.empty((n, knn), dtype=np.intp)
     for k in range(knn):
@@ -62,6 +62,6 @@ def _sample(pool: Index, wanted: Index, width: int, rng: np.random.Generator) ->
         active = np.flatnonzero(k < wanted)
         top = pool[active] - wanted[active] + k
         pick = rng.integers(0, top + 1)
-        seen = (picks[active, :k] == pick[:, None]).any(axis=1)
-        picks[active, k] = np.where(seen, top, pick)
+        repeated = (picks[active, :k] == pick[:, None]).any(axis=1)
+        picks[active, k] = np.where(repeated, top, pick)
     return picks

@@ -73,12 +73,12 @@ def _nearest_outside(
     """
     outside = component[neighbor] != component[:, None]
     place = outside.argmax(axis=1)
-    seen = outside.any(axis=1)
-    gap = np.where(seen, np.take_along_axis(distance, place[:, None], 1)[:, 0], np.inf)
+    known = outside.any(axis=1)
+    gap = np.where(known, np.take_along_axis(distance, place[:, None], 1)[:, 0], np.inf)
     order = np.lexsort((neighbor[np.arange(len(place)), place], gap, component))
     best = order[np.searchsorted(component[order], np.arange(count))]
     horizon = np.full(count, np.inf)
-    np.minimum.at(horizon, component, np.where(seen, np.inf, distance[:, -1]))
+    np.minimum.at(horizon, component, np.where(known, np.inf, distance[:, -1]))
     certain = gap[best] <= horizon
     i, j = best[certain], neighbor[best, place[best]][certain]
     if not certain.any() or count <= _FEW:

@@ -137,7 +137,7 @@ def kpc_of_table(
     check_backend(backend)
     if ties not in ("average", "random"):
         raise InputError(f"The 'ties' parameter must be 'average' or 'random'. Got {ties!r}.")
-    given = () if table.outcome is None else (table.outcome,)
+    outcome = () if table.outcome is None else (table.outcome,)
     u = table.prediction.matrix(how)
     if backend == "r":
         value, width = (
@@ -149,9 +149,9 @@ def kpc_of_table(
         function, width = kernel_named(kernel, u, bandwidth)
         gram = Gram(function, u)
         both = _mean_kernel(
-            (*given, *table.attributes), how, knn=knn, ties=ties, seed=seed, gram=gram
+            (*outcome, *table.attributes), how, knn=knn, ties=ties, seed=seed, gram=gram
         )
-        alone = _mean_kernel(given, how, knn=knn, ties=ties, seed=seed, gram=gram)
+        alone = _mean_kernel(outcome, how, knn=knn, ties=ties, seed=seed, gram=gram)
         left = float(gram.diagonal.mean()) - alone
         if left <= 1e-12 * float(gram.diagonal.max()):
             raise InputError("KPC is undefined: the outcome determines the prediction completely.")

@@ -80,9 +80,9 @@ def _of_several(prediction: Prediction, chosen: Any, threshold: float | None) ->
     if chosen not in prediction.classes:
         names = some_names([column.name for column in prediction.columns])
         raise InputError(
-            f"The 'y_pred' argument has {len(prediction.columns)} columns ({names}), and which is "
-            f"that of {chosen!r} is not known. Name them as the classes, pass 'classes', or pass "
-            "predicted labels."
+            f"The 'y_pred' argument has {len(prediction.columns)} columns ({names}), and it is "
+            f"not known which is that of {chosen!r}. Name them as the classes, pass 'classes', or "
+            "pass predicted labels."
         )
     place = prediction.classes.index(chosen)
     if threshold is not None:
@@ -141,7 +141,7 @@ def _above(table: AuditTable, chosen: Any, threshold: float) -> NDArray[np.bool_
     if column.numeric is None:
         raise InputError(
             f"The prediction {column.name!r} holds labels, which have no threshold. "
-            "Leave threshold out."
+            "Leave out 'threshold'."
         )
     if prediction.form == "labels":  # numbers: a threshold between them parts them
         every = {*table.require_outcome().levels.tolist(), *column.levels.tolist(), chosen}
@@ -157,5 +157,5 @@ def _above(table: AuditTable, chosen: Any, threshold: float) -> NDArray[np.bool_
 
 
 def _listed(levels: Any, most: int = 10) -> str:
-    shown = ", ".join(str(level) for level in list(levels)[:most])
-    return shown + (", …" if len(levels) > most else "")
+    names = ", ".join(str(level) for level in list(levels)[:most])
+    return names + (", …" if len(levels) > most else "")

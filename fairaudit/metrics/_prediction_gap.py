@@ -266,9 +266,9 @@ def _meat(
 
     rows, count = len(group), explained.shape[1]
     members = csr_matrix((np.ones(rows), (who, np.arange(rows))), shape=(who.max() + 1, rows))
-    kept = 1 - np.minimum((members @ leverage)[who], _MOST_LEVERAGE)
+    slack = 1 - np.minimum((members @ leverage)[who], _MOST_LEVERAGE)
     scores = []
-    for each in (residual / np.sqrt(kept)[:, None]).T:
+    for each in (residual / np.sqrt(slack)[:, None]).T:
         own = csr_matrix((weights * each, (who, group)), shape=(members.shape[0], count))
         scores.append((own, members @ (weighted * each[:, None])))
     blocks = []

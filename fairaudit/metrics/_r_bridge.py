@@ -98,8 +98,8 @@ def kpc_graph(
             )
     width = 1.0 if bandwidth is None else float(bandwidth)
     neighbors = "MST" if knn == "mst" else int(knn)
-    given = (u, x, z, neighbors, kernel, width)
-    return _checked("KPCgraph", call(_KPC_GRAPH, _seed(seed), *given))
+    arguments = (u, x, z, neighbors, kernel, width)
+    return _checked("KPCgraph", call(_KPC_GRAPH, _seed(seed), *arguments))
 
 
 def kpc_rkhs(

@@ -101,13 +101,13 @@ def _estimate(
 ) -> KPCRKHS:
     n = len(table)
     u = table.prediction.matrix(how)
-    given = None if table.outcome is None else encode((table.outcome,), how)
+    outcome = None if table.outcome is None else encode((table.outcome,), how)
     attributes = encode(table.attributes, how)
     if backend == "r":
         from fairaudit.metrics import _r_bridge
 
         return KPCRKHS(
-            value=_r_bridge.kpc_rkhs(u, given, attributes, eps=eps, seed=seed),
+            value=_r_bridge.kpc_rkhs(u, outcome, attributes, eps=eps, seed=seed),
             n=n,
             eps=eps,
             residual=0.0,
@@ -115,14 +115,14 @@ def _estimate(
         )
     limit = rank if rank is not None else (n if n <= _FULL_RANK else _LOW_RANK)
     target, residual_u = _centered(u, limit)
-    joint = attributes if given is None else np.hstack([given, attributes])
+    joint = attributes if outcome is None else np.hstack([outcome, attributes])
     features, residual_x = _centered(joint, limit)
     both = _fitted(features, target, n * eps)
     residual = max(residual_u, residual_x)
-    if given is None:
+    if outcome is None:
         value = float((both**2).sum() / (target**2).sum())
     else:
-        features, residual_y = _centered(given, limit)
+        features, residual_y = _centered(outcome, limit)
         alone = _fitted(features, target, n * eps)
         value = float(((both - alone) ** 2).sum() / ((target - alone) ** 2).sum())
         residual = max(residual, residual_y)

@@ -173,7 +173,7 @@ def _subgroup_violation(
     inside = terms.values @ best.coefficients > best.threshold
     share = float(weight[inside].sum() / weight.sum())
     gap = float(excess[inside].sum() * total / weight[inside].sum())
-    kept = np.flatnonzero(best.coefficients)
+    used = np.flatnonzero(best.coefficients)
     return SubgroupViolation(
         value=abs(float(excess[inside].sum())),
         n=len(table),
@@ -183,7 +183,7 @@ def _subgroup_violation(
         inside=overall + gap,
         overall=overall,
         definition=best.definition,
-        coefficients=tuple((terms.names[j], float(best.coefficients[j])) for j in kept),
+        coefficients=tuple((terms.names[j], float(best.coefficients[j])) for j in used),
         threshold=best.threshold,
     )
 

@@ -259,7 +259,7 @@ def test_weighted_and_repeated_rows_have_effective_counts():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"margin": {"kpc": 0.1}}, "one can compare: equalized_odds_difference, tpr_gap"),
+        ({"margin": {"kpc": 0.1}}, "can be compared by: equalized_odds_difference, tpr_gap"),
         ({"margin": -0.1}, "0 or more"),
         ({"margin": {"eod": 0.1, "deo": 0.1}}, "name one"),
         ({"alpha": 0.7}, "alpha"),

@@ -9,7 +9,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
-from fairaudit.evidence.incompleteness.imputation import drawn_levels
+from fairaudit.evidence.incompleteness.imputation import draw_levels
 from fairaudit.evidence.incompleteness.worst_case import best_gap, gap, worst_gap
 from fairaudit_cli.main import main
 
@@ -46,38 +46,38 @@ def test_bounds_against_all_fillings(groups):
 def test_missingness_that_follows_the_prediction_is_found():
     score, y, sex, rng = table()
     sex = np.where(rng.random(len(y)) < np.where(score > 0.5, 0.7, 0.05), None, sex)
-    found = fa.audit_incomplete(score, y_true=y, sensitive={"sex": sex}, permutations=QUICK)
-    (test,) = found.missingness
+    result = fa.audit_incomplete(score, y_true=y, sensitive={"sex": sex}, permutations=QUICK)
+    (test,) = result.missingness
     assert test.significant and test.p_value == 0.01
-    assert "not a random part" in " ".join(found.summary().split())
+    assert "not a random part" in " ".join(result.summary().split())
 
 
 def test_missing_numbers_are_tested_too():
     score, y, _, rng = table()
     age = np.where(rng.random(len(y)) < 0.2, np.nan, rng.integers(18, 80, len(y)))
-    found = fa.audit_incomplete(score, y_true=y, sensitive={"age": age}, permutations=QUICK)
-    assert found.missingness[0].missing == np.isnan(age).sum()
-    assert found.bounds == () and "is a number" in found.notes[0]
+    result = fa.audit_incomplete(score, y_true=y, sensitive={"age": age}, permutations=QUICK)
+    assert result.missingness[0].missing == np.isnan(age).sum()
+    assert result.bounds == () and "is a number" in result.notes[0]
 
 
 def test_fillings_say_whether_the_verdict_hangs_on_them():
     score, y, sex, rng = table(effect=0.3)
     gone = rng.random(len(y)) < 0.05
-    found = fa.audit_incomplete(
+    result = fa.audit_incomplete(
         score, y_true=y, sensitive={"sex": np.where(gone, None, sex)}, permutations=QUICK
     )
-    (tried,) = found.fillings
+    (tried,) = result.fillings
     assert len(tried.tried) == 7 and tried.high == 0.01
-    for bounds in found.bounds:
+    for bounds in result.bounds:
         assert bounds.best <= bounds.known <= bounds.worst
     score, y, sex, rng = table()
     gone = rng.random(len(y)) < 0.3
-    found = fa.audit_incomplete(
+    result = fa.audit_incomplete(
         score, y_true=y, sensitive={"sex": np.where(gone, None, sex)}, permutations=QUICK
     )
-    (tried,) = found.fillings
+    (tried,) = result.fillings
     assert tried.tried["worst case"] <= 0.05 < tried.tried["best case"]
-    assert "depends on the missing values" in " ".join(found.summary().split())
+    assert "depends on the missing values" in " ".join(result.summary().split())
 
 
 def test_small_groups_are_left_out_of_the_gaps():
@@ -110,19 +110,19 @@ def test_small_groups_are_left_out_of_the_gaps():
 
 def test_levels_are_drawn_with_their_probabilities():
     chances = np.tile([0.2, 0.5, 0.3], (20_000, 1))
-    shares = np.bincount(drawn_levels(chances, np.random.default_rng(0))) / 20_000
+    shares = np.bincount(draw_levels(chances, np.random.default_rng(0))) / 20_000
     np.testing.assert_allclose(shares, [0.2, 0.5, 0.3], atol=0.015)
     sure = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    assert drawn_levels(sure, np.random.default_rng(0)).tolist() == [1, 0, 2]
+    assert draw_levels(sure, np.random.default_rng(0)).tolist() == [1, 0, 2]
 
 
 def test_sharp_probabilities_find_what_the_attribute_would():
     score, y, sex, _ = table(effect=0.2)
     chances = pd.DataFrame({"p_f": np.where(sex == "f", 0.9, 0.1)}).assign(p_m=lambda t: 1 - t.p_f)
-    found = fa.audit_incomplete(
+    result = fa.audit_incomplete(
         score, y, probabilities={"sex": chances}, imputations=5, permutations=QUICK
     )
-    (test,) = found.imputed
+    (test,) = result.imputed
     assert test.significant and test.p_value == 0.01
 
 
@@ -130,11 +130,11 @@ def test_sure_probabilities_are_the_attribute():
     """With chances of 0 and 1 every imputation is the attribute, and so is the test."""
     score, y, sex, _ = table(effect=0.03)
     chances = pd.DataFrame({"p_f": 1.0 * (sex == "f"), "p_m": 1.0 * (sex == "m")})
-    found = fa.audit_incomplete(
+    result = fa.audit_incomplete(
         score, y, probabilities={"sex": chances}, imputations=2, permutations=QUICK
     )
     known = fa.equalized_odds_test(score, y_true=y, sensitive=sex, permutations=QUICK)
-    assert found.imputed[0].p_value == known.p_value
+    assert result.imputed[0].p_value == known.p_value
 
 
 @pytest.mark.parametrize(

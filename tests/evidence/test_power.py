@@ -1,6 +1,7 @@
 """Planted violations, detectable sizes and plans of rows."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -168,6 +169,7 @@ def test_plan_for_a_certificate():
     single = fa.AuditTable.of(given.prediction.columns, [given.attributes[0]], given.outcome)
     plan = plan_certificate(single, {"tpr_gap": 0.1}, most_rows=5_000)
     assert 500 < plan.rows < 3000
+    assert plan.certifies and not replace(plan, effect="tpr_gap").certifies
     assert plan_certificate(single, {"tpr_gap": 0.01}, most_rows=500).rows is None
 
 

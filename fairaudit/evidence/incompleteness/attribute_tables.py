@@ -34,23 +34,26 @@ def attribute_tables(
     Numbers make no groups that could be masked.
     """
     frame = as_pandas(frame)
-    resolved, columns = _resolved(list(frame.columns), roles, probabilities, predictor)
-    found, known = {}, []
+    resolved, columns = _resolve_roles(list(frame.columns), roles, probabilities, predictor)
+    tables, known = {}, []
     for name in resolved.sensitive:
         number = _is_number(frame, name, resolved.kinds.get(name))
         if number and not frame[name].isna().any():
             known.append(name)
         else:
-            found[name] = _with_missing_level(frame, resolved, name, number, predictor), number
+            tables[name] = (
+                _prepare_with_missing_level(frame, resolved, name, number, predictor),
+                number,
+            )
     likely = {}
     for name, some in columns.items():
         continuous = resolved.with_sensitive(some, Kind.CONTINUOUS)
         table = prepare_resolved(frame, continuous, predictor).table
         likely[name] = as_labels(table, roles.threshold) if roles.on == "labels" else table
-    return found, likely, known
+    return tables, likely, known
 
 
-def _resolved(
+def _resolve_roles(
     columns: Sequence[str],
     roles: Roles,
     probabilities: Mapping[str, Sequence[str]],
@@ -59,13 +62,13 @@ def _resolved(
     """The roles in the columns of the table, and the columns of probabilities by attribute."""
     specs = [*roles.sensitive, *(spec for some in probabilities.values() for spec in some)]
     every = tuple(dict.fromkeys(specs))
-    found = replace(roles, sensitive=every, on="scores").resolve(columns, predictor)
-    column = dict(zip(every, found.sensitive, strict=True))
+    resolved = replace(roles, sensitive=every, on="scores").resolve(columns, predictor)
+    column = dict(zip(every, resolved.sensitive, strict=True))
     likely = {name: [column[spec] for spec in some] for name, some in probabilities.items()}
-    return found.with_sensitive([column[spec] for spec in roles.sensitive]), likely
+    return resolved.with_sensitive([column[spec] for spec in roles.sensitive]), likely
 
 
-def _with_missing_level(
+def _prepare_with_missing_level(
     frame: pd.DataFrame, roles: ResolvedRoles, name: str, number: bool, predictor: Predictor | None
 ) -> AuditTable:
     """The table with missing values as a level; of a number only whether it is missing."""

@@ -18,7 +18,7 @@ from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Bound
 
-__all__ = ["ImputedKPC", "drawn_levels", "imputed_test"]
+__all__ = ["ImputedKPC", "draw_levels", "imputed_test"]
 
 _SUM_OFF = 0.02
 
@@ -42,7 +42,7 @@ class ImputedKPC:
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         chances = np.column_stack([np.asarray(column.numeric) for column in table.attributes])
-        columns = (_imputed(chances, stream(seed, 12, number)) for number in self.imputations)
+        columns = (_impute_column(chances, stream(seed, 12, number)) for number in self.imputations)
         bound = [
             KPCStatistic().bind(
                 replace(table, attributes=(column,)), within_outcome=within_outcome, seed=seed
@@ -80,7 +80,7 @@ def imputed_test(
     Rüschendorf (1982). Random variables with maximum sums. Adv. Appl. Prob. 14(3).
     Chen, Kallus, Mao, Svacha, Udell (2019). Fairness under unawareness. FAT*.
     """
-    _check(table, name)
+    _check_probabilities(table, name)
     result = run_test(
         table,
         statistic=ImputedKPC(range(imputations)),
@@ -98,19 +98,19 @@ def imputed_test(
     )
 
 
-def drawn_levels(chances: Array, rng: np.random.Generator) -> Index:
+def draw_levels(chances: Array, rng: np.random.Generator) -> Index:
     """One level per row."""
     passed = np.cumsum(chances, axis=1) < rng.random((len(chances), 1))
     return np.asarray(np.minimum(passed.sum(axis=1), chances.shape[1] - 1), dtype=np.intp)
 
 
-def _imputed(chances: Array, rng: np.random.Generator) -> Column:
-    codes = drawn_levels(chances / chances.sum(axis=1, keepdims=True), rng)
+def _impute_column(chances: Array, rng: np.random.Generator) -> Column:
+    codes = draw_levels(chances / chances.sum(axis=1, keepdims=True), rng)
     kinds = {"imputed": Kind.CATEGORICAL.value}
     return columns_from({"imputed": codes}, argument="sensitive", kinds=kinds)[0]
 
 
-def _check(table: AuditTable, name: str) -> None:
+def _check_probabilities(table: AuditTable, name: str) -> None:
     columns = table.attributes
     if len(columns) < 2:
         raise InputError(f"The probabilities of {name!r} need two columns or more.")

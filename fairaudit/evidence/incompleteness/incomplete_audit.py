@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,6 +44,14 @@ if TYPE_CHECKING:
 __all__ = ["audit_incomplete", "incomplete_frame"]
 
 RANDOM_FILLINGS = 5
+
+
+class _Filling(Enum):
+    """How missing values are filled."""
+
+    WORST = "worst case"
+    BEST = "best case"
+    RANDOM = "at random"
 
 
 @swaps_refused
@@ -101,7 +110,7 @@ def audit_incomplete(
     parts = {"y_pred": np.asarray(y_pred), "y_true": np.asarray(y_true)}
     if any(values.ndim != 1 for values in parts.values()):
         raise InputError(
-            "Prediction and outcome must be one column each. Pass one-dimensional ones."
+            "Prediction and outcome must be one column each. Pass one-dimensional arrays."
         )
     sensitive_columns = {} if sensitive is None else dict(sensitive)
     attributes = {str(name): np.asarray(column) for name, column in sensitive_columns.items()}
@@ -168,11 +177,11 @@ def incomplete_frame(
         if not _is_missing(table.attributes[0]).any():
             notes.append(f"{name} is known in every row.")
             continue
-        tests.append(masked.count(_missingness(table, name, permutations)))
+        tests.append(masked.count(_test_missingness(table, name, permutations)))
         if number:
             notes.append(f"{name} is a number: gaps and fillings are for categories only.")
             continue
-        labels = _labels(table, roles.threshold)
+        labels = _find_labels(table, roles.threshold)
         if labels is None:
             notes.append(
                 f"No gaps of {name}: they need labels and an outcome of two classes, or 'positive'."
@@ -188,16 +197,16 @@ def incomplete_frame(
             )
         if gaps and masked.any:
             notes.append(f"Bounds of the gaps of {name} are rounded up, since groups are masked.")
-        fillings.append(_fillings(table, groups, name, permutations))
+        fillings.append(_test_fillings(table, groups, name, permutations))
     imputed = [
         imputed_test(table, name, imputations=imputations, alpha=alpha, permutations=permutations)
         for name, table in likely.items()
     ]
     if not tests and not imputed and not notes:
-        raise InputError("Nothing to look at. Name attributes, or probabilities of one.")
+        raise InputError("Nothing to look at. Name attributes, or the probabilities of one.")
     return IncompleteResult(
         alpha=alpha,
-        missingness=_judged(tests, alpha),
+        missingness=_adjust_tests(tests, alpha),
         bounds=tuple(bounds),
         fillings=tuple(fillings),
         imputed=tuple(imputed),
@@ -205,7 +214,7 @@ def incomplete_frame(
     )
 
 
-def _missingness(table: AuditTable, name: str, permutations: Permutations) -> MissingnessTest:
+def _test_missingness(table: AuditTable, name: str, permutations: Permutations) -> MissingnessTest:
     missing = _is_missing(table.attributes[0])
     (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
     result = run_test(
@@ -231,7 +240,7 @@ def _is_missing(column: Column) -> Any:
     return own[column.codes]
 
 
-def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
+def _adjust_tests(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
     raised = adjusted([1.0 if test.p_value is None else test.p_value for test in tests], "holm")
     return tuple(
         test if test.p_value is None else replace(test, p_adjusted=p, significant=p <= alpha)
@@ -239,7 +248,7 @@ def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest
     )
 
 
-def _labels(table: AuditTable, threshold: float | None) -> Labels | None:
+def _find_labels(table: AuditTable, threshold: float | None) -> Labels | None:
     """Prediction and outcome as positive or not, where there are such labels."""
     cut = default_threshold(table) if threshold is None else threshold
     try:
@@ -334,17 +343,17 @@ class _KnownGroups:
             )
         return results, int((~open_groups).sum())
 
-    def filled(self, how: str, rng: np.random.Generator) -> Index:
+    def fill(self, how: _Filling, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
         codes = self.column.codes.copy()
         missing = _is_missing(self.column)
         for y, (counts, left) in enumerate(zip(self.counts, self.missing, strict=True)):
             of_outcome = missing & (self.labels.actual == y)
-            if how == "at random":
+            if how is _Filling.RANDOM:
                 rows, share = np.flatnonzero(of_outcome), counts.sum(axis=1) / counts.sum()
                 codes[rows] = rng.choice(self.codes, len(rows), p=share)
                 continue
-            if how == "worst case":
+            if how is _Filling.WORST:
                 _, pair = worst_gap(counts, left)
                 filling = np.zeros_like(counts)
                 filling[pair, (1, 0)] = left[::-1]
@@ -356,14 +365,14 @@ class _KnownGroups:
         return codes
 
 
-def _fillings(
+def _test_fillings(
     table: AuditTable, groups: _KnownGroups, name: str, permutations: Permutations
 ) -> Fillings:
-    ways = ["worst case", "best case", *(f"at random {k}" for k in range(1, RANDOM_FILLINGS + 1))]
+    ways = {how.value: how for how in (_Filling.WORST, _Filling.BEST)}
+    ways |= {f"{_Filling.RANDOM.value} {k + 1}": _Filling.RANDOM for k in range(RANDOM_FILLINGS)}
     tried = {}
-    for number, way in enumerate(ways):
-        how = "at random" if way.startswith("at random") else way
-        codes = groups.filled(how, stream(permutations.seed, 13, number))
+    for number, (title, how) in enumerate(ways.items()):
+        codes = groups.fill(how, stream(permutations.seed, 13, number))
         (column,) = columns_from(
             {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
         )
@@ -374,5 +383,5 @@ def _fillings(
             permutations=permutations,
         )
         if np.isfinite(result.p_value):
-            tried[way] = result.p_value
+            tried[title] = result.p_value
     return Fillings(name, tried, min(tried.values(), default=1.0), max(tried.values(), default=1.0))

@@ -117,11 +117,11 @@ def certificates(
     results = []
     for name, limit in limits.items():
         if rates is not None and name != "kpc":
-            value, upper, note = _of_rates(name, rates, alpha)
+            value, upper, note = _bound_rates(name, rates, alpha)
             if threshold is not None:
                 note += f"; labels: scores at or above {threshold:g}"
         else:
-            value, upper, note = _of_kpc(table, alpha)
+            value, upper, note = _bound_kpc(table, alpha)
         results.append(
             Certificate(
                 measure=name,
@@ -155,12 +155,14 @@ def _require_groups(table: AuditTable) -> None:
         )
 
 
-def _of_rates(name: str, groups: RateTable, alpha: float) -> tuple[float | None, float | None, str]:
+def _bound_rates(
+    name: str, groups: RateTable, alpha: float
+) -> tuple[float | None, float | None, str]:
     outcomes = MEASURES[name]
     for y in outcomes:
         empty = [own for own, size in zip(groups.levels, groups.size[y], strict=True) if not size]
         if empty:
-            why = f"no bound: {_named(empty)} no row that {RATES[y]} could be taken from"
+            why = f"no bound: {_name_groups(empty)} no rows to estimate the {RATES[y]} from"
             return None, None, why
     if name == "deo":
         value, upper = deo_bound(groups, alpha)
@@ -170,13 +172,13 @@ def _of_rates(name: str, groups: RateTable, alpha: float) -> tuple[float | None,
     return value, upper, f"largest bound over all pairs of {len(groups.levels)} groups"
 
 
-def _named(groups: list[tuple[str, ...]]) -> str:
+def _name_groups(groups: list[tuple[str, ...]]) -> str:
     names = "; ".join(", ".join(levels) for levels in groups[:3])
     more = f" and {len(groups) - 3} more groups" if len(groups) > 3 else ""
     return f"{names}{more} {'has' if len(groups) == 1 else 'have'}"
 
 
-def _of_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:
+def _bound_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:
     from fairaudit.evidence.intervals.kpc_bound import kpc_bound
     from fairaudit.metrics._kpc import kpc_of_table
 

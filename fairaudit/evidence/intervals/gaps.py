@@ -146,12 +146,12 @@ def gaps_of_shown(table: GapTable, cells: CellTable, seed: int) -> GapTable:
     by_group = {(gap.levels, gap.rate): gap for gap in again.gaps}
     # masked groups are listed with both rates: that one is absent would tell a count of 0
     gaps = tuple(
-        Gap(levels=cell.levels, rate=rate, value=None, low=None, high=None)
-        if cell.masked
-        else by_group[cell.levels, rate]
+        Gap(levels=group.levels, rate=rate, value=None, low=None, high=None)
+        if group.masked
+        else by_group[group.levels, rate]
         for rate in reversed(RATES)
-        for cell in cells.cells
-        if cell.masked or (cell.levels, rate) in by_group
+        for group in cells.cells
+        if group.masked or (group.levels, rate) in by_group
     )
     return replace(again, gaps=gaps, apart=table.apart)
 

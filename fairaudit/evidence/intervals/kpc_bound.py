@@ -40,13 +40,13 @@ def kpc_bound(table: AuditTable, alpha: float) -> float:
     n = len(table)
     features = _features(table.prediction.matrix("standard"))
     outcome = table.require_outcome()
-    cell = find_tied_blocks((outcome, *table.attributes), n)
-    class_of = outcome.codes[cell.first]
+    blocks = find_tied_blocks((outcome, *table.attributes), n)
+    class_of = outcome.codes[blocks.first]
     of_class = np.bincount(outcome.codes, minlength=len(outcome.levels))
     centers = [_mean(features[outcome.codes == code]) for code in range(len(of_class))]
     raw = bias = largest = squares = 0.0
-    by_cell = np.split(np.argsort(cell.of_row, kind="stable"), np.cumsum(cell.counts)[:-1])
-    for members, code in zip(by_cell, class_of, strict=True):
+    by_block = np.split(np.argsort(blocks.of_row, kind="stable"), np.cumsum(blocks.counts)[:-1])
+    for members, code in zip(by_block, class_of, strict=True):
         rows = features[members]
         raw += len(members) * float(((_mean(rows) - centers[code]) ** 2).sum()) / n
         if len(members) < 2:  # its spread is unknown: that of its outcome is an upper estimate

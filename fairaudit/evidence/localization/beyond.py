@@ -143,18 +143,18 @@ class _Shuffle(CopySampler):
 
 
 def _strata(fixed_columns: Sequence[Column]) -> tuple[Index, bool]:
-    """Cells of equal categories, cut into blocks of neighbors where numbers are among them."""
+    """Tied blocks of the categories, cut into neighbors where numbers are among the columns."""
     n = len(fixed_columns[0])
-    cells = find_tied_blocks(
+    blocks = find_tied_blocks(
         [column for column in fixed_columns if column.kind.is_categorical], n
     ).of_row
     numbers = [column for column in fixed_columns if not column.kind.is_categorical]
     if not numbers:
-        return cells, True
+        return blocks, True
     x = encode(numbers)
     result = np.empty(n, dtype=np.intp)
-    order = np.argsort(cells, kind="stable")
-    waiting = np.split(order, np.cumsum(np.bincount(cells))[:-1])
+    order = np.argsort(blocks, kind="stable")
+    waiting = np.split(order, np.cumsum(np.bincount(blocks))[:-1])
     count = 0
     while waiting:
         rows = waiting.pop()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Claim", "Curve", "Localisation"]
+__all__ = ["Claim", "Curve", "Localization"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +73,18 @@ class Curve:
     low: tuple[float, ...]
     high: tuple[float, ...]
 
+    def belongs_to(self, claim: Claim) -> bool:
+        """Whether a claim is about this curve, and what makes its group where it has one."""
+        number, *by = claim.attributes
+        if (claim.family, number, claim.outcome) != ("curve", self.attribute, self.outcome):
+            return False
+        if self.group is None or not by:
+            return self.group is None and not by
+        return self.group.startswith(f"{by[0]} = ")
+
 
 @dataclass(frozen=True, slots=True)
-class Localisation:
+class Localization:
     """All claims, of which any is false with probability at most `alpha`.
 
     Attributes
@@ -97,11 +106,11 @@ class Localisation:
         """The claims that hold."""
         return tuple(claim for claim in self.claims if claim.significant)
 
-    def suppressed(self, fewest: int, *, rounded: bool = False) -> Localisation:
+    def suppressed(self, fewest: int, *, rounded: bool = False) -> Localization:
         """Without claims about fewer than `fewest` people; counts and sizes rounded if asked."""
-        kept = [claim for claim in self.claims if claim.people >= fewest]
+        large = [claim for claim in self.claims if claim.people >= fewest]
         if not rounded:
-            return replace(self, claims=tuple(kept))
+            return replace(self, claims=tuple(large))
         return replace(
             self,
             claims=tuple(
@@ -113,7 +122,7 @@ class Localisation:
                     low=_short(claim.low),
                     high=_short(claim.high),
                 )
-                for claim in kept
+                for claim in large
             ),
             curves=tuple(
                 replace(

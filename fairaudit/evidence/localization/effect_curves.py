@@ -167,11 +167,11 @@ class _Design:
         rows, group = part.rows, np.zeros(len(part.rows), dtype=np.intp)
         labels: list[str | None] = [None]
         if by is not None:
-            kept = _large_groups(column, part, by)
+            large = _large_groups(column, part, by)
             place = np.full(len(by.levels), -1)  # small groups belong to the mean only
-            place[kept] = np.arange(len(kept))
+            place[large] = np.arange(len(large))
             group = place[by.codes[rows]]
-            labels = [f"{by.name} = {level_text(by.levels[code])}" for code in kept]
+            labels = [f"{by.name} = {level_text(by.levels[code])}" for code in large]
         x = np.asarray(column.numeric)[rows]
         knots = [_knots(x[group == k]) for k in range(len(labels))]
         blocks = [_basis(x, own) * (group == k)[:, None] for k, own in enumerate(knots)]
@@ -244,7 +244,7 @@ def _largest_draws(joint: Array, error: Array, seed: int) -> Array:
     """The largest studentized deviation in draws of the normal law."""
     scaled = joint / np.outer(error, error)
     values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
-    kept = values > 1e-10 * values.max()
-    root = vectors[:, kept] * np.sqrt(values[kept])
-    draws = stream(seed, 11).standard_normal((DRAWS, int(kept.sum()))) @ root.T
+    positive = values > 1e-10 * values.max()
+    root = vectors[:, positive] * np.sqrt(values[positive])
+    draws = stream(seed, 11).standard_normal((DRAWS, int(positive.sum()))) @ root.T
     return np.asarray(np.abs(draws).max(axis=1))

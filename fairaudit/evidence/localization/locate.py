@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._words import as_words
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.beyond import BLOCK, MOST_FOR_CLOSURE, Beyond, beyond_others
-from fairaudit.evidence.localization.claims import Claim, Localisation
+from fairaudit.evidence.localization.claims import Claim, Localization
 from fairaudit.evidence.localization.effect_curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import Score, score_of
 from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
@@ -29,7 +29,7 @@ def locate(
     density: Any,
     folds: int,
     progress: Progress,
-) -> Localisation:
+) -> Localization:
     """Say where, if the joint test with this p-value rejected at `alpha`.
 
     The families of claims (attributes, subgroups, curves) share alpha equally; within each, all
@@ -37,7 +37,7 @@ def locate(
     """
     if p_value is None or p_value > alpha:
         why = "Nothing to locate: the joint test found no dependence."
-        return Localisation(alpha, (), (), (why,))
+        return Localization(alpha, (), (), (why,))
     several = len(table.attributes) > 1
     numbers = any(not column.kind.is_categorical for column in table.attributes)
     families = several + 1 + numbers
@@ -48,14 +48,14 @@ def locate(
     if several:
         people = len(table) if table.ids is None else len(table.ids.levels)
         for beyond in beyond_others(table, p_value, permutations):
-            claims.append(_of_attribute(beyond, table, people, families, alpha))
+            claims.append(_claim_attribute(beyond, table, people, families, alpha))
     progress("subgroups", 1, 3)
     groups = find_subgroups(
         table, confidence=confidence, permutations=permutations, density=density, folds=folds
     )
     raised = adjusted([subgroup.p_value for subgroup in groups], "holm")
     claims += [
-        _of_subgroup(subgroup, min(1.0, p * families), alpha)
+        _claim_subgroup(subgroup, min(1.0, p * families), alpha)
         for subgroup, p in zip(groups, raised, strict=True)
     ]
     if not groups:
@@ -67,7 +67,7 @@ def locate(
     score = score_of(table)
     for fitted in curves:
         p = min(1.0, fitted.p_value * len(curves) * families)
-        claims += _of_curves(fitted, score, p, alpha)
+        claims += _claim_curves(fitted, score, p, alpha)
     if numbers and not curves:
         notes.append("No curve was drawn: too few rows or values in every outcome class.")
     progress("curves", 3, 3)
@@ -77,8 +77,8 @@ def locate(
             f"{permutations.n} copies are too few for a claim about every attribute and "
             f"subgroup: draw at least {needed} (permutations)."
         )
-    notes.append(_how(several, numbers, len(table.attributes), alpha))
-    return Localisation(
+    notes.append(_describe_methods(several, numbers, len(table.attributes), alpha))
+    return Localization(
         alpha,
         tuple(claims),
         tuple(curve for fitted in curves for curve in fitted.curves),
@@ -86,7 +86,7 @@ def locate(
     )
 
 
-def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
+def _describe_methods(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
     parts = []
     if several:
         closed = attributes <= MOST_FOR_CLOSURE
@@ -98,7 +98,7 @@ def _how(several: bool, numbers: bool, attributes: int, alpha: float) -> str:
     return f"Any of these claims is false with probability {alpha:g} {nearly}: {'; '.join(parts)}."
 
 
-def _of_attribute(
+def _claim_attribute(
     beyond: Beyond, table: AuditTable, people: int, families: int, alpha: float
 ) -> Claim:
     others = as_words([c.name for c in table.attributes if c.name != beyond.name])
@@ -142,7 +142,7 @@ def _of_attribute(
     )
 
 
-def _of_subgroup(subgroup: Subgroup, p: float, alpha: float) -> Claim:
+def _claim_subgroup(subgroup: Subgroup, p: float, alpha: float) -> Claim:
     holds = p <= alpha
     difference = subgroup.score.say(subgroup.effect, subgroup.low, subgroup.high)
     text = f"{subgroup.part.among()}people with {subgroup.name} {difference} than the others"
@@ -165,7 +165,7 @@ def _of_subgroup(subgroup: Subgroup, p: float, alpha: float) -> Claim:
     )
 
 
-def _of_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) -> list[Claim]:
+def _claim_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) -> list[Claim]:
     among, whose = fitted.part.among(), "" if fitted.by is None else f" by {fitted.by}"
     attributes = (fitted.attribute,) if fitted.by is None else (fitted.attribute, fitted.by)
     shared: dict[str, Any] = {

@@ -57,7 +57,7 @@ def find_subgroups(
     level = 1 - (1 - confidence) / max(len(rules), 1)
     known = {part.label: part for part in parts_of(tested, 2 * FEWEST)}
     results = (
-        _tested(
+        _test_subgroup(
             tested,
             known[label],
             rule=rule,
@@ -112,7 +112,7 @@ def _search(table: AuditTable, part: Part) -> tuple[_Condition, ...] | None:
     residual = unexplained(score_of(table).values, table)[part.rows]
     attributes = [column.take(part.rows) for column in table.attributes]
     fewest = max(FEWEST, int(_SMALLEST_SHARE * len(residual)))
-    known = _conditions(attributes, fewest)
+    known = _list_conditions(attributes, fewest)
     if not known or residual.std() == 0:
         return None
     by_name = {column.name: column for column in attributes}
@@ -132,7 +132,7 @@ def _search(table: AuditTable, part: Part) -> tuple[_Condition, ...] | None:
     return tuple(known[k] for k in sorted(set(rule))) if best > 0 else None
 
 
-def _conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
+def _list_conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
     """Levels that enough rows have, and both sides of every twentieth of numbers."""
     conditions: list[_Condition] = []
     for column in attributes:
@@ -172,7 +172,7 @@ def _t_values(a: Array, b: Array, residual: Array, fewest: int) -> Array:
     return np.where(usable, np.abs(mean - other) / np.sqrt(np.where(usable, variance, 1.0)), 0.0)
 
 
-def _tested(
+def _test_subgroup(
     table: AuditTable,
     part: Part,
     rule: tuple[_Condition, ...],

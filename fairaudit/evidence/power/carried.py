@@ -40,12 +40,12 @@ def carried_power(
         return None
     within = new.require_outcome().kind.is_categorical
     strata = field_of(new, None).strata
-    copy = _carried(old, new, strata, seed)
+    copy = _carry_over(old, new, strata, seed)
     rng = stream(seed, 14)
     bound = statistic.bind(new, within_outcome=within, seed=seed)
     at_null = float(np.std(null))
     beyond = max(
-        _spread(new, copy, statistic=statistic, within=within, seed=seed, rng=rng) ** 2
+        _estimate_spread(new, copy, statistic=statistic, within=within, seed=seed, rng=rng) ** 2
         - at_null**2,
         0.0,
     )
@@ -59,7 +59,7 @@ def carried_power(
         return CarriedPower(whole, None, None)
     smallest, planted = 1.0, copy[None]
     for share in _SHARES:  # downwards, as long as the violation is seen
-        diluted = np.array([_diluted(copy, strata, share, rng) for _ in range(_DRAWS)])
+        diluted = np.array([_dilute(copy, strata, share, rng) for _ in range(_DRAWS)])
         if power(diluted, share) < POWER:
             break
         smallest, planted = share, diluted
@@ -78,7 +78,7 @@ def power_of(value: float, null: Array, spread: float, alpha: float) -> float:
     return float(norm.cdf((value - critical) / max(spread, 1e-300)))
 
 
-def _carried(old: AuditTable, new: AuditTable, strata: Index, seed: int) -> Index:
+def _carry_over(old: AuditTable, new: AuditTable, strata: Index, seed: int) -> Index:
     """Row k of `new` gets the attributes of the row at its rank in `old`, given the outcome."""
     orders = [
         np.lexsort((stream(seed, 15, k).random(len(old)), field_of(table, None).score, strata))
@@ -89,7 +89,7 @@ def _carried(old: AuditTable, new: AuditTable, strata: Index, seed: int) -> Inde
     return copy
 
 
-def _diluted(copy: Index, strata: Index, share: float, rng: np.random.Generator) -> Index:
+def _dilute(copy: Index, strata: Index, share: float, rng: np.random.Generator) -> Index:
     """The copy with attributes of all but a share of the rows shuffled given the outcome."""
     shuffled = np.flatnonzero(rng.random(len(copy)) >= share)
     source = shuffled[np.argsort(strata[shuffled], kind="stable")]
@@ -99,7 +99,7 @@ def _diluted(copy: Index, strata: Index, share: float, rng: np.random.Generator)
     return mixed
 
 
-def _spread(
+def _estimate_spread(
     table: AuditTable,
     copy: Index,
     statistic: Statistic,

@@ -18,7 +18,7 @@ __all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]
 POWER = 0.8
 FEWEST_COPIES = 99  # with fewer, power is lost to the copies themselves
 MOST_GROUPS = 8
-MOST_CELLS = 30_000_000  # rows of all planted tables together; one group is always looked at
+MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
 _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
 
@@ -83,15 +83,15 @@ def smallest_detectable(
     if len(null) < FEWEST_COPIES or table.ids is not None or not np.isfinite(null).all():
         return None
     within = fitted.sampler.within_outcome
-    budget = min(2 * len(null) if within else len(null) // 2, MOST_CELLS // len(table))
+    budget = min(2 * len(null) if within else len(null) // 2, MOST_PLANTED_ROWS // len(table))
     trial = Trial(table, fitted, statistics, null, alpha=alpha, seed=seed)
     field = field_of(table, threshold)
     size = KPCStatistic(knn=1).bind(table, within_outcome=within, seed=seed)
     cost = 5 * _FIRST + 2 * _SECOND
     groups = groups_in(table, min(MOST_GROUPS, max(1, budget // cost)))
     search = _Search(trial, field, size, seed, first)
-    found = tuple(search.smallest(group, number) for number, group in enumerate(groups))
-    return Power(POWER, search.planted, found)
+    detectable = tuple(search.smallest(group, number) for number, group in enumerate(groups))
+    return Power(POWER, search.planted, detectable)
 
 
 class _Search:
@@ -143,8 +143,8 @@ class _Search:
             for copy in planted
         ]
         kpc = self.size(planted[:12]).mean()
-        found = float(self.trial.rejects(planted).mean())
-        return found, np.append(np.mean(sizes, axis=0), kpc)
+        share = float(self.trial.rejects(planted).mean())
+        return share, np.append(np.mean(sizes, axis=0), kpc)
 
 
 def _between(low: tuple[float, Array], high: tuple[float, Array]) -> Array:

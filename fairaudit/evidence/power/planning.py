@@ -15,7 +15,7 @@ from fairaudit.errors import InputError
 from fairaudit.evidence.power.pilot import Pilot, PlantedEffect, null_table, planted_amount
 from fairaudit.evidence.power.plant import Group, field_of, groups_in
 from fairaudit.evidence.power.power_curve import has_enough, plan_group, rows_near, rows_to_try
-from fairaudit.evidence.power.power_result import PowerPoint, SamplePlan
+from fairaudit.evidence.power.power_result import CERTIFY, PowerPoint, SamplePlan
 from fairaudit.testing.statistic import statistic_named
 
 __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]
@@ -84,8 +84,8 @@ def plan_rows(
     not pay for the estimation of q(y|a).
     """
     start = time.process_time()
-    _check(effect, size, power, alpha)
-    chosen = _chosen(table, groups)
+    _check_plan(effect, size, power, alpha)
+    chosen = _choose_groups(table, groups)
     field = field_of(table, threshold)
     if effect in ("tpr_gap", "fpr_gap") and field.label is None:
         raise InputError(
@@ -143,7 +143,7 @@ def plan_certificate(
     from fairaudit.evidence.intervals.certify import certificates
 
     start = time.process_time()
-    _check(None, min(limits.values(), default=0.0), power, alpha)
+    _check_plan(None, min(limits.values(), default=0.0), power, alpha)
     cut = default_threshold(table) if threshold is None else threshold
     certificates(table, limits, alpha=alpha, threshold=cut)  # refuses what cannot be
     everybody = Group("all groups", np.ones(len(table), dtype=bool))
@@ -161,7 +161,7 @@ def plan_certificate(
     named = ", ".join(f"{name} ≤ {limit:g}" for name, limit in limits.items())
     plan = plan_group(table, everybody, points=points, power=power, alpha=None, most=most_rows)
     return SamplePlan(
-        effect="certify " + ", ".join(limits),
+        effect=CERTIFY + ", ".join(limits),
         size=min(limits.values()),
         power=power,
         alpha=alpha,
@@ -202,7 +202,7 @@ def _measure_power(
     return points
 
 
-def _check(effect: str | None, size: float, power: float, alpha: float) -> None:
+def _check_plan(effect: str | None, size: float, power: float, alpha: float) -> None:
     if effect is not None and effect not in EFFECTS:
         raise InputError(f"There is no effect {effect!r}. Use one of: {', '.join(EFFECTS)}.")
     if not size > 0:
@@ -216,7 +216,7 @@ def _check(effect: str | None, size: float, power: float, alpha: float) -> None:
         raise InputError(f"The power ({power:g}) must be larger than alpha ({alpha:g}).")
 
 
-def _chosen(table: AuditTable, names: Sequence[str]) -> list[Group]:
+def _choose_groups(table: AuditTable, names: Sequence[str]) -> list[Group]:
     """The groups that are asked for, or the largest."""
     if not names:
         return groups_in(table, MOST_GROUPS)

@@ -9,6 +9,9 @@ from fairaudit.results import Result
 
 __all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "SamplePlan"]
 
+#: How the effect of a plan for certificates starts; the measures follow.
+CERTIFY = "certify "
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detectable:
@@ -156,6 +159,11 @@ class SamplePlan(Result):
     schema: ClassVar[str] = "fairaudit/plan/1"
     plural: ClassVar[str] = "plans"
     derived: ClassVar[tuple[str, ...]] = ("rows",)
+
+    @property
+    def certifies(self) -> bool:
+        """Whether the rows are to show that a measure is small, not to find a violation."""
+        return self.effect.startswith(CERTIFY)
 
     @property
     def rows(self) -> int | None:

@@ -13,7 +13,7 @@ from fairaudit_reports.view.place_view import TITLE, select_curves, split_claims
 from fairaudit_reports.view.wording import several
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.localization.claims import Curve, Localisation
+    from fairaudit.evidence.localization.claims import Curve, Localization
 
 __all__ = ["place_part"]
 
@@ -24,7 +24,7 @@ _SIDE_BY_SIDE = (
 )
 
 
-def place_part(place: Localisation | None) -> Markup | None:
+def place_part(place: Localization | None) -> Markup | None:
     """A part of the section about where."""
     if place is None:
         return None

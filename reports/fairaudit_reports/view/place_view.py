@@ -8,14 +8,14 @@ from fairaudit_reports.view.sections import Section
 from fairaudit_reports.view.wording import clean
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.localization.claims import Claim, Curve, Localisation
+    from fairaudit.evidence.localization.claims import Claim, Curve, Localization
 
 __all__ = ["TITLE", "build_place_section", "select_curves", "split_claims"]
 
 TITLE = "Where it sits"
 
 
-def build_place_section(place: Localisation | None, most: int) -> Section | None:
+def build_place_section(place: Localization | None, most: int) -> Section | None:
     """What was found, then what was not, then how; lines of at most so many characters."""
     if place is None:
         return None
@@ -34,35 +34,14 @@ def _describe_open_claim(claim: Claim) -> str:
     return f"the mean over {claim.name}" + (f" ({claim.outcome})" if claim.outcome else "")
 
 
-def split_claims(place: Localisation) -> tuple[list[Claim], list[Claim]]:
+def split_claims(place: Localization) -> tuple[list[Claim], list[Claim]]:
     """The claims that hold, and the others."""
     return list(place.found), [claim for claim in place.claims if not claim.significant]
 
 
-def select_curves(place: Localisation) -> list[Curve]:
+def select_curves(place: Localization) -> list[Curve]:
     """Curves with something to see: those of findings, or of all rows where there is none."""
-    questions = {
-        (claim.attributes, claim.outcome)
-        for claim in place.claims
-        if claim.family == "curve" and claim.significant
-    }
-    if not questions:
+    claims = [claim for claim in place.found if claim.family == "curve"]
+    if not claims:
         return [curve for curve in place.curves if curve.group is None]
-    return [
-        curve
-        for curve in place.curves
-        if (_find_attributes(curve, questions), curve.outcome) in questions
-    ]
-
-
-def _find_attributes(
-    curve: Curve, questions: set[tuple[tuple[str, ...], str | None]]
-) -> tuple[str, ...]:
-    """The attributes of the claims that this curve belongs to."""
-    if curve.group is None:
-        return (curve.attribute,)
-    for attributes, _ in questions:
-        by = attributes[1:]
-        if attributes[0] == curve.attribute and by and curve.group.startswith(f"{by[0]} = "):
-            return attributes
-    return ()
+    return [curve for curve in place.curves if any(map(curve.belongs_to, claims))]

@@ -49,7 +49,7 @@ def _explain_plan(plan: SamplePlan) -> tuple[str, ...]:
         "and scores like these. Rows of the group follow from these totals and its share in the "
         "pilot; a sample with more of a rare group needs fewer rows in total."
     )
-    if plan.effect.startswith("certify"):
+    if plan.certifies:
         return (pilot,)
     simulated = (
         f"Statistic {plan.statistic}. Each group in turn is the one that differs; the "

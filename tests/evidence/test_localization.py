@@ -1,6 +1,7 @@
 """Where a violation sits: claims, curves, their words and their place in reports."""
 
 import json
+from dataclasses import replace
 from itertools import permutations as orders
 
 import numpy as np
@@ -13,6 +14,7 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.beyond import _strata, beyond_others, conditional_p
+from fairaudit.evidence.localization.claims import Claim, Curve
 from fairaudit.evidence.localization.differences import mean_difference
 from fairaudit.evidence.localization.effect_curves import beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import score_of
@@ -58,6 +60,22 @@ def test_attributes_that_add_are_told_from_those_that_do_not(located):
     assert {name for name, claim in answers.items() if claim.significant} == {"sex", "age"}
     assert "cells" in answers["age"].method  # race and sex are categories
     assert "local" in answers["sex"].method  # age is a number
+
+
+def test_a_curve_belongs_to_the_claims_about_its_number_outcome_and_groups():
+    blank = {"name": "", "text": "", "rows": 1, "people": 1, "effect": None, "low": None}
+    blank |= {"high": None, "p_value": 0.01, "p_adjusted": 0.01, "significant": True, "method": ""}
+    line = {"x": (0.0,), "value": (0.0,), "low": (0.0,), "high": (0.0,)}
+    by_sex = Claim(family="curve", attributes=("age", "sex"), outcome="y = 1", **blank)
+    of_all = replace(by_sex, attributes=("age",))
+    group = Curve(attribute="age", group="sex = f", outcome="y = 1", **line)
+    whole = replace(group, group=None)
+    assert group.belongs_to(by_sex) and whole.belongs_to(of_all)
+    assert not group.belongs_to(of_all) and not whole.belongs_to(by_sex)
+    assert not group.belongs_to(replace(by_sex, attributes=("age", "race")))
+    assert not group.belongs_to(replace(by_sex, attributes=("income", "sex")))
+    assert not group.belongs_to(replace(by_sex, outcome="y = 0"))
+    assert not group.belongs_to(replace(by_sex, family="subgroup"))
 
 
 def test_curves_fall_where_the_effect_is(located):
