@@ -38,7 +38,7 @@ def calibrate(
     seed: int,
     threshold: float | None,
     first: int,
-    hear: Progress,
+    progress: Progress,
 ) -> Calibration:
     """Run the joint test on placebos and on planted violations.
 
@@ -64,7 +64,7 @@ def calibrate(
         copies = fitted.sampler.block(range(first, first + COPIES))
         p_values[number] = _p_value(placebo, fitted, statistics, copies, seed)
         first += COPIES
-        hear("placebos", number + 1, PLACEBOS)
+        progress("placebos", number + 1, PLACEBOS)
     jitter = stream(seed, 12).random(PLACEBOS) / (COPIES + 1)
     uniform = float(kstest(p_values - jitter, "uniform", alternative="greater").pvalue)
     group, shift, found = _planted(

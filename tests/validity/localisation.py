@@ -73,7 +73,7 @@ def replicate(setting: str, seed: int) -> dict[str, float]:
         permutations=fa.Permutations(n=COPIES, seed=seed),
         density="auto",
         folds=5,
-        hear=lambda *_: None,
+        progress=lambda *_: None,
     )
     continuous = setting.startswith("continuous")
     mean = 0.0 if continuous else _mean_effect(table)

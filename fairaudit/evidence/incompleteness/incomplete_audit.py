@@ -32,7 +32,7 @@ from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _is_missing(column: Column) -> Any:
 
 
 def _judged(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
-    raised = adjusted([1.0 if one.p_value is None else one.p_value for one in tests], "holm")
+    raised = adjust_p_values([1.0 if one.p_value is None else one.p_value for one in tests], "holm")
     return tuple(
         one if one.p_value is None else replace(one, p_adjusted=p, significant=p <= alpha)
         for one, p in zip(tests, raised, strict=True)

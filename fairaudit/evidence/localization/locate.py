@@ -11,7 +11,7 @@ from fairaudit.evidence.localization.claims import Claim, Localisation
 from fairaudit.evidence.localization.effect_curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import Score, score_of
 from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
@@ -28,7 +28,7 @@ def locate(
     permutations: Permutations,
     density: Any,
     folds: int,
-    hear: Progress,
+    progress: Progress,
 ) -> Localisation:
     """Say where, if the joint test with this p-value rejected at `alpha`.
 
@@ -44,16 +44,16 @@ def locate(
     confidence = 1 - alpha / families
     claims: list[Claim] = []
     notes: list[str] = []
-    hear("attributes beyond the others", 0, 3)
+    progress("attributes beyond the others", 0, 3)
     if several:
         people = len(table) if table.ids is None else len(table.ids.levels)
         for one in beyond_others(table, p_value, permutations):
             claims.append(_of_attribute(one, table, people, families, alpha))
-    hear("subgroups", 1, 3)
+    progress("subgroups", 1, 3)
     groups = find_subgroups(
         table, confidence=confidence, permutations=permutations, density=density, folds=folds
     )
-    raised = adjusted([one.p_value for one in groups], "holm")
+    raised = adjust_p_values([one.p_value for one in groups], "holm")
     claims += [
         _of_subgroup(one, min(1.0, p * families), alpha)
         for one, p in zip(groups, raised, strict=True)
@@ -62,7 +62,7 @@ def locate(
         notes.append(
             f"No subgroup was tested: none of at least {FEWEST} rows in both halves was found."
         )
-    hear("curves", 2, 3)
+    progress("curves", 2, 3)
     curves = curves_of(table, confidence=confidence, seed=permutations.seed) if numbers else []
     score = score_of(table)
     for fitted in curves:
@@ -70,7 +70,7 @@ def locate(
         claims += _of_curves(fitted, score, p, alpha)
     if numbers and not curves:
         notes.append("No curve was drawn: too few rows or values in every outcome class.")
-    hear("curves", 3, 3)
+    progress("curves", 3, 3)
     needed = int(families * max(len(groups), 1) / alpha - 1e-9)
     if permutations.n < needed:
         notes.append(
