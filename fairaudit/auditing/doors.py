@@ -150,13 +150,13 @@ def audit(
         classes=dict(classes or {}),
         missing=missing,
     )
-    drawn = permutations or Permutations()
+    permutations = permutations or Permutations()
     plan = Plan(
         alpha=alpha,
         statistic=statistic,
         density=density,
         adjust=adjust,
-        permutations=drawn if seed is None else replace(drawn, seed=seed),
+        permutations=permutations if seed is None else replace(permutations, seed=seed),
         tolerance=_check_sizes("tolerance", tolerance),
         certify=_check_sizes("certify", certify),
         threshold=threshold,

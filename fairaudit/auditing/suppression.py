@@ -219,12 +219,9 @@ def _mask_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -> Tab
         few = facts.missing is not None and 0 < facts.missing < fewest
         return replace(facts, missing=None) if facts.missing and (few or masked) else facts
 
-    def mask_exclusion(facts: Excluded) -> Excluded:
-        return (
-            replace(facts, rows=None)
-            if facts.rows is not None and 0 < facts.rows < fewest
-            else facts
-        )
+    def mask_exclusion(exclusion: Excluded) -> Excluded:
+        few = exclusion.rows is not None and 0 < exclusion.rows < fewest
+        return replace(exclusion, rows=None) if few else exclusion
 
     return replace(
         table,

@@ -113,8 +113,8 @@ class TableRows:
         ]
         names = [column.name for column in table.attributes]
         within = permutes_within_classes(table.require_outcome(), plan)
-        every = list_questions(names, self._parts(within), plan)
-        rounds = split_rounds(every, within_classes=within)
+        all_questions = list_questions(names, self._parts(within), plan)
+        rounds = split_rounds(all_questions, within_classes=within)
         known = {
             measure.attributes: measure.value for measure in sizes.values if measure.key == "kpc"
         }

@@ -285,13 +285,8 @@ class BlockEvaluation:
 
     def _answers(self, sums: Any) -> list[Array]:
         return [
-            np.array(
-                [
-                    [statistic.value(copy[:, self.maps.part(statistic.question.of_class)])]
-                    for copy in sums
-                ]
-            )
-            for statistic in self.questions
+            np.array([[kpc.value(copy[:, self.maps.part(kpc.question.of_class)])] for copy in sums])
+            for kpc in self.questions
         ]
 
     def trust(self, question: int) -> Trust:

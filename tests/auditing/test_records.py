@@ -62,13 +62,13 @@ def stopped(statistic, path, frame, after=2, **options):
     """A run that is interrupted after some blocks of copies."""
     blocks = []
 
-    def hear(what, done, total):
+    def interrupt(what, done, total):
         blocks.append(what)
         if what.startswith("copies") and len([w for w in blocks if w == what]) > after:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        audit_frame(frame, ROLES, plan(statistic, **options), resume=path, progress=hear)
+        audit_frame(frame, ROLES, plan(statistic, **options), resume=path, progress=interrupt)
     assert path.exists()
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.engines.survey import Survey
 
-__all__ = ["HELD_OUT", "Prefit", "RowJob", "ShardAnswer", "answer_by_rows", "prefit"]
+__all__ = ["HELD_OUT", "Prefit", "RowJob", "ShardAnswer", "answer_by_rows", "fit_densities"]
 
 #: How a density is fitted for shards: on rows that are in none of them.
 HELD_OUT = "held-out sample"
@@ -104,7 +104,7 @@ class RowJob:
     densities: Mapping[tuple[str, ...], Prefit]
 
 
-def prefit(
+def fit_densities(
     schema: Schema, sample: pd.DataFrame, questions: Sequence[Question], plan: Plan
 ) -> RowJob:
     """Fit what must be fitted on the sample, for every set of attributes that is asked about."""
@@ -145,7 +145,7 @@ def answer_by_rows(
     plan: Plan,
 ) -> list[ShardedAnswer]:
     """All questions shard by shard; statistics are means over shards, weighted by rows."""
-    job = prefit(schema, survey.sample, questions, plan)
+    job = fit_densities(schema, survey.sample, questions, plan)
     count = len(pieces)
     of_shards = engine.gather(
         engine.map("copies of shard", answer_shard, pieces, [job] * count, range(count))

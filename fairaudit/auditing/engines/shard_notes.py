@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ABSENT", "explain_no_rates", "list_small_levels"]
 
 
-def _rates(why: str) -> Absent:
+def _lack_rates(why: str) -> Absent:
     return Absent("rates, gaps and errors of groups", why)
 
 
@@ -27,13 +27,13 @@ ABSENT = {
     "codec": Absent("CODEC", "it ranks all rows at once"),
     "power": Absent("the smallest detectable violation", "it plants violations in the whole table"),
     "localization": Absent("where the violation sits", "it searches the whole table"),
-    "people": _rates("they are not counted by people"),
-    "continuous": _rates("the outcome is continuous"),
-    "no groups": _rates("no attribute is categorical"),
-    "many groups": _rates("there are too many groups to list"),
-    "no positive": _rates("the outcome has more than two classes: pass 'positive'"),
-    "other class": _rates("the scores are not those of the positive class"),
-    "no labels": _rates("the scores do not lie in [0, 1]: pass 'threshold'"),
+    "people": _lack_rates("they are not counted by people"),
+    "continuous": _lack_rates("the outcome is continuous"),
+    "no groups": _lack_rates("no attribute is categorical"),
+    "many groups": _lack_rates("there are too many groups to list"),
+    "no positive": _lack_rates("the outcome has more than two classes: pass 'positive'"),
+    "other class": _lack_rates("the scores are not those of the positive class"),
+    "no labels": _lack_rates("the scores do not lie in [0, 1]: pass 'threshold'"),
 }
 
 
