@@ -92,7 +92,7 @@ def _repeated(
 ) -> tuple[AuditResult | None, list[str]]:
     """The audit of the same files; None, and which of them are others."""
     from fairaudit.auditing.doors import audit_frame
-    from fairaudit.auditing.engines.entry import audit_files, sources_of
+    from fairaudit.auditing.engines.entry import audit_files, hash_files
     from fairaudit.data.reading.files import read_tables
     from fairaudit_cli.progress import ProgressBar
 
@@ -102,7 +102,7 @@ def _repeated(
     if shards is None:
         frame, sources = read_tables(args.data)
     else:
-        sources = sources_of(args.data)
+        sources = hash_files(args.data)
     other = list(_other_files(record, sources, predictor))
     if other:
         return None, other

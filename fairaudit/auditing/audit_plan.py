@@ -83,7 +83,7 @@ class Plan:
                 raise InputError(f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.")
         if self.calibrate and self.permutations.stop_after is not None:
             raise InputError(
-                "Calibration needs all copies: say how many ('permutations'), and not 'auto'.",
+                "Calibration needs all copies: set 'permutations' to a number instead of 'auto'.",
                 argument="permutations",
             )
         if self.certify:

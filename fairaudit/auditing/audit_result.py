@@ -117,18 +117,18 @@ class AuditResult(Result):
         return self.cells.masked > 0
 
     def suppressed(self, fewest: int) -> AuditResult:
-        """The same result with cells of fewer than `fewest` people masked.
+        """The same result with groups of fewer than `fewest` people masked.
 
-        Lest they give the others away, gaps and equalized odds are then those of the cells that
-        stay, everything else that people of masked cells enter is rounded (see `step_of` in
+        Lest they give the others away, gaps and equalized odds are then those of the groups that
+        stay, everything else that people of masked groups enter is rounded (see `step_of` in
         `fairaudit.auditing.suppression`), and the statistics of data and copies are in standard
         deviations of the copies.
         """
-        from fairaudit.auditing.suppression import suppressed_audit
+        from fairaudit.auditing.suppression import mask_audit
 
         if fewest < 0:
             raise InputError(f"The 'suppress' option must be 0 or more. Got {fewest}.")
-        return suppressed_audit(self, fewest)
+        return mask_audit(self, fewest)
 
     def plot(self, ax: Any = None) -> Any:
         """Histogram of the copies' statistics with the observed value; returns the Axes."""

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.roles import Roles
 
-__all__ = ["capsule_from", "capsule_of", "fingerprint_of"]
+__all__ = ["hash_table", "make_capsule", "make_table_capsule"]
 
 
-def capsule_of(
+def make_table_capsule(
     table: AuditTable,
     plan: Plan,
     roles: Roles | None,
@@ -33,15 +33,15 @@ def capsule_of(
     command: str | None,
 ) -> Capsule:
     """Versions, settings and hashes."""
-    capsule = capsule_from(
-        fingerprint_of(table), plan, roles=roles, model=model, data=data, command=command
+    capsule = make_capsule(
+        hash_table(table), plan, roles=roles, model=model, data=data, command=command
     )
     if roles is None and table.positive is not None:
         capsule.options["positive"] = level_text(table.positive)
     return capsule
 
 
-def capsule_from(
+def make_capsule(
     fingerprint: str,
     plan: Plan,
     roles: Roles | None,
@@ -61,7 +61,7 @@ def capsule_from(
             packages[name] = version(name)
         except PackageNotFoundError:
             continue
-    drawn = plan.permutations
+    permutations = plan.permutations
     options: dict[str, Any] = {}
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
@@ -79,17 +79,17 @@ def capsule_from(
         "power": plan.power,
         "calibrate": plan.calibrate,
     }
-    if drawn.stop_after is not None:
-        options["stop_after"] = drawn.stop_after
+    if permutations.stop_after is not None:
+        options["stop_after"] = permutations.stop_after
     return Capsule(
         created=now(),
         version=version("fairaudit-icp"),
         python=platform.python_version(),
         platform=platform.platform(),
         packages=packages,
-        seed=drawn.seed,
-        copies=drawn.n,
-        steps=drawn.steps,
+        seed=permutations.seed,
+        copies=permutations.n,
+        steps=permutations.steps,
         model=model,
         data=data,
         table_sha256=fingerprint,
@@ -98,7 +98,7 @@ def capsule_from(
     )
 
 
-def fingerprint_of(table: AuditTable) -> str:
+def hash_table(table: AuditTable) -> str:
     """SHA-256 of the columns that enter the tests."""
     digest = hashlib.sha256()
     columns = [*table.prediction.columns, table.require_outcome(), *table.attributes]

@@ -10,10 +10,10 @@ from typing import Any
 
 from fairaudit.errors import InputError
 
-__all__ = ["Checkpoint", "identity_of"]
+__all__ = ["Checkpoint", "hash_settings"]
 
 
-def identity_of(settings: Any) -> str:
+def hash_settings(settings: Any) -> str:
     """A hash of everything that decides the numbers of a run."""
     text = json.dumps(settings, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -66,7 +66,7 @@ class Checkpoint:
                 os.fsync(file.fileno())
         except OSError as error:
             raise InputError(
-                f"Cannot keep the progress in {str(self.path)!r}: {error.strerror}. Free some "
+                f"Cannot save the progress to {str(self.path)!r}: {error.strerror}. Free some "
                 "space, or pass another file."
             ) from None
 
@@ -83,11 +83,11 @@ class Checkpoint:
         except OSError as error:
             raise InputError(f"Cannot read {str(self.path)!r}: {error.strerror}.") from None
         for number, line in enumerate(lines):
-            record = _record(line)
+            record = _parse_line(line)
             if number == 0 and record.get("run") != self.identity:
                 raise InputError(
-                    f"{str(self.path)!r} does not hold this run: other data, model, settings or "
-                    "version. Delete it to start anew, or pass another file."
+                    f"{str(self.path)!r} belongs to another run: data, model, settings or version "
+                    "differ. Delete it to start over, or pass another file."
                 )
             if number and "key" not in record:
                 break
@@ -99,7 +99,7 @@ class Checkpoint:
                 file.truncate(whole)
 
 
-def _record(line: bytes) -> dict[str, Any]:
+def _parse_line(line: bytes) -> dict[str, Any]:
     """A whole line as what it says; nothing for a line that was cut off."""
     if not line.endswith(b"\n"):
         return {}

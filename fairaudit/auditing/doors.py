@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.auditing.capsule import capsule_of
-from fairaudit.auditing.checkpoint import Checkpoint, identity_of
+from fairaudit.auditing.capsule import make_table_capsule
+from fairaudit.auditing.checkpoint import Checkpoint, hash_settings
 from fairaudit.auditing.descriptions import fully_described
 from fairaudit.auditing.findings import Capsule
 from fairaudit.auditing.run import audit_table
@@ -108,7 +108,7 @@ def audit(
         Called with (what, done, total).
     engine : {"local", "dask"} or Engine, optional
         Test in shards, in this process, by Dask or by an engine of your own. `X` is then a frame
-        or a table of Dask (which may also stand in the place of the model), and outcome,
+        or a Dask table (which may also stand in the place of the model), and outcome,
         sensitive, predictions and ids are names of its columns.
     scheduler : str, optional
         Address of a running Dask; by default its active client, or workers on this machine.
@@ -134,7 +134,7 @@ def audit(
     if X is None and hasattr(model, "columns"):
         model, X = None, model  # a table in the place of the model
     if engine is None and hasattr(X, "to_delayed"):
-        raise InputError("A table of Dask is audited in shards. Pass engine='dask'.")
+        raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
     given = {
         "sensitive": sensitive,
         "outcome": y if outcome is None else outcome,
@@ -150,15 +150,15 @@ def audit(
         classes=dict(classes or {}),
         missing=missing,
     )
-    drawn = permutations or Permutations()
+    permutations = permutations or Permutations()
     plan = Plan(
         alpha=alpha,
         statistic=statistic,
         density=density,
         adjust=adjust,
-        permutations=drawn if seed is None else replace(drawn, seed=seed),
-        tolerance=_sizes("tolerance", tolerance),
-        certify=_sizes("certify", certify),
+        permutations=permutations if seed is None else replace(permutations, seed=seed),
+        tolerance=_check_sizes("tolerance", tolerance),
+        certify=_check_sizes("certify", certify),
         threshold=threshold,
         power=power,
         calibrate=calibrate,
@@ -171,12 +171,12 @@ def audit(
         )
     from fairaudit.auditing.engines.entry import audit_table_in_shards
 
-    roles = _named_roles(X, given, roles).declared(kinds)
+    roles = _set_roles(X, given, roles).declared(kinds)
     names = [split_kinds(name)[0] for name in roles.sensitive]
     return audit_table_in_shards(
         X,
         roles,
-        replace(plan, pairs=_pairs(pairs, names)),
+        replace(plan, pairs=_list_pairs(pairs, names)),
         engine=engine or "local",
         scheduler=scheduler,
         shards=shards,
@@ -200,34 +200,34 @@ def _audit_given(
     if given["outcome"] is None and not hasattr(X, "columns"):
         raise InputError("The outcome is missing. Pass it as y= or outcome=.", argument="outcome")
     if (predictor is None) == (given["predictions"] is None):
-        raise InputError("Pass a model with X, or predictions, and not both.")
+        raise InputError("Pass either a model with X or predictions.")
     if predictor is not None and X is None:
         raise InputError("The model needs X, the table of its features.")
     prepared = prepare_given(X, given, roles, kinds=kinds, predictor=predictor)
     names = [column.name for column in prepared.table.attributes]
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
-    plan = replace(plan, pairs=_pairs(pairs, names))
+    plan = replace(plan, pairs=_list_pairs(pairs, names))
     result = audit_table(prepared, plan, model=source, progress=progress)
-    told = {
+    options = {
         "on": roles.on,
         "kinds": dict(kinds or {}),
         "missing": roles.missing,
         "classes": dict(roles.classes),
         **result.capsule.options,
     }
-    return replace(result, capsule=replace(result.capsule, options=told))
+    return replace(result, capsule=replace(result.capsule, options=options))
 
 
-def _sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
+def _check_sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"{name!r} must be measures with sizes, as {{'kpc': 0.02}}. Got: {given}.")
+        raise InputError(f"{name!r} must map measures to sizes: {{'kpc': 0.02}}. Got {given!r}.")
     return dict(given or {})
 
 
-def _named_roles(X: Any, given: Mapping[str, Any], roles: Roles) -> Roles:
+def _set_roles(X: Any, given: Mapping[str, Any], roles: Roles) -> Roles:
     """The roles of columns of `X`, given by their names."""
     if not hasattr(X, "columns"):
-        raise InputError("Shards need X, a frame or a table of Dask.")
+        raise InputError("Shards need X: a frame or a Dask table.")
     named: dict[str, Any] = {}
     for role, value in given.items():
         several = role in ("sensitive", "predictions")
@@ -265,11 +265,11 @@ def audit_frame(
         model = Source(predictor.source, predictor.kind, predictor.sha256)
     checkpoint = None
     if resume is not None:
-        capsule = capsule_of(
+        capsule = make_table_capsule(
             prepared.table, plan, roles=roles, model=model, data=data, command=command
         )
         _require_described(capsule)
-        checkpoint = Checkpoint(resume, _identity(capsule))
+        checkpoint = Checkpoint(resume, _identify_run(capsule))
     result = audit_table(
         prepared,
         plan,
@@ -291,21 +291,23 @@ def _require_described(capsule: Capsule) -> None:
     for name in ("statistic", "density"):
         if not fully_described(capsule.options[name]):
             raise InputError(
-                f"The {name} cannot be described by its parameters, so that a run cannot be known "
-                "to be the same when it is resumed. Leave 'resume' out, or give it a class with "
+                f"The {name} cannot be described by its parameters, so it is impossible to tell "
+                "whether a resumed run is the same. Leave 'resume' out, or use a class with "
                 "parameters (a dataclass, or get_params)."
             )
 
 
-def _identity(capsule: Capsule) -> str:
+def _identify_run(capsule: Capsule) -> str:
     """What decides the numbers; not when, where and by which words the audit was started."""
     settings = asdict(capsule)
     for name in ("created", "platform", "command"):
         del settings[name]
-    return identity_of(settings)
+    return hash_settings(settings)
 
 
-def _pairs(pairs: Sequence[tuple[str, str]] | str, names: list[str]) -> tuple[tuple[str, str], ...]:
+def _list_pairs(
+    pairs: Sequence[tuple[str, str]] | str, names: list[str]
+) -> tuple[tuple[str, str], ...]:
     if isinstance(pairs, str):
         if pairs != "all":
             raise InputError(f"The 'pairs' must be pairs of names, or 'all'. Got {pairs!r}.")

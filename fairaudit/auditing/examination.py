@@ -67,7 +67,7 @@ class Rows(Protocol):
         """Sizes of the dependence, and the groups behind the rates."""
         ...
 
-    def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
+    def answers(self, sizes: Measurements, progress: Progress) -> list[Answer]:
         """To all questions, the gate first."""
         ...
 
@@ -75,15 +75,15 @@ class Rows(Protocol):
         """What was to be shown."""
         ...
 
-    def power(self, gate: TestResult, hear: Progress) -> Power | Absent | None:
+    def power(self, gate: TestResult, progress: Progress) -> Power | Absent | None:
         """The smallest violation that the gate could have found."""
         ...
 
-    def calibration(self, gate: TestResult, hear: Progress) -> Calibration | None:
+    def calibration(self, gate: TestResult, progress: Progress) -> Calibration | None:
         """What the gate says about predictions whose truth is known."""
         ...
 
-    def localization(self, gate: Finding, hear: Progress) -> Localization | Absent | None:
+    def localization(self, gate: Finding, progress: Progress) -> Localization | Absent | None:
         """Where the violation sits."""
         ...
 

@@ -50,7 +50,7 @@ class Finding:
     significant : bool
         The gate: p ≤ alpha. Others: the gate was passed and the adjusted p ≤ alpha.
     kpc : float or None
-        Size of the dependence: KPC with one neighbour, ties averaged.
+        Size of the dependence: KPC with one neighbor, ties averaged.
     copies : int
     copies_by : str
         The conditional law behind the copies.

@@ -12,15 +12,15 @@ from fairaudit.data.facts import TableFacts
 from fairaudit.evidence.measurements import Measurements, caution_about
 from fairaudit.testing.trust import Trust
 
-__all__ = ["notes_of"]
+__all__ = ["write_notes"]
 
 
-def _unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust) -> list[str]:
+def _list_unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust) -> list[str]:
     """Questions behind the gate that a reader may miss, and why they were not asked."""
     outcome = facts.outcome
-    asked = {finding.outcome for finding in findings if finding.family == "outcome"}
+    parts = {finding.outcome for finding in findings if finding.family == "outcome"}
     if not outcome.levels:
-        if asked:
+        if parts:
             return []
         return [
             "ranges of the outcome, because people have rows in several of them"
@@ -28,33 +28,35 @@ def _unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust) -> 
             else "ranges of the outcome, because the prediction is constant in each"
         ]
     labels = [f"{outcome.name} = {level}" for level in outcome.levels]
-    if not asked and len(labels) > 1 and trust.law != "exact":
+    if not parts and len(labels) > 1 and trust.law != "exact":
         return ["outcome classes, because the density was fitted to all of them together"]
     why = "attributes or prediction do not vary there"
-    return [f"{label} ({why})" for label in labels if label not in asked]
+    return [f"{label} ({why})" for label in labels if label not in parts]
 
 
-def _effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
+def _describe_effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
     """How many copies each question took, and why no more."""
     stopped = [
         f"{finding.name} ({finding.copies})" for finding in findings if finding.copies < planned
     ]
     full = [finding.name for finding in findings if finding.copies >= planned]
-    told = []
+    sentence_parts = []
     if stopped:
-        told.append(
+        sentence_parts.append(
             f"drawing stopped when {stop} copies had reached the data, since p cannot be small "
             f"then: {', '.join(stopped)}"
         )
     if full:
-        told.append(f"all {planned:,} were drawn: {', '.join(full)}")
-    return f"Copies as needed: {'; '.join(told)}."
+        sentence_parts.append(f"all {planned:,} were drawn: {', '.join(full)}")
+    return f"Copies as needed: {'; '.join(sentence_parts)}."
 
 
-def _finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
+def _write_finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) -> list[str]:
     """What a reader must know about the p-values."""
-    gate, drawn = findings[0], plan.permutations
-    notes = [] if drawn.stop_after is None else [_effort(findings, drawn.n, drawn.stop_after)]
+    gate, permutations = findings[0], plan.permutations
+    notes = []
+    if permutations.stop_after is not None:
+        notes.append(_describe_effort(findings, permutations.n, permutations.stop_after))
     single = [finding for finding in findings if finding.family == "attribute"]
     alone = [
         finding.p_value is None or finding.p_value <= plan.alpha or finding.inconclusive is not None
@@ -71,11 +73,11 @@ def _finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) 
             f"The p-value is uncertain by simulation ({low:.3g} to {high:.3g}) and alpha lies "
             f"within: draw more than {gate.copies} copies (permutations) to settle it."
         )
-    asked = sum(finding.p_value is not None for finding in findings[1:])
-    if gate.significant and plan.adjust == "holm" and asked / (drawn.n + 1) > plan.alpha:
+    count = sum(finding.p_value is not None for finding in findings[1:])
+    if gate.significant and plan.adjust == "holm" and count / (permutations.n + 1) > plan.alpha:
         notes.append(
-            f"{drawn.n} copies are too few for a claim about any of the {asked} questions "
-            f"behind the gate: draw at least {int(asked / plan.alpha - 1e-9)} (permutations)."
+            f"{permutations.n} copies are too few for a claim about any of the {count} questions "
+            f"behind the gate: draw at least {int(count / plan.alpha - 1e-9)} (permutations)."
         )
     if any(finding.inconclusive for finding in findings[1:]):
         names = "; ".join(
@@ -87,7 +89,7 @@ def _finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: Plan) 
     return notes
 
 
-def notes_of(
+def write_notes(
     verdict: Verdict,
     findings: tuple[Finding, ...],
     plan: Plan,
@@ -98,8 +100,8 @@ def notes_of(
     absent: Sequence[Absent],
 ) -> tuple[str, ...]:
     """Everything that a reader must know, the warnings first."""
-    notes = [*rows.warnings, *_finding_notes(verdict, findings, plan), *rows.layout]
-    unasked = _unasked(rows.facts, findings, trust)
+    notes = [*rows.warnings, *_write_finding_notes(verdict, findings, plan), *rows.layout]
+    unasked = _list_unasked(rows.facts, findings, trust)
     if unasked:
         notes.append(f"Not asked: {'; '.join(unasked)}.")
     if absent:

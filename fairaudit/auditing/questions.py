@@ -14,7 +14,7 @@ from fairaudit.auditing.findings import Finding
 from fairaudit.data.columns import level_text
 from fairaudit.data.roles import unknown_column
 from fairaudit.errors import InputError
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 from fairaudit.testing.permutation_result import TestResult
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ __all__ = [
     "Answer",
     "Part",
     "Question",
-    "class_parts",
-    "finding_of",
-    "judged",
+    "find_range_cuts",
+    "judge_findings",
+    "list_class_parts",
+    "list_questions",
+    "list_range_parts",
+    "make_finding",
     "permutes_within_classes",
-    "questions_of",
-    "range_cuts",
-    "range_parts",
-    "rounds_of",
+    "split_rounds",
 ]
 
 RANGES = 3  # of a continuous outcome
@@ -87,22 +87,22 @@ def permutes_within_classes(outcome: Any, plan: Plan) -> bool:
     return bool(outcome.kind.is_categorical and plan.density in ("auto", "exact"))
 
 
-def questions_of(names: Sequence[str], parts: Sequence[Part], plan: Plan) -> list[Question]:
+def list_questions(names: Sequence[str], parts: Sequence[Part], plan: Plan) -> list[Question]:
     """All questions about these attributes: the gate, each alone, pairs, parts of the outcome."""
     everything = tuple(names)
-    asked = [Question("joint", everything)]
+    questions = [Question("joint", everything)]
     if len(names) > 1:
-        asked += [Question("attribute", (name,)) for name in names]
+        questions += [Question("attribute", (name,)) for name in names]
     pairs: set[frozenset[str]] = set()
     for pair in plan.pairs:
         _check_pair(pair, names)
         if len(names) > 2 and frozenset(pair) not in pairs:  # (b, a) is (a, b)
             pairs.add(frozenset(pair))
-            asked.append(Question("pair", pair))
-    return [*asked, *(Question("outcome", everything, part) for part in parts)]
+            questions.append(Question("pair", pair))
+    return [*questions, *(Question("outcome", everything, part) for part in parts)]
 
 
-def rounds_of(questions: Sequence[Question], *, within_classes: bool) -> list[list[Question]]:
+def split_rounds(questions: Sequence[Question], *, within_classes: bool) -> list[list[Question]]:
     """Questions that share their copies, round by round."""
     if within_classes:
         return [list(questions)]
@@ -112,19 +112,19 @@ def rounds_of(questions: Sequence[Question], *, within_classes: bool) -> list[li
     return [*rounds, of_parts] if of_parts else rounds
 
 
-def class_parts(name: str, levels: Sequence[Any]) -> list[Part]:
+def list_class_parts(name: str, levels: Sequence[Any]) -> list[Part]:
     """The classes of an outcome, where there are several."""
     if len(levels) < 2:
         return []
     return [Part(f"{name} = {level_text(level)}", level) for level in levels]
 
 
-def range_cuts(values: Array) -> Array:
+def find_range_cuts(values: Array) -> Array:
     """Where the lower, middle and upper third of a continuous outcome meet."""
     return np.unique(np.quantile(values, np.arange(1, RANGES) / RANGES))
 
 
-def range_parts(name: str, cuts: Array) -> list[Part]:
+def list_range_parts(name: str, cuts: Array) -> list[Part]:
     """The ranges of a continuous outcome between these cuts."""
     edges = [f"{cut:.4g}" for cut in cuts]
     labels = [
@@ -136,7 +136,7 @@ def range_parts(name: str, cuts: Array) -> list[Part]:
     return [Part(label, None, *end) for label, end in zip(labels, ends, strict=True)]
 
 
-def finding_of(answer: Answer) -> Finding:
+def make_finding(answer: Answer) -> Finding:
     """The answer as it is kept, before it is judged beside the others."""
     question, result = answer.question, answer.result
     return Finding(
@@ -159,15 +159,15 @@ def finding_of(answer: Answer) -> Finding:
     )
 
 
-def judged(findings: Sequence[Finding], plan: Plan) -> tuple[Finding, ...]:
+def judge_findings(findings: Sequence[Finding], plan: Plan) -> tuple[Finding, ...]:
     """Adjust the p-values behind the gate, and say which are significant."""
     gate, *behind = findings
     passed = gate.inconclusive is None and gate.p_value is not None and gate.p_value <= plan.alpha
     tested = [k for k, finding in enumerate(behind) if finding.p_value is not None]
-    corrected = adjusted([behind[k].p_value or 0.0 for k in tested], plan.adjust)
+    corrected = adjust_p_values([behind[k].p_value or 0.0 for k in tested], plan.adjust)
     for k, p in zip(tested, corrected, strict=True):
-        found = passed and behind[k].inconclusive is None and p <= plan.alpha
-        behind[k] = replace(behind[k], p_adjusted=p, significant=found)
+        significant = passed and behind[k].inconclusive is None and p <= plan.alpha
+        behind[k] = replace(behind[k], p_adjusted=p, significant=significant)
     return (replace(gate, significant=passed), *behind)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, TypeVar
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.auditing.capsule import capsule_from
+from fairaudit.auditing.capsule import make_capsule
 from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.auditing.examination import Absent, Rows
-from fairaudit.auditing.notes import notes_of
-from fairaudit.auditing.questions import finding_of, judged
+from fairaudit.auditing.notes import write_notes
+from fairaudit.auditing.questions import judge_findings, make_finding
 from fairaudit.auditing.table_rows import TableRows
 from fairaudit.auditing.verdict import check_tolerance, decide
 
@@ -58,25 +58,25 @@ def run_audit(
     progress: Progress | None = None,
 ) -> AuditResult:
     """The audit: measures, questions, evidence, verdict and record, in this order."""
-    hear = progress or (lambda what, done, total: None)
+    progress = progress or (lambda what, done, total: None)
     facts, absent = rows.facts, list(rows.unmeasured)
 
-    def there(evidence: Evidence | Absent) -> Evidence | None:
+    def keep_present(evidence: Evidence | Absent) -> Evidence | None:
         if isinstance(evidence, Absent):
             absent.append(evidence)
             return None
         return evidence
 
-    hear("measures", 0, 1)
+    progress("measures", 0, 1)
     sizes = rows.measures()
     check_tolerance(plan.tolerance, sizes.values, [column.name for column in facts.attributes])
-    gaps, certificates = _gaps(sizes, plan), rows.certificates(sizes)
-    hear("measures", 1, 1)
-    answers = rows.answers(sizes, hear)
+    gaps, certificates = _tabulate_gaps(sizes, plan), rows.certificates(sizes)
+    progress("measures", 1, 1)
+    answers = rows.answers(sizes, progress)
     gate = answers[0].result
-    power = there(rows.power(gate, hear))
-    calibration = rows.calibration(gate, hear)
-    findings = judged([finding_of(answer) for answer in answers], plan)
+    power = keep_present(rows.power(gate, progress))
+    calibration = rows.calibration(gate, progress)
+    findings = judge_findings([make_finding(answer) for answer in answers], plan)
     verdict, because = decide(
         findings[0],
         sizes.values,
@@ -87,10 +87,10 @@ def run_audit(
         calibration=calibration,
         planned=plan.permutations.n,
     )
-    localisation = there(rows.localization(findings[0], hear))
+    localisation = keep_present(rows.localization(findings[0], progress))
     trust = gate.diagnostics
-    notes = notes_of(verdict, findings, plan, rows=rows, sizes=sizes, trust=trust, absent=absent)
-    capsule = capsule_from(
+    notes = write_notes(verdict, findings, plan, rows=rows, sizes=sizes, trust=trust, absent=absent)
+    capsule = make_capsule(
         rows.digest(), plan, roles=roles, model=model, data=data, command=command
     )
     capsule.options.update(rows.options)
@@ -117,7 +117,7 @@ def run_audit(
     )
 
 
-def _gaps(sizes: Measurements, plan: Plan) -> GapTable | None:
+def _tabulate_gaps(sizes: Measurements, plan: Plan) -> GapTable | None:
     """Simultaneous intervals for the gaps of all groups, where there are rates."""
     groups = sizes.groups
     if groups is None:

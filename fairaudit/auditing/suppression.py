@@ -1,4 +1,4 @@
-"""Disclosure control: small cells are masked, and what would give them away is masked or rounded.
+"""Disclosure control: small groups are masked, and what would give them away is masked or rounded.
 
 The rule for all results: where anything is masked, a number that the groups shown alone give
 stays as it is, and any other that people of masked groups enter is rounded by `coarse` to a step at
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.testing.trust import Trust
 
-__all__ = ["suppressed_audit"]
+__all__ = ["mask_audit"]
 
 #: A bound of a gap follows the smallest group, whose rate one person moves a lot.
 _STEP_OF_BOUNDS = 0.05
@@ -94,38 +94,38 @@ class Audit(Protocol):
 Shown = TypeVar("Shown", bound=Audit)
 
 
-def suppressed_audit(result: Shown, fewest: int) -> Shown:
+def mask_audit(result: Shown, fewest: int) -> Shown:
     """See `AuditResult.suppressed`."""
     fewest = max(fewest, int(result.capsule.options.get("suppress", 0)))  # the strictest so far
     capsule = replace(result.capsule, options={**result.capsule.options, "suppress": fewest})
-    cells = None if result.cells is None else suppress(result.cells, fewest)
-    shown = replace(result, capsule=capsule, cells=cells)
-    hidden = () if cells is None else tuple(cell for cell in cells.cells if cell.masked)
+    groups = None if result.cells is None else suppress(result.cells, fewest)
+    shown = replace(result, capsule=capsule, cells=groups)
+    hidden = () if groups is None else tuple(group for group in groups.cells if group.masked)
     shown = replace(
         shown,
-        table=_counts_of_columns(result.table, hidden, fewest),
-        power=None if result.power is None else _power(result.power, shown, hidden, fewest),
+        table=_mask_columns(result.table, hidden, fewest),
+        power=None if result.power is None else _mask_power(result.power, shown, hidden, fewest),
         localisation=(
             None
             if result.localisation is None
             else result.localisation.suppressed(fewest, rounded=shown.masked)
         ),
     )
-    return _rounded(result, shown, fewest) if shown.masked else shown
+    return _round_numbers(result, shown, fewest) if shown.masked else shown
 
 
-def _rounded(result: Shown, shown: Shown, fewest: int) -> Shown:
+def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     """Everything that people of masked groups enter, rounded."""
     from fairaudit.evidence.intervals.gaps import gaps_of_shown
 
     step = step_of(fewest, result.table.people)
-    cells, gaps = shown.cells, result.gaps
+    groups, gaps = shown.cells, result.gaps
     certificates = tuple(
         certificate.coarse(step if certificate.measure == "kpc" else max(step, _STEP_OF_BOUNDS))
         for certificate in result.certificates
     )
-    if gaps is not None and cells is not None:
-        gaps = gaps_of_shown(gaps, cells, result.capsule.seed)
+    if gaps is not None and groups is not None:
+        gaps = gaps_of_shown(gaps, groups, result.capsule.seed)
     quality = replace(
         result.quality,
         moved=coarse(result.quality.moved, step) or 0.0,
@@ -133,35 +133,37 @@ def _rounded(result: Shown, shown: Shown, fewest: int) -> Shown:
     )
     value, null = result.joint.value, result.null
     if not result.masked:  # else they are in deviations already
-        value, null = _in_deviations(value, null)
+        value, null = _standardize_null(value, null)
     weighted = result.table.weights is not None
-    measures = tuple(of_open_cells(measure, cells, step, weighted) for measure in result.measures)
-    findings = [_finding(finding, step) for finding in result.findings]
+    measures = tuple(of_open_cells(measure, groups, step, weighted) for measure in result.measures)
+    findings = [_mask_finding(finding, step) for finding in result.findings]
     return replace(
         shown,
-        because=_because(result, measures, certificates),
+        because=_rewrite_reason(result, measures, certificates),
         measures=measures,
         findings=(replace(findings[0], value=value), *findings[1:]),
         gaps=gaps,
         certificates=certificates,
         quality=quality,
         null=null,
-        notes=_notes(result.notes, cells),
+        notes=_notes(result.notes, groups),
     )
 
 
-def _finding(finding: Finding, step: float) -> Finding:
+def _mask_finding(finding: Finding, step: float) -> Finding:
     """The p-values with a rounded size; none of one outcome, where few people decide it."""
     kpc = None if finding.outcome is not None else coarse(finding.kpc, step)
     return replace(finding, value=None, kpc=kpc)
 
 
-def _because(
+def _rewrite_reason(
     result: Audit, measures: Sequence[MeasuredValue], certificates: Sequence[Certificate]
 ) -> str:
     """The sentence of the verdict with rounded sizes; any other sentence as it is."""
 
-    def sentence(certificates: Sequence[Certificate], told: Sequence[MeasuredValue] | None) -> str:
+    def sentence(
+        certificates: Sequence[Certificate], stated_measures: Sequence[MeasuredValue] | None
+    ) -> str:
         return decide(
             result.joint,
             result.measures,
@@ -171,7 +173,7 @@ def _because(
             certificates=certificates,
             calibration=result.calibration,
             planned=result.capsule.copies,
-            told=told,
+            stated_measures=stated_measures,
         )[1]
 
     before = result.measures if result.masked else None
@@ -183,7 +185,7 @@ def _because(
     return result.because
 
 
-def _in_deviations(
+def _standardize_null(
     value: float | None, null: Sequence[float]
 ) -> tuple[float | None, tuple[float, ...]]:
     """The statistic of data and copies in standard deviations of the copies, from their mean.
@@ -206,42 +208,39 @@ def _in_deviations(
     )
 
 
-def _counts_of_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -> TableFacts:
+def _mask_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -> TableFacts:
     """Without counts of few missing values, or of those that make a masked group."""
     from fairaudit.data.missing_values import MISSING_LEVEL
 
-    of_missing = any(MISSING_LEVEL in cell.levels for cell in hidden)
+    of_missing = any(MISSING_LEVEL in group.levels for group in hidden)
 
-    def column(facts: ColumnFacts) -> ColumnFacts:
+    def mask_column(facts: ColumnFacts) -> ColumnFacts:
         masked = of_missing and MISSING_LEVEL in facts.levels
         few = facts.missing is not None and 0 < facts.missing < fewest
         return replace(facts, missing=None) if facts.missing and (few or masked) else facts
 
-    def excluded(facts: Excluded) -> Excluded:
-        return (
-            replace(facts, rows=None)
-            if facts.rows is not None and 0 < facts.rows < fewest
-            else facts
-        )
+    def mask_exclusion(exclusion: Excluded) -> Excluded:
+        few = exclusion.rows is not None and 0 < exclusion.rows < fewest
+        return replace(exclusion, rows=None) if few else exclusion
 
     return replace(
         table,
-        outcome=column(table.outcome),
-        attributes=tuple(map(column, table.attributes)),
-        excluded=tuple(map(excluded, table.excluded)),
+        outcome=mask_column(table.outcome),
+        attributes=tuple(map(mask_column, table.attributes)),
+        excluded=tuple(map(mask_exclusion, table.excluded)),
     )
 
 
-def _power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int) -> Power:
+def _mask_power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int) -> Power:
     """Without small groups; counts of groups that have masked ones inside are masked too."""
     names = () if shown.cells is None else shown.cells.attributes
     unsure = {
         f"{name} = {level}"
-        for cell in hidden
-        for name, level in zip(names, cell.levels, strict=True)
+        for group in hidden
+        for name, level in zip(names, group.levels, strict=True)
     }
     rows, step = shown.table.rows, step_of(fewest, shown.table.people)
-    found = []
+    violations = []
     for violation in power.detectable:
         if violation.rows is not None and violation.rows < fewest:
             continue
@@ -257,5 +256,5 @@ def _power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int) -> P
                 fpr_gap=coarse(violation.fpr_gap, step, up=True),
                 kpc=coarse(violation.kpc, step, up=True),
             )
-        found.append(violation)
-    return replace(power, detectable=tuple(found))
+        violations.append(violation)
+    return replace(power, detectable=tuple(violations))

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index, Progress
-from fairaudit.auditing.capsule import fingerprint_of
+from fairaudit.auditing.capsule import hash_table
 from fairaudit.auditing.questions import (
     Answer,
     Part,
     Question,
-    class_parts,
+    find_range_cuts,
+    list_class_parts,
+    list_questions,
+    list_range_parts,
     permutes_within_classes,
-    questions_of,
-    range_cuts,
-    range_parts,
-    rounds_of,
+    split_rounds,
 )
 from fairaudit.data.columns import column_facts, level_text
 from fairaudit.data.facts import TableFacts
@@ -29,6 +29,7 @@ from fairaudit.errors import InputError
 from fairaudit.evidence.measurements import Measurements, measure
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import Scope, run_tests
+from fairaudit.testing.rate_statistics import set_threshold
 from fairaudit.testing.statistic import Statistic, statistic_named
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from fairaudit.permute.copies import FittedCopies
     from fairaudit.testing.permutation_result import TestResult
 
-__all__ = ["TableRows", "scope_of", "size_of", "varies", "with_threshold"]
+__all__ = ["TableRows", "make_scope", "measure_kpc", "varies"]
 
 MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
 
@@ -99,79 +100,82 @@ class TableRows:
         return notes
 
     def digest(self) -> str:
-        return fingerprint_of(self.table)
+        return hash_table(self.table)
 
     def measures(self) -> Measurements:
         return measure(self.table, threshold=self.plan.threshold, with_r=self.plan.with_r)
 
-    def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
+    def answers(self, sizes: Measurements, progress: Progress) -> list[Answer]:
         table, plan = self.table, self.plan
-        self.statistics = [with_threshold(s, table, plan) for s in statistic_named(plan.statistic)]
+        self.statistics = [
+            set_threshold(statistic, table, plan.threshold)
+            for statistic in statistic_named(plan.statistic)
+        ]
         names = [column.name for column in table.attributes]
         within = permutes_within_classes(table.require_outcome(), plan)
-        questions = questions_of(names, self._parts(within), plan)
-        rounds = rounds_of(questions, within_classes=within)
+        all_questions = list_questions(names, self._parts(within), plan)
+        rounds = split_rounds(all_questions, within_classes=within)
         known = {
             measure.attributes: measure.value for measure in sizes.values if measure.key == "kpc"
         }
         answers = []
-        for number, asked in enumerate(rounds):
-            answers += self._round(number, asked, len(rounds), known, hear)
+        for number, questions in enumerate(rounds):
+            answers += self._round(number, questions, len(rounds), known, progress)
         return answers
 
     def _parts(self, within_classes: bool) -> list[Part]:
         outcome = self.table.require_outcome()
         if within_classes:
-            return class_parts(outcome.name, list(outcome.levels))
+            return list_class_parts(outcome.name, list(outcome.levels))
         if outcome.kind.is_categorical or self.table.ids is not None:
             return []
-        parts = range_parts(outcome.name, range_cuts(np.asarray(outcome.numeric)))
+        parts = list_range_parts(outcome.name, find_range_cuts(np.asarray(outcome.numeric)))
         return [part for part in parts if len(part.rows(outcome))]
 
     def _round(
         self,
         number: int,
-        asked: Sequence[Question],
+        questions: Sequence[Question],
         rounds: int,
         known: Mapping[tuple[str, ...], float | None],
-        hear: Progress,
+        progress: Progress,
     ) -> list[Answer]:
         """Ask the questions that share their copies."""
-        drawn = self.plan.permutations
-        ranges = asked[0].part is not None
-        what = "outcome ranges" if ranges else f"copies of {asked[0].name}"
-        done = number * drawn.n
-        hear(what, done, rounds * drawn.n)
+        permutations = self.plan.permutations
+        ranges = questions[0].part is not None
+        what = "outcome ranges" if ranges else f"copies of {questions[0].name}"
+        done = number * permutations.n
+        progress(what, done, rounds * permutations.n)
 
         def count(copies: int) -> None:
             nonlocal done
             done += copies
-            hear(what, done, rounds * drawn.n)
+            progress(what, done, rounds * permutations.n)
 
-        scopes = [(question, scope_of(question, self.table)) for question in asked]
+        scopes = [(question, make_scope(question, self.table)) for question in questions]
         scopes = [(q, s) for q, s in scopes if q.family == "joint" or varies(s.table)]
         if not scopes:  # in no range of the outcome is there anything to compare
             return []
         start = time.process_time()
-        fitted = self._copies(asked[0].attributes, self._strata(asked) if ranges else None)
+        fitted = self._copies(questions[0].attributes, self._strata(questions) if ranges else None)
         spent = time.process_time() - start
-        kept = None
+        store = None
         if self.checkpoint is not None:
-            kept = _Blocks(self.checkpoint, f"{self.name} {number}")
+            store = _Blocks(self.checkpoint, f"{self.name} {number}")
         results = run_tests(
             [scope for _, scope in scopes],
             fitted,
             statistics=self.statistics,
-            permutations=drawn,
+            permutations=permutations,
             progress=count,
-            kept=kept,
+            store=store,
         )
         self.gate_copies = self.gate_copies or fitted
         answers = []
         for (question, scope), result in zip(scopes, results, strict=True):
             start = time.process_time()
             whole = question.part is None and question.attributes in known
-            size = known[question.attributes] if whole else size_of(scope.table)
+            size = known[question.attributes] if whole else measure_kpc(scope.table)
             spent += sum(result.seconds.values()) + time.process_time() - start
             answers.append(
                 Answer(
@@ -181,17 +185,17 @@ class TableRows:
             spent = 0.0
         return answers
 
-    def _strata(self, asked: Sequence[Question]) -> Index:
+    def _strata(self, questions: Sequence[Question]) -> Index:
         """Ranges of the outcome, which stay apart."""
         outcome = self.table.require_outcome()
         strata = np.empty(len(self.table), dtype=np.intp)
-        for number, question in enumerate(asked):
+        for number, question in enumerate(questions):
             assert question.part is not None  # noqa: S101  for mypy: questions about ranges
             strata[question.part.rows(outcome)] = number
         return strata
 
     def _copies(self, names: Sequence[str], strata: Index | None) -> FittedCopies:
-        table, plan = _with(self.table, names), self.plan
+        table, plan = _keep_attributes(self.table, names), self.plan
         # too few rows to cross-fit are too few to conclude from: the test will say so
         folds = plan.folds if len(table) >= 4 * plan.folds else 1
         return ICP(plan.density, folds).prepare(
@@ -214,29 +218,29 @@ class TableRows:
             self.table, plan.certify, alpha=plan.alpha, threshold=cut, groups=sizes.groups
         )
 
-    def power(self, gate: TestResult, hear: Progress) -> Power | None:
-        plan, drawn, fitted = self.plan, self.plan.permutations, self.gate_copies
-        stated = len(self.table) <= MOST_ROWS_FOR_POWER and drawn.stop_after is None
+    def power(self, gate: TestResult, progress: Progress) -> Power | None:
+        plan, permutations, fitted = self.plan, self.plan.permutations, self.gate_copies
+        stated = len(self.table) <= MOST_ROWS_FOR_POWER and permutations.stop_after is None
         if not plan.power or not stated or gate.inconclusive is not None or fitted is None:
             return None
         from fairaudit.evidence.power.detect import smallest_detectable
 
-        hear("planted violations", 0, 1)
+        progress("planted violations", 0, 1)
         power = smallest_detectable(
             self.table,
             fitted,
             self.statistics,
             gate.null,
             alpha=plan.alpha,
-            seed=drawn.seed,
+            seed=permutations.seed,
             threshold=plan.threshold,
-            first=drawn.n,
+            first=permutations.n,
         )
-        hear("planted violations", 1, 1)
+        progress("planted violations", 1, 1)
         return power
 
-    def calibration(self, gate: TestResult, hear: Progress) -> Calibration | None:
-        plan, drawn, fitted = self.plan, self.plan.permutations, self.gate_copies
+    def calibration(self, gate: TestResult, progress: Progress) -> Calibration | None:
+        plan, permutations, fitted = self.plan, self.plan.permutations, self.gate_copies
         if not plan.calibrate or fitted is None:
             return None
         from fairaudit.evidence.placebo import calibrate
@@ -247,13 +251,13 @@ class TableRows:
             self.statistics,
             gate,
             alpha=plan.alpha,
-            seed=drawn.seed,
+            seed=permutations.seed,
             threshold=plan.threshold,
-            first=drawn.n + 1_000_000,
-            progress=hear,
+            first=permutations.n + 1_000_000,
+            progress=progress,
         )
 
-    def localization(self, gate: Finding, hear: Progress) -> Localization | None:
+    def localization(self, gate: Finding, progress: Progress) -> Localization | None:
         plan = self.plan
         if not plan.locate:
             return None
@@ -266,7 +270,7 @@ class TableRows:
             permutations=plan.permutations,
             density=plan.density,
             folds=plan.folds,
-            progress=hear,
+            progress=progress,
         )
 
 
@@ -287,21 +291,14 @@ class _Blocks:
         return f"{self.name} copies {numbers.start}-{numbers.stop}"
 
 
-def with_threshold(statistic: Statistic, table: AuditTable, plan: Plan) -> Statistic:
-    """A statistic of labels takes the threshold that the rates take."""
-    missing = getattr(statistic, "threshold", 0.0) is None
-    if not missing or table.prediction.form == "labels":
-        return statistic
-    cut = default_threshold(table) if plan.threshold is None else plan.threshold
-    return replace(statistic, threshold=cut)  # type: ignore[type-var]
-
-
-def scope_of(question: Question, table: AuditTable) -> Scope:
+def make_scope(question: Question, table: AuditTable) -> Scope:
     """The rows and attributes of the table that a question is about."""
     if question.part is not None:
         rows = question.part.rows(table.require_outcome())
         return Scope(table.take(rows), rows=rows)
-    return Scope(table if question.family == "joint" else _with(table, question.attributes))
+    return Scope(
+        table if question.family == "joint" else _keep_attributes(table, question.attributes)
+    )
 
 
 def varies(table: AuditTable) -> bool:
@@ -310,7 +307,7 @@ def varies(table: AuditTable) -> bool:
     return several and not table.prediction.constant
 
 
-def size_of(table: AuditTable) -> float | None:
+def measure_kpc(table: AuditTable) -> float | None:
     """KPC; None where it is not defined."""
     from fairaudit.metrics._kpc import kpc_of_table
     from fairaudit.metrics._kpc_blocks import kpc_by_blocks
@@ -324,5 +321,5 @@ def size_of(table: AuditTable) -> float | None:
         return None
 
 
-def _with(table: AuditTable, names: Sequence[str]) -> AuditTable:
+def _keep_attributes(table: AuditTable, names: Sequence[str]) -> AuditTable:
     return replace(table, attributes=tuple(c for c in table.attributes if c.name in names))

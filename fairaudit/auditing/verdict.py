@@ -27,7 +27,7 @@ def decide(
     certificates: Sequence[Certificate] = (),
     calibration: Calibration | None = None,
     planned: int | None = None,
-    told: Sequence[MeasuredValue] | None = None,
+    stated_measures: Sequence[MeasuredValue] | None = None,
 ) -> tuple[Verdict, str]:
     """The verdict and the sentence that gives it to people.
 
@@ -39,12 +39,13 @@ def decide(
     Where certificates are asked for, all must hold: then the model is equivalent within tolerance,
     whatever the p-value. If one fails and there is no violation, neither is shown: inconclusive.
 
-    `planned` are the copies that the test could have had, where drawing may stop early. `told`
-    are the measures as the sentence may give them; the verdict rests on `measures`.
+    `planned` are the copies that the test could have had, where drawing may stop early.
+    `stated_measures` are the measures as the sentence may give them; the verdict rests on
+    `measures`.
     """
     names = as_words(joint.attributes)
-    sizes = {name: _measured(name, measures)[0] for name in tolerance}
-    reason = _reason_for_none(joint, planned or joint.copies, alpha, calibration)
+    sizes = {name: _find_measure(name, measures)[0] for name in tolerance}
+    reason = _explain_no_verdict(joint, planned or joint.copies, alpha, calibration)
     if reason is not None or joint.p_value is None:
         return Verdict.INCONCLUSIVE, f"Inconclusive: {reason}."
     about = f"about {names} that the outcome {outcome.name} does not explain"
@@ -60,11 +61,11 @@ def decide(
             f"Equivalent within tolerance: with {100 * (1 - alpha):g} % confidence {limits}, for "
             f"{names} in {joint.rows:,} rows. {exact}"
         )
-    unshown = _unshown(certificates)
-    if unshown and joint.p_value > alpha:
+    failures = _explain_failures(certificates)
+    if failures and joint.p_value > alpha:
         return Verdict.INCONCLUSIVE, (
             f"Inconclusive: neither a violation ({p}, level {alpha:g}) nor equivalence within "
-            f"tolerance is shown for {names} in {joint.rows:,} rows: {unshown}."
+            f"tolerance is shown for {names} in {joint.rows:,} rows: {failures}."
         )
     if joint.p_value > alpha:
         return Verdict.NO_VIOLATION, (
@@ -72,24 +73,28 @@ def decide(
             f"that the prediction carries information {about} ({p}). "
             "That is not evidence of its absence."
         )
-    given = sizes if told is None else {measure.key: measure.value for measure in reversed(told)}
+    given = (
+        sizes
+        if stated_measures is None
+        else {measure.key: measure.value for measure in reversed(stated_measures)}
+    )
     small = [
-        f"{name}{_size(given.get(name))} ≤ {limit:g}"
+        f"{name}{_format_size(given.get(name))} ≤ {limit:g}"
         for name, limit in tolerance.items()
         if sizes[name] <= limit
     ]
-    if unshown and tolerance and len(small) == len(tolerance):
+    if failures and tolerance and len(small) == len(tolerance):
         return Verdict.INCONCLUSIVE, (
             f"Inconclusive: the prediction carries information {about} ({p}), as small as was "
             f"declared tolerable ({', '.join(small)}), but that it is so small is not shown: "
-            f"{unshown}."
+            f"{failures}."
         )
     if tolerance and len(small) == len(tolerance):
         return Verdict.NO_VIOLATION, (
             f"No violation beyond the tolerance: the prediction carries information {about} "
             f"({p}), but within the size that was declared tolerable ({', '.join(small)})."
         )
-    kpc = joint.kpc if told is None else given.get("kpc")
+    kpc = joint.kpc if stated_measures is None else given.get("kpc")
     size = "" if kpc is None else f", KPC {kpc:.3f}"
     return Verdict.VIOLATION, (
         f"Violation of equalized odds: the prediction carries information {about} "
@@ -97,7 +102,7 @@ def decide(
     )
 
 
-def _reason_for_none(
+def _explain_no_verdict(
     joint: Finding, copies: int, alpha: float, calibration: Calibration | None
 ) -> str | None:
     """Why the test could not have given a verdict, if it could not."""
@@ -113,11 +118,11 @@ def _reason_for_none(
     return None
 
 
-def _size(value: float | None) -> str:
+def _format_size(value: float | None) -> str:
     return "" if value is None else f" {value:.3g}"
 
 
-def _unshown(certificates: Sequence[Certificate]) -> str:
+def _explain_failures(certificates: Sequence[Certificate]) -> str:
     """Why certificates do not hold; empty where none was asked for."""
     reasons = [
         f"{claim.measure}: {claim.note}"
@@ -140,27 +145,27 @@ def check_tolerance(
     if set(tolerance) == {"mean_error_difference"}:
         raise InputError(
             "The tolerance of mean_error_difference alone says nothing about equalized odds: mean "
-            "errors can be equal where it is violated. Name kpc too."
+            "errors can be equal where it is violated. Add kpc."
         )
-    seen = {name for key in tolerance for name in _measured(key, measures)[1]}
-    missed = [name for name in attributes if name not in seen]
+    covered_names = {name for key in tolerance for name in _find_measure(key, measures)[1]}
+    missed = [name for name in attributes if name not in covered_names]
     if tolerance and missed:
         raise InputError(
-            f"The tolerance of {as_words(list(tolerance))} does not see {as_words(missed)}, which "
-            "has no categories. Name kpc too, which sees every attribute."
+            f"The tolerance of {as_words(list(tolerance))} does not cover {as_words(missed)}, "
+            "which has no categories. Add kpc, which covers every attribute."
         )
 
 
-def _measured(name: str, measures: Sequence[MeasuredValue]) -> tuple[float, tuple[str, ...]]:
+def _find_measure(name: str, measures: Sequence[MeasuredValue]) -> tuple[float, tuple[str, ...]]:
     """Size and attributes of a measure: the one over all attributes that it can use."""
     usable = [measure for measure in measures if measure.key not in _NO_SIZE]
-    found = [measure for measure in usable if measure.key == name]
-    if not found:
+    matches = [measure for measure in usable if measure.key == name]
+    if not matches:
         known = ", ".join(sorted({measure.key for measure in usable}))
         raise InputError(
             f"The tolerance names {name!r}, which this audit does not measure. Use one of: {known}."
         )
-    value = found[0].value
+    value = matches[0].value
     if value is None:
-        raise InputError(f"The tolerance names {name!r}, which is undefined: {found[0].note}")
-    return value, found[0].attributes
+        raise InputError(f"The tolerance names {name!r}, which is undefined: {matches[0].note}")
+    return value, matches[0].attributes

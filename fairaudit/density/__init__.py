@@ -63,12 +63,12 @@ def density_named(density: Any, *, categorical: bool) -> Any:
         from fairaudit.density.oracle import Oracle
 
         return Oracle(density)
-    found = (CATEGORICAL if categorical else CONTINUOUS).get(density)
+    density = (CATEGORICAL if categorical else CONTINUOUS).get(density)
     kind = "categorical" if categorical else "continuous"
-    suits = getattr(found, "outcome", None) or kind
+    suits = getattr(density, "outcome", None) or kind
     if suits != kind:
         raise InputError(
-            f"The density {found.name!r} is for a {suits} outcome, and this one is {kind}. "
-            "Choose another one."
+            f"The density {density.name!r} is for a {suits} outcome, but this one is {kind}. "
+            "Choose another density."
         )
-    return found
+    return density

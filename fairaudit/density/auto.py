@@ -13,7 +13,7 @@ from fairaudit.density.conditional_density import Density, Fitted
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.mixture import Mixture
 
-__all__ = ["Auto", "Choice", "candidates_for"]
+__all__ = ["Auto", "Choice", "list_candidates"]
 
 _FOLDS = 5
 _MOST_ROWS = 5_000  # the choice is made on at most this many
@@ -25,7 +25,7 @@ _ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per me
 Split = tuple[Index, Index]  # rows to fit on, rows to score
 
 
-def candidates_for(a: Array) -> tuple[Density, ...]:
+def list_candidates(a: Array) -> tuple[Density, ...]:
     """Families that differ in what they can express, the cheapest to permute first."""
     families: list[Density] = [
         Gaussian("ols"),
@@ -76,8 +76,8 @@ class Auto:
         All families meet on the first split, the best three of them on the others. Of those
         within `_AS_GOOD` of the best, the one that stands first in the list wins.
         """
-        some = _at_most(_MOST_ROWS, len(y), splits, seed)
-        families = self.families or candidates_for(a)
+        some = _thin_splits(_MOST_ROWS, len(y), splits, seed)
+        families = self.families or list_candidates(a)
         first = [(*_fit_and_score(family, y, a, some[:1], seed), family) for family in families]
         scores = {family.name: score / len(some[0][1]) for score, _, family in first}
         finals = []
@@ -101,13 +101,13 @@ class Auto:
         return self.choose(y, a, splits, seed).family.fit(y, a, seed)
 
 
-def _at_most(most: int, n: int, splits: Sequence[Split], seed: int) -> Sequence[Split]:
+def _thin_splits(most: int, n: int, splits: Sequence[Split], seed: int) -> Sequence[Split]:
     """The splits, thinned to `most` rows in all where there are more."""
     if n <= most:
         return splits
-    kept = np.zeros(n, dtype=bool)
-    kept[np.random.default_rng(seed).permutation(n)[:most]] = True
-    return [(fit_rows[kept[fit_rows]], rows[kept[rows]]) for fit_rows, rows in splits]
+    sample = np.zeros(n, dtype=bool)
+    sample[np.random.default_rng(seed).permutation(n)[:most]] = True
+    return [(fit_rows[sample[fit_rows]], rows[sample[rows]]) for fit_rows, rows in splits]
 
 
 def _fit_and_score(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.density.conditional_density import ClassTable, quietly_fitted
+from fairaudit.density.conditional_density import ClassTable, fit_quietly
 
 __all__ = ["Frequencies", "Logistic", "NeuralClassifier"]
 
@@ -26,7 +26,7 @@ class Logistic:
     def fit(self, y: Array, a: Array, seed: int) -> _FittedClassifier:
         from sklearn.linear_model import LogisticRegression
 
-        return _fit(LogisticRegression(C=self.C, max_iter=500), y, a)
+        return _fit_classifier(LogisticRegression(C=self.C, max_iter=500), y, a)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,32 +44,32 @@ class NeuralClassifier:
         model = MLPClassifier(
             (self.hidden,), max_iter=self.max_iter, random_state=seed, early_stopping=len(y) >= 200
         )
-        return _fit(model, y, a)
+        return _fit_classifier(model, y, a)
 
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """Class shares in every cell of equal attributes, drawn towards the overall shares."""
+    """Class shares in every tied block of attributes, drawn toward the overall shares."""
 
     prior: float = 1.0
 
     name = "frequencies"
 
     def fit(self, y: Array, a: Array, seed: int) -> _FittedFrequencies:
-        cells, cell = np.unique(a, axis=0, return_inverse=True)
+        blocks, block = np.unique(a, axis=0, return_inverse=True)
         codes = y.astype(np.intp)
         classes = int(codes.max()) + 1
         overall = np.bincount(codes, minlength=classes) / len(codes)
-        flat = np.bincount(cell.ravel() * classes + codes, minlength=len(cells) * classes)
-        counts = flat.reshape(len(cells), classes) + self.prior * overall
+        flat = np.bincount(block.ravel() * classes + codes, minlength=len(blocks) * classes)
+        counts = flat.reshape(len(blocks), classes) + self.prior * overall
         shares = counts / counts.sum(axis=1, keepdims=True)
         return _FittedFrequencies(
-            {row.tobytes(): k for k, row in enumerate(cells)}, shares, overall
+            {row.tobytes(): k for k, row in enumerate(blocks)}, shares, overall
         )
 
 
-def _fit(model: Any, y: Array, a: Array) -> _FittedClassifier:
-    return _FittedClassifier(quietly_fitted(model, a, y.astype(np.intp)))
+def _fit_classifier(model: Any, y: Array, a: Array) -> _FittedClassifier:
+    return _FittedClassifier(fit_quietly(model, a, y.astype(np.intp)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,15 @@ class _FittedClassifier:
 
 @dataclass(frozen=True, slots=True)
 class _FittedFrequencies:
-    cell_of: dict[bytes, int]
+    block_of: dict[bytes, int]
     shares: Array
     overall: Array
 
     def pairs(self, y: Array, a: Array) -> ClassTable:
         codes = y.astype(np.intp)
-        distinct, cell = np.unique(a, axis=0, return_inverse=True)
-        found = [self.cell_of.get(row.tobytes(), -1) for row in distinct]
-        shares = np.vstack([self.shares, self.overall])[np.asarray(found)]  # -1: overall shares
+        distinct, block = np.unique(a, axis=0, return_inverse=True)
+        places = [self.block_of.get(row.tobytes(), -1) for row in distinct]
+        shares = np.vstack([self.shares, self.overall])[np.asarray(places)]  # -1: overall shares
         table = np.zeros((len(a), max(int(codes.max()) + 1, shares.shape[1])))
-        table[:, : shares.shape[1]] = shares[cell.ravel()]
+        table[:, : shares.shape[1]] = shares[block.ravel()]
         return ClassTable(codes, (1 - _MIX) * table + _MIX / table.shape[1])

@@ -24,7 +24,7 @@ __all__ = [
     "Normal",
     "PairDensity",
     "Shape",
-    "quietly_fitted",
+    "fit_quietly",
 ]
 
 _LOG_FLOOR = -700.0  # a density of zero must not make a swap's odds undefined
@@ -120,7 +120,7 @@ class ClassTable(PairDensity):
         return self.table[i, self.codes[j]]
 
 
-def quietly_fitted(model: Any, x: Array, y: Array) -> Any:
+def fit_quietly(model: Any, x: Array, y: Array) -> Any:
     """Fit without convergence warnings: the held-out likelihood and the diagnostics judge."""
     import warnings
 

@@ -102,19 +102,19 @@ def masked_autoregressive(
     return transforms.CompositeTransform(parts)
 
 
-def open_to_context(made: Any, features: int) -> None:
+def open_to_context(network: Any, features: int) -> None:
     """Give some hidden nodes degree 0, so that every output can see the context.
 
     nflows gives hidden nodes the degrees 1 … features − 1. The first output may see degree 0 only,
     and with two or more features would ignore the context altogether (nflows pull request 85).
     """
     torch, _ = require_flows()
-    count = made.initial_layer.out_features
+    count = network.initial_layer.out_features
     degree = torch.linspace(0, features - 1, count).round().long()
-    made.initial_layer.mask = (degree[:, None] >= torch.arange(1, features + 1)).float()
-    for block in made.blocks:
+    network.initial_layer.mask = (degree[:, None] >= torch.arange(1, features + 1)).float()
+    for block in network.blocks:
         block.linear.mask = (degree[:, None] >= degree).float()
-    made.final_layer.mask = (made.final_layer.degrees[:, None] > degree).float()
+    network.final_layer.mask = (network.final_layer.degrees[:, None] > degree).float()
 
 
 def _check_sizes(**sizes: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.data.encode import second_order
-from fairaudit.density.conditional_density import LocationScale, Normal, Shape, quietly_fitted
+from fairaudit.density.conditional_density import LocationScale, Normal, Shape, fit_quietly
 from fairaudit.density.residuals import KernelShape
 from fairaudit.errors import InputError
 
@@ -45,8 +45,8 @@ class Gaussian:
         return f"{spread}gaussian ({self.mean}){tail}"
 
     def fit(self, y: Array, a: Array, seed: int) -> _FittedGaussian:
-        features = _features(a, self.mean)
-        model = quietly_fitted(_mean_model(self.mean, features.shape, seed), features, y)
+        features = _make_features(a, self.mean)
+        model = fit_quietly(_make_mean_model(self.mean, features.shape, seed), features, y)
         fitted = model.predict(features)
         used = int(np.count_nonzero(getattr(model, "coef_", ()))) + 1
         residual = y - fitted
@@ -54,16 +54,16 @@ class Gaussian:
         if self.heteroscedastic:
             spread = _fit_spread(residual, a)
             residual = residual / spread.at(a)
-        scale = _positive(np.sqrt((residual**2).sum() / max(len(y) - used, 1)), y)
+        scale = _keep_positive(np.sqrt((residual**2).sum() / max(len(y) - used, 1)), y)
         shape: Shape = KernelShape(residual / scale) if self.residuals == "kernel" else Normal()
         return _FittedGaussian(mean=self.mean, model=model, spread=spread, scale=scale, shape=shape)
 
 
-def _features(a: Array, mean: str) -> Array:
+def _make_features(a: Array, mean: str) -> Array:
     return np.hstack([a, second_order(a)]) if mean == "quadratic" else a
 
 
-def _mean_model(mean: str, shape: tuple[int, ...], seed: int) -> Any:
+def _make_mean_model(mean: str, shape: tuple[int, ...], seed: int) -> Any:
     from sklearn import linear_model
 
     if mean in ("ols", "quadratic"):
@@ -79,7 +79,7 @@ def _mean_model(mean: str, shape: tuple[int, ...], seed: int) -> Any:
     )
 
 
-def _positive(scale: float, y: Array) -> float:
+def _keep_positive(scale: float, y: Array) -> float:
     smallest = 1e-8 * (float(np.std(y)) or 1.0)
     return float(max(scale, smallest))
 
@@ -89,11 +89,11 @@ class _Spread:
     """σ(a) up to a constant: exp of a linear function, kept within a factor."""
 
     model: Any
-    centre: float
+    center: float
 
     def at(self, a: Array) -> Array:
         limit = np.log(_LARGEST_SCALE_RATIO)
-        return np.exp(np.clip(self.model.predict(a) - self.centre, -limit, limit))
+        return np.exp(np.clip(self.model.predict(a) - self.center, -limit, limit))
 
 
 def _fit_spread(residual: Array, a: Array) -> _Spread:
@@ -116,4 +116,4 @@ class _FittedGaussian:
         scale = np.full(len(y), self.scale)
         if self.spread is not None:
             scale = scale * self.spread.at(a)
-        return LocationScale(y, self.model.predict(_features(a, self.mean)), scale, self.shape)
+        return LocationScale(y, self.model.predict(_make_features(a, self.mean)), scale, self.shape)

@@ -73,20 +73,20 @@ class GraphicalLassoGaussian:
                 "The 'covariance' parameter must be 'glasso' or 'empirical'. "
                 f"Got {self.covariance!r} instead."
             )
-        centred = y - y.mean()
-        slope = centred @ a / max(float(centred @ centred), 1e-300)
+        centered = y - y.mean()
+        slope = centered @ a / max(float(centered @ centered), 1e-300)
         intercept = a.mean(axis=0) - slope * y.mean()
         residual = Standard.of(a - intercept - y[:, None] * slope)
         white = residual(a - intercept - y[:, None] * slope)
         if self.covariance == "empirical" or a.shape[1] == 1:
             inner = np.linalg.pinv(white.T @ white / len(white), hermitian=True)
         else:
-            inner = _sparse_precision(white)
+            inner = _estimate_precision(white)
         precision = inner / np.outer(residual.spread, residual.spread)
         return _FittedGaussianAttributes(intercept, slope, precision)
 
 
-def _sparse_precision(white: Array) -> Array:
+def _estimate_precision(white: Array) -> Array:
     import warnings
 
     from sklearn.covariance import GraphicalLassoCV, ledoit_wolf
@@ -138,7 +138,7 @@ class _GaussianAttributePairs(PairDensity):
 
 @dataclass(frozen=True, slots=True)
 class FrequenciesGivenOutcome:
-    """Shares of the attribute cells in every outcome class, drawn towards the overall shares.
+    """Shares of tied attribute blocks in every outcome class, drawn toward the overall shares.
 
     For categorical outcomes and attributes with few distinct rows.
 
@@ -154,50 +154,50 @@ class FrequenciesGivenOutcome:
 
     name = "attribute frequencies"
 
-    def fit(self, y: Array, a: Array, seed: int) -> _FittedCells:
-        cells, cell = np.unique(a, axis=0, return_inverse=True)
+    def fit(self, y: Array, a: Array, seed: int) -> _FittedBlocks:
+        blocks, block = np.unique(a, axis=0, return_inverse=True)
         codes = y.astype(np.intp)
         classes = int(codes.max()) + 1
-        overall = np.bincount(cell.ravel(), minlength=len(cells)) / len(cell)
-        flat = np.bincount(codes * len(cells) + cell.ravel(), minlength=classes * len(cells))
+        overall = np.bincount(block.ravel(), minlength=len(blocks)) / len(block)
+        flat = np.bincount(codes * len(blocks) + block.ravel(), minlength=classes * len(blocks))
         counts = flat.reshape(classes, -1) + max(self.prior, 1e-12) * overall
         shares = counts / counts.sum(axis=1, keepdims=True)
-        where = {row.tobytes(): k for k, row in enumerate(cells)}
-        return _FittedCells(cells, where, shares, 1.0 / (len(y) + 1))
+        where = {row.tobytes(): k for k, row in enumerate(blocks)}
+        return _FittedBlocks(blocks, where, shares, 1.0 / (len(y) + 1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _FittedCells:
-    cells: Array
+class _FittedBlocks:
+    blocks: Array
     where: dict[bytes, int]
     shares: Array
-    unseen: float  # share of a cell that the training rows did not have, in every class
+    unseen: float  # share of a block that the training rows did not have, in every class
 
-    def pairs(self, y: Array, a: Array) -> _CellPairs:
-        distinct, cell = np.unique(a, axis=0, return_inverse=True)
-        found = np.array([self.where.get(row.tobytes(), -1) for row in distinct])
+    def pairs(self, y: Array, a: Array) -> _BlockPairs:
+        distinct, block = np.unique(a, axis=0, return_inverse=True)
+        places = np.array([self.where.get(row.tobytes(), -1) for row in distinct])
         table = np.column_stack([self.shares, np.full(len(self.shares), self.unseen)])
         overall = np.append(self.shares.mean(axis=0), self.unseen)  # classes never seen
         codes = np.minimum(y.astype(np.intp), len(table))
-        return _CellPairs(codes, found[cell.ravel()], np.vstack([table, overall]))
+        return _BlockPairs(codes, places[block.ravel()], np.vstack([table, overall]))
 
     def sample(self, y: Array, rng: np.random.Generator) -> Array:
         total = np.cumsum(self.shares, axis=1)
         codes = np.minimum(y.astype(np.intp), len(total) - 1)
-        drawn = np.empty(len(y), dtype=np.intp)
+        places = np.empty(len(y), dtype=np.intp)
         for code in np.unique(codes):
             rows = np.flatnonzero(codes == code)
-            drawn[rows] = np.searchsorted(total[code], rng.random(len(rows)) * total[code, -1])
-        return self.cells[drawn]
+            places[rows] = np.searchsorted(total[code], rng.random(len(rows)) * total[code, -1])
+        return self.blocks[places]
 
 
-class _CellPairs(PairDensity):
-    def __init__(self, codes: Index, cell: Index, shares: Array) -> None:
-        self.codes, self.cell = codes, cell
+class _BlockPairs(PairDensity):
+    def __init__(self, codes: Index, block: Index, shares: Array) -> None:
+        self.codes, self.block = codes, block
         self.table = np.log(np.maximum(shares, 1e-300))
 
     def log_density(self, i: Index, j: Index) -> Array:
-        return self.table[self.codes[i], self.cell[j]]
+        return self.table[self.codes[i], self.block[j]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +254,9 @@ class _FittedMAFInverse:
     def sample(self, y: Array, rng: np.random.Generator) -> Array:
         torch, _ = require_flows()
         with on_one_thread(torch), torch.no_grad():
-            noise = torch.as_tensor(rng.normal(size=(len(y), len(self.attributes.centre))))
-            drawn, _ = self.flow.inverse(noise, torch.as_tensor(self.outcome(y)[:, None]))
-        return self.attributes.back(drawn.numpy())
+            noise = torch.as_tensor(rng.normal(size=(len(y), len(self.attributes.center))))
+            values, _ = self.flow.inverse(noise, torch.as_tensor(self.outcome(y)[:, None]))
+        return self.attributes.back(values.numpy())
 
 
 class _FlowPairs(PairDensity):

@@ -37,8 +37,8 @@ class Mixture:
             raise InputError(
                 f"The 'components' parameter must be at least 1. Got {self.components} instead."
             )
-        centre, spread = float(y.mean()), float(y.std()) or 1.0
-        joint = np.column_stack([(y - centre) / spread, a])
+        center, spread = float(y.mean()), float(y.std()) or 1.0
+        joint = np.column_stack([(y - center) / spread, a])
         most = max(1, len(y) // (2 * (joint.shape[1] + 1)))
         sizes = [self.components] if self.components else [k for k in (2, 3, 5, 8) if k <= most]
         fits = [
@@ -50,7 +50,7 @@ class Mixture:
             weights=best.weights_,
             means=best.means_,
             covariances=best.covariances_,
-            centre=centre,
+            center=center,
             spread=spread,
         )
 
@@ -60,7 +60,7 @@ class _FittedMixture:
     weights: Array
     means: Array
     covariances: Array
-    centre: float
+    center: float
     spread: float
 
     def pairs(self, y: Array, a: Array) -> _MixturePairs:
@@ -78,7 +78,7 @@ class _FittedMixture:
                 - np.log(np.diag(cholesky)).sum()
             )
         log_weight -= logsumexp(log_weight, axis=1, keepdims=True)
-        standard = (y - self.centre) / self.spread
+        standard = (y - self.center) / self.spread
         return _MixturePairs(standard, log_weight, location, scale, float(np.log(self.spread)))
 
 

@@ -77,7 +77,7 @@ class Standard:
     array([[3.]])
     """
 
-    centre: Array
+    center: Array
     spread: Array
 
     @classmethod
@@ -86,10 +86,10 @@ class Standard:
         return cls(values.mean(axis=0), np.where(spread > 0, spread, 1.0))
 
     def __call__(self, values: Array) -> Array:
-        return np.asarray((values - self.centre) / self.spread)
+        return np.asarray((values - self.center) / self.spread)
 
     def back(self, values: Array) -> Array:
-        return np.asarray(values * self.spread + self.centre)
+        return np.asarray(values * self.spread + self.center)
 
     @property
     def log_unit(self) -> float:

@@ -45,21 +45,24 @@ def check_density(density: Any, *, outcome: str | None = None) -> None:
     """
     name = check_object(density, "fit")
     categorical = (outcome or getattr(density, "outcome", "continuous")) == "categorical"
-    y, a = _data(categorical)
+    y, a = _make_data(categorical)
     some_y, some_a = y[:_BOUND].copy(), a[:_BOUND].copy()
     with unchanged(name, y, a, some_y, some_a):
         fitted = density.fit(y, a, _SEED)
-        promise(callable(getattr(fitted, "pairs", None)), f"{name}.fit must give 'pairs'.")
+        promise(
+            callable(getattr(fitted, "pairs", None)),
+            f"{name}.fit must return an object with 'pairs'.",
+        )
         bound = fitted.pairs(some_y, some_a)
-        matrix = _matrix(bound, name)
-        again = _matrix(density.fit(y, a, _SEED).pairs(some_y, some_a), name)
-    promise(np.array_equal(matrix, again), f"{name} gives other densities for the same seed.")
+        matrix = _make_matrix(bound, name)
+        again = _make_matrix(density.fit(y, a, _SEED).pairs(some_y, some_a), name)
+    promise(np.array_equal(matrix, again), f"{name} gives different densities for the same seed.")
     _check_pairs(fitted, bound, matrix, some_y, some_a, name=name)
     _check_mass(fitted, a, categorical, name)
     _check_pit(fitted, bound, some_y, some_a, name=name)
 
 
-def _data(categorical: bool) -> tuple[Array, Array]:
+def _make_data(categorical: bool) -> tuple[Array, Array]:
     """Outcomes, and attributes as they arrive: standardized numbers, levels a unit apart."""
     rng = np.random.default_rng(1)
     a = np.column_stack([rng.integers(0, 2, _ROWS) * 1.0, rng.integers(0, 3, _ROWS) - 1.0])
@@ -69,11 +72,11 @@ def _data(categorical: bool) -> tuple[Array, Array]:
     return np.clip(np.rint(mean + rng.normal(size=_ROWS)), 0, _CLASSES - 1), a
 
 
-def _matrix(bound: Any, name: str) -> Array:
+def _make_matrix(bound: Any, name: str) -> Array:
     """log q(y_j | a_i), one row per i."""
     promise(
         isinstance(bound, PairDensity),
-        f"{name}: 'pairs' must give a PairDensity, got {type(bound).__name__}.",
+        f"{name}: 'pairs' must return a PairDensity. Got {type(bound).__name__}.",
     )
     rows = np.arange(_BOUND)
     with unchanged(name, rows):
@@ -111,7 +114,7 @@ def _check_pairs(
 
 
 def _check_mass(fitted: Any, a: Array, categorical: bool, name: str) -> None:
-    values = np.arange(_CLASSES, dtype=float) if categorical else _line()
+    values = np.arange(_CLASSES, dtype=float) if categorical else _make_line()
     for k in range(3):
         index = np.arange(len(values))
         at = np.repeat(a[[k]], len(values), axis=0)
@@ -123,24 +126,24 @@ def _check_mass(fitted: Any, a: Array, categorical: bool, name: str) -> None:
         )
 
 
-def _line() -> Array:
-    y, _ = _data(categorical=False)
+def _make_line() -> Array:
+    y, _ = _make_data(categorical=False)
     return np.linspace(y.mean() - _WIDE * y.std(), y.mean() + _WIDE * y.std(), _GRID)
 
 
 def _check_pit(fitted: Any, bound: PairDensity, y: Array, a: Array, *, name: str) -> None:
-    found = bound.pit()
-    if found is None:
+    pit = bound.pit()
+    if pit is None:
         return
-    line = _line()
+    line = _make_line()
     index = np.arange(len(line))
-    promise(np.shape(found) == (len(y),), f"{name}: 'pit' must give one number per row.")
+    promise(np.shape(pit) == (len(y),), f"{name}: 'pit' must give one number per row.")
     for k in range(3):
         density = np.exp(
             fitted.pairs(line, np.repeat(a[[k]], len(line), axis=0)).log_density(index, index)
         )
         below = float(trapezoid(np.where(line <= y[k], density, 0.0), line))
         promise(
-            abs(below - found[k]) <= 0.02,
-            f"{name}: 'pit' gives {found[k]:.3g} where the density has mass {below:.3g} below.",
+            abs(below - pit[k]) <= 0.02,
+            f"{name}: 'pit' gives {pit[k]:.3g} where the density has mass {below:.3g} below.",
         )

@@ -32,7 +32,7 @@ def check_engine(engine: Any) -> None:
     -----
     Checked are: results in the order of the items, whichever is ready first; several lists of
     items; sums in the one order that makes results equal to the last bit on every engine (eight
-    neighbours, then eight such sums, and so on), which leave the pieces as they are; errors of
+    neighbors, then eight such sums, and so on), which leave the pieces as they are; errors of
     fairaudit, which arrive as they were raised; and shards that do not depend on how the rows
     are divided into partitions.
 
@@ -56,33 +56,33 @@ def check_engine(engine: Any) -> None:
         _check_shards(running, name)
 
 
-def _slowly(number: int, after: float) -> int:
+def _square_slowly(number: int, after: float) -> int:
     time.sleep(after)
     return number * number
 
 
-def _scaled(values: Array, factor: float) -> Array:
+def _scale(values: Array, factor: float) -> Array:
     return values * factor
 
 
-def _itself(values: Array) -> Array:
+def _return_item(values: Array) -> Array:
     return values
 
 
-def _refused(number: int) -> int:
+def _refuse_row(number: int) -> int:
     raise InputError(f"Row {number} cannot be used. Leave it out.")
 
 
 def _check_map(engine: Any, name: str) -> None:
     numbers = list(range(6))
     waits = [0.05 if number == 0 else 0.0 for number in numbers]  # the first is ready last
-    found = engine.gather(engine.map("square", _slowly, numbers, waits))
+    results = engine.gather(engine.map("square", _square_slowly, numbers, waits))
     promise(
-        list(found) == [number * number for number in numbers],
+        list(results) == [number * number for number in numbers],
         f"{name}: 'map' and 'gather' must give one result per item, in the order of the items.",
     )
-    pieces = engine.map("square", _slowly, numbers, [0.0] * 6)
-    scaled = engine.gather(engine.map("again", _slowly, pieces, [0.0] * 6))
+    pieces = engine.map("square", _square_slowly, numbers, [0.0] * 6)
+    scaled = engine.gather(engine.map("again", _square_slowly, pieces, [0.0] * 6))
     promise(
         list(scaled) == [number**4 for number in numbers],
         f"{name}: what 'map' gives must be usable as items of the next 'map'.",
@@ -94,30 +94,30 @@ def _check_sum(engine: Any, name: str) -> None:
     for count in _COUNTS:
         arrays = [rng.normal(size=5) * 10.0 ** rng.integers(-8, 8) for _ in range(count)]
         factors = [1.0 + k / 7 for k in range(count)]
-        total = engine.sum("add", _scaled, arrays, factors)
-        wanted = _tree([_scaled(*pair) for pair in zip(arrays, factors, strict=True)])
+        total = engine.sum("add", _scale, arrays, factors)
+        wanted = _sum_tree([_scale(*pair) for pair in zip(arrays, factors, strict=True)])
         promise(
             np.allclose(total, wanted, rtol=1e-9),
             f"{name}: 'sum' of {count} arrays is not their sum.",
         )
         promise(
             np.array_equal(total, wanted),
-            f"{name}: 'sum' of {count} arrays is added up in another order: of eight neighbours, "
-            "then of eight such sums, and so on. Results must not depend on the engine.",
+            f"{name}: 'sum' of {count} arrays is added up in a different order: eight neighbors, "
+            "then eight such sums, and so on. Results must not depend on the engine.",
         )
         with unchanged(f"{name}: 'sum'", arrays):
-            engine.sum("add", _itself, arrays)
+            engine.sum("add", _return_item, arrays)
 
 
-def _tree(arrays: Sequence[Array]) -> Array:
+def _sum_tree(arrays: Sequence[Array]) -> Array:
     left = list(arrays)
     while len(left) > 1:
         groups = [left[k : k + _TOGETHER] for k in range(0, len(left), _TOGETHER)]
-        left = [_in_order(group) for group in groups]
+        left = [_sum_in_order(group) for group in groups]
     return left[0]
 
 
-def _in_order(group: Sequence[Array]) -> Array:
+def _sum_in_order(group: Sequence[Array]) -> Array:
     total = group[0].copy()
     for values in group[1:]:
         total += values
@@ -126,15 +126,15 @@ def _in_order(group: Sequence[Array]) -> Array:
 
 def _check_errors(engine: Any, name: str) -> None:
     try:
-        engine.gather(engine.map("refuse", _refused, [3]))
+        engine.gather(engine.map("refuse", _refuse_row, [3]))
     except InputError as error:
         promise("Row 3 cannot be used" in str(error), f"{name} hides what an InputError says.")
         return
     except Exception as error:
         raise AssertionError(
-            f"{name}: an InputError of a piece arrives as {type(error).__name__}."
+            f"{name}: an InputError in a piece arrives as {type(error).__name__}."
         ) from error
-    raise AssertionError(f"{name}: an error of a piece is lost.")
+    raise AssertionError(f"{name}: an error in a piece is lost.")
 
 
 def _check_shards(engine: Any, name: str) -> None:
@@ -144,30 +144,30 @@ def _check_shards(engine: Any, name: str) -> None:
     whole = pd.DataFrame({KEY: (rows // 2).astype(np.uint64), "value": rows * 1.0})
     parts = [whole.iloc[:60], whole.iloc[60:70], whole.iloc[70:]]
     for left_out in (0.0, 0.3):
-        found = [
-            [np.sort(frame["value"].to_numpy()) for frame in _shards(engine, frames, left_out)]
+        layouts = [
+            [np.sort(frame["value"].to_numpy()) for frame in _shuffle(engine, frames, left_out)]
             for frames in ([whole], parts)
         ]
         promise(
-            all(len(shards) == 3 for shards in found),
+            all(len(shards) == 3 for shards in layouts),
             f"{name}: 'shuffled' must give one frame per shard.",
         )
         promise(
-            all(np.array_equal(*pair) for pair in zip(*found, strict=True)),
+            all(np.array_equal(*pair) for pair in zip(*layouts, strict=True)),
             f"{name}: the rows of a shard depend on how the table is divided into partitions.",
         )
-        kept = np.concatenate(found[0])
+        values = np.concatenate(layouts[0])
         promise(
-            len(set(kept)) == len(kept) and (len(kept) == len(rows)) == (left_out == 0.0),
-            f"{name}: 'shuffled' must keep every row once, but for those of the sample.",
+            len(set(values)) == len(values) and (len(values) == len(rows)) == (left_out == 0.0),
+            f"{name}: 'shuffled' must keep every row once, except those of the sample.",
         )
-        people = [set(values // 2) for values in found[0]]
+        people = [set(values // 2) for values in layouts[0]]
         promise(
             len(set.union(*people)) == sum(map(len, people)),
-            f"{name}: rows with one key are spread over several shards.",
+            f"{name}: rows with the same key are spread over several shards.",
         )
 
 
-def _shards(engine: Any, frames: Sequence[Any], left_out: float) -> list[Any]:
-    pieces = engine.map("frame", _itself, list(frames))
+def _shuffle(engine: Any, frames: Sequence[Any], left_out: float) -> list[Any]:
+    pieces = engine.map("frame", _return_item, list(frames))
     return list(engine.gather(engine.shuffled(pieces, 3, left_out)))

@@ -12,7 +12,7 @@ import numpy as np
 from fairaudit.auditing.descriptions import described, fully_described
 from fairaudit.data.table import AuditTable
 
-__all__ = ["check_object", "example_table", "promise", "unchanged"]
+__all__ = ["check_object", "make_example_table", "promise", "unchanged"]
 
 
 def promise(kept: object, broken: str) -> None:
@@ -31,7 +31,7 @@ def check_object(given: Any, *methods: str) -> str:
     for method in methods:
         promise(callable(getattr(given, method, None)), f"{kind} has no method {method!r}.")
     name = getattr(given, "name", None)
-    promise(isinstance(name, str) and name, f"{kind} needs a 'name': a text that is not empty.")
+    promise(isinstance(name, str) and name, f"{kind} needs a 'name': text that is not empty.")
     promise(
         fully_described(described(given)),
         f"The parameters of {kind} cannot be recorded: make it a dataclass, or keep what "
@@ -43,44 +43,44 @@ def check_object(given: Any, *methods: str) -> str:
 @contextmanager
 def unchanged(name: str, *values: Any) -> Iterator[None]:
     """What is passed in, and numpy's global random numbers, are as before at the end."""
-    before = [_digest(value) for value in values]
-    numbers = _global_numbers()
+    before = [_hash_value(value) for value in values]
+    numbers = _hash_global_numbers()
     yield
-    after = [_digest(value) for value in values]
+    after = [_hash_value(value) for value in values]
     promise(before == after, f"{name} changes the data that it is given. Work on copies.")
     promise(
-        numbers == _global_numbers(),
-        f"{name} uses the global random numbers of numpy. Use numpy.random.default_rng(seed).",
+        numbers == _hash_global_numbers(),
+        f"{name} uses numpy's global random numbers. Use numpy.random.default_rng(seed).",
     )
 
 
-def _global_numbers() -> str:
-    return _digest(np.random.get_state(legacy=False))  # noqa: NPY002  these are not to be used
+def _hash_global_numbers() -> str:
+    return _hash_value(np.random.get_state(legacy=False))  # noqa: NPY002  these are not to be used
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(b"".join(_bytes_of(value))).hexdigest()
+def _hash_value(value: Any) -> str:
+    return hashlib.sha256(b"".join(_list_bytes(value))).hexdigest()
 
 
-def _bytes_of(value: Any) -> Iterator[bytes]:
+def _list_bytes(value: Any) -> Iterator[bytes]:
     if isinstance(value, AuditTable):
         for column in (*value.prediction.columns, value.outcome, *value.attributes):
-            yield from () if column is None else _bytes_of((column.codes, column.numeric))
+            yield from () if column is None else _list_bytes((column.codes, column.numeric))
     elif isinstance(value, dict):
-        yield from _bytes_of(tuple(value.values()))
+        yield from _list_bytes(tuple(value.values()))
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _bytes_of(item)
+            yield from _list_bytes(item)
     elif isinstance(value, np.ndarray):
         yield str((value.shape, value.dtype)).encode()
         yield value.tobytes()
     elif hasattr(value, "to_numpy"):
-        yield from _bytes_of((list(value.columns), value.to_numpy()))
+        yield from _list_bytes((list(value.columns), value.to_numpy()))
     else:
         yield repr(value).encode()
 
 
-def example_table(*, kind: str, n: int, seed: int, effect: float = 0.0) -> AuditTable:
+def make_example_table(*, kind: str, n: int, seed: int, effect: float = 0.0) -> AuditTable:
     """A table to try a statistic on; without an effect A is independent of everything else.
 
     `kind` is ``"scores"`` or ``"labels"`` of two classes (all attributes of labels are groups), or

@@ -48,7 +48,7 @@ def check_remedy(method: Any, *, steps: int | None = None) -> None:
         isinstance(method, Method), f"{name} must be a fairaudit.extend.Method, with its fields."
     )
     grid = tuple(method.grid)
-    promise(len(set(grid)) > 1, f"{name}: the grid needs two values or more, the first is plain.")
+    promise(len(set(grid)) > 1, f"{name}: the grid needs at least two values; the first is plain.")
     try:
         for value in grid:
             method.check(value)
@@ -70,24 +70,24 @@ def _refuses(method: Method, value: float) -> bool:
 
 
 def _check_estimators(method: Method, training: Training, *, classes: bool) -> None:
-    X, y, attributes = _people(classes)
-    old = _old_model(X, y, classes=classes) if method.corrects else None
+    X, y, attributes = _make_people(classes)
+    old = _fit_old_model(X, y, classes=classes) if method.corrects else None
     name = f"{method.name} ({'classes' if classes else 'numbers'})"
 
-    def fitted(value: float) -> Any:
-        made = method.estimator(value, training, rows=len(X), classes=classes, old=old)
-        copied = clone(made)
+    def fit_estimator(value: float) -> Any:
+        estimator = method.estimator(value, training, rows=len(X), classes=classes, old=old)
+        copied = clone(estimator)
         promise(
-            copied.get_params().keys() == made.get_params().keys(),
+            copied.get_params().keys() == estimator.get_params().keys(),
             f"{name}: the estimator does not survive sklearn.base.clone.",
         )
-        found = made.fit(X, y, sensitive_features=list(attributes))
-        promise(found is made, f"{name}: 'fit' must return the estimator itself.")
-        return made
+        returned = estimator.fit(X, y, sensitive_features=list(attributes))
+        promise(returned is estimator, f"{name}: 'fit' must return the estimator itself.")
+        return estimator
 
     weak, strong = method.grid[0], method.grid[-1]
     with unchanged(name, X, y, [column.codes for column in attributes]):
-        plain, model, again = fitted(weak), fitted(strong), fitted(strong)
+        plain, model, again = fit_estimator(weak), fit_estimator(strong), fit_estimator(strong)
         predicted = np.asarray(model.predict(X))
     promise(
         predicted.shape == (len(X),),
@@ -99,14 +99,17 @@ def _check_estimators(method: Method, training: Training, *, classes: bool) -> N
     )
     promise(
         np.array_equal(predicted, again.predict(X)),
-        f"{name}: 'predict' differs between two fits with one random_state.",
+        f"{name}: 'predict' differs between two fits with the same random_state.",
     )
     promise(
         np.array_equal(predicted, pickle.loads(pickle.dumps(model)).predict(X)),  # noqa: S301
         f"{name}: 'predict' differs after a pickle.",
     )
     _check_path(method, training, X, y, attributes, classes=classes, old=old)
-    gaps = [_gap(fitted, X, y, attributes[0], classes=classes) for fitted in (plain, model)]
+    gaps = [
+        _measure_gap(estimator, X, y, attributes[0], classes=classes)
+        for estimator in (plain, model)
+    ]
     promise(
         gaps[1] <= max(gaps[0], 0.05),
         f"{name}: the gap between groups grows from {gaps[0]:.3g} to {gaps[1]:.3g} as "
@@ -136,7 +139,7 @@ def _check_path(
     )
 
 
-def _people(classes: bool) -> tuple[Array, Array, tuple[Column, ...]]:
+def _make_people(classes: bool) -> tuple[Array, Array, tuple[Column, ...]]:
     """A table in which one feature tells the group, and the group the outcome."""
     rng = np.random.default_rng(0)
     sex = rng.permutation(_ROWS) % 2
@@ -147,13 +150,13 @@ def _people(classes: bool) -> tuple[Array, Array, tuple[Column, ...]]:
     return X, (y > 0).astype(np.float64) if classes else y, attributes
 
 
-def _old_model(X: Array, y: Array, *, classes: bool) -> Any:
+def _fit_old_model(X: Array, y: Array, *, classes: bool) -> Any:
     from sklearn.linear_model import LinearRegression, LogisticRegression
 
     return (LogisticRegression() if classes else LinearRegression()).fit(X, y)
 
 
-def _gap(model: Any, X: Array, y: Array, group: Column, *, classes: bool) -> float:
+def _measure_gap(model: Any, X: Array, y: Array, group: Column, *, classes: bool) -> float:
     """Mean difference of the answers between the groups, given the outcome."""
     answers = np.asarray(model.predict(X), dtype=np.float64)
     part = y if classes else np.digitize(y, np.quantile(y, [0.25, 0.5, 0.75]))

@@ -44,28 +44,28 @@ def check_report(render: Callable[[Any], str], *, markup: bool | None = None) ->
     """
     name = getattr(render, "__qualname__", type(render).__name__)
     promise(callable(render), f"{name} is not a function of a result.")
-    results = _results()
-    texts = {what: _rendered(render, result, name, what) for what, result in results.items()}
+    results = _make_results()
+    texts = {what: _render_result(render, result, name, what) for what, result in results.items()}
     promise(
         texts["a violation"] != texts["no violation"],
-        f"{name} says the same of a violation and of none.",
+        f"{name} says the same about a violation and about none.",
     )
     for what, text in texts.items():
-        again = _rendered(render, results[what], name, what)
-        promise(text == again, f"{name} gives another text for the same result.")
+        again = _render_result(render, results[what], name, what)
+        promise(text == again, f"{name} gives different text for the same result.")
         _check_text(text, name, text.lstrip().startswith("<") if markup is None else markup)
 
 
-def _rendered(render: Callable[[Any], str], result: Any, name: str, what: str) -> str:
+def _render_result(render: Callable[[Any], str], result: Any, name: str, what: str) -> str:
     before, own = result.to_dict(), deepcopy(result)
     try:
         text = render(own)
     except Exception as error:
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         raise AssertionError(
-            f"{name} fails on {what}: {type(error).__name__}: {said}. Values may be None."
+            f"{name} fails on {what}: {type(error).__name__}: {message}. Values may be None."
         ) from error
-    promise(isinstance(text, str) and text, f"{name} must give a text. Got {type(text).__name__}.")
+    promise(isinstance(text, str) and text, f"{name} must return text. Got {type(text).__name__}.")
     promise(own.to_dict() == before, f"{name} changes the result.")
     return text
 
@@ -89,7 +89,7 @@ def _check_text(text: str, name: str, markup: bool) -> None:
 
 
 @cache
-def _results() -> dict[str, Any]:
+def _make_results() -> dict[str, Any]:
     """Results of all sorts, with names that nobody wants to see unescaped."""
     rng = np.random.default_rng(0)
     n = 300

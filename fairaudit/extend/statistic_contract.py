@@ -9,7 +9,7 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.extend.promises import check_object, example_table, promise, unchanged
+from fairaudit.extend.promises import check_object, make_example_table, promise, unchanged
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.statistic import Bound
 
@@ -68,65 +68,65 @@ def check_statistic(statistic: Any, *, row_order: bool = True, tables: int = 60)
 
 
 def _can_bind(statistic: Any, kind: str) -> bool:
-    table = example_table(kind=kind, n=80, seed=0)
+    table = make_example_table(kind=kind, n=80, seed=0)
     try:
-        _bound(statistic, table, kind != "numbers")
+        _bind(statistic, table, kind != "numbers")
     except InputError:
         return False
     return True
 
 
-def _bound(statistic: Any, table: AuditTable, within: bool, seed: int = 1) -> Bound:
+def _bind(statistic: Any, table: AuditTable, within: bool, seed: int = 1) -> Bound:
     bound: Bound = statistic.bind(table, within_outcome=within, seed=seed)
     return bound
 
 
-def _copies(statistic: Any, table: AuditTable, kind: str, count: int, seed: int = 1) -> Index:
+def _draw_copies(statistic: Any, table: AuditTable, kind: str, count: int, seed: int = 1) -> Index:
     """The rows themselves, then copies of those that are tested."""
     codes = table.require_outcome().codes
     if hasattr(statistic, "tested_rows"):
         codes = codes[statistic.tested_rows(len(table), seed)]
     strata = np.zeros_like(codes) if kind == "numbers" else codes
-    drawn = WithinOutcome(strata, seed).block(range(count))
-    return np.vstack([np.arange(len(codes)), drawn])
+    copies = WithinOutcome(strata, seed).block(range(count))
+    return np.vstack([np.arange(len(codes)), copies])
 
 
 def _check_values(statistic: Any, name: str, kind: str) -> None:
-    table = example_table(kind=kind, n=80, seed=0, effect=1.0)
-    rows, within = _copies(statistic, table, kind, _COPIES), kind != "numbers"
+    table = make_example_table(kind=kind, n=80, seed=0, effect=1.0)
+    rows, within = _draw_copies(statistic, table, kind, _COPIES), kind != "numbers"
     with unchanged(name, table, rows):
-        first = _bound(statistic, table, within)
+        first = _bind(statistic, table, within)
         values = np.asarray(first(rows))
-        again = _bound(statistic, table, within)(rows)
+        again = _bind(statistic, table, within)(rows)
     promise(
         values.shape == (len(rows),) and values.dtype.kind == "f",
         f"{name} must give one number per copy: {len(rows)} numbers for {len(rows)} copies. "
         f"Got shape {values.shape} of {values.dtype}.",
     )
     promise(np.isfinite(values).all(), f"{name} gives NaN or infinity.")
-    promise(np.array_equal(values, again), f"{name} gives other values for the same seed.")
+    promise(np.array_equal(values, again), f"{name} gives different values for the same seed.")
     single = np.concatenate([first(rows[k : k + 1]) for k in range(len(rows))])
     promise(
-        _close(values, single),
-        f"{name} gives other values for copies in a block than for the same copies one by one.",
+        _are_close(values, single),
+        f"{name} gives different values for copies in a block and for the same copies one by one.",
     )
     if within:
         promise(
-            _close(values, np.asarray(_bound(statistic, table, False)(rows))),
-            f"{name} gives other values with 'within_outcome' than without, for the same copies.",
+            _are_close(values, np.asarray(_bind(statistic, table, False)(rows))),
+            f"{name} gives different values with and without 'within_outcome' for the same copies.",
         )
 
 
 def _check_row_order(statistic: Any, name: str, kind: str) -> None:
-    table = example_table(kind=kind, n=80, seed=0, effect=1.0)
-    rows, within = _copies(statistic, table, kind, _COPIES), kind != "numbers"
+    table = make_example_table(kind=kind, n=80, seed=0, effect=1.0)
+    rows, within = _draw_copies(statistic, table, kind, _COPIES), kind != "numbers"
     order = np.random.default_rng(0).permutation(len(table))
     place = np.argsort(order)
-    values = np.asarray(_bound(statistic, table, within)(rows))
-    moved = np.asarray(_bound(statistic, table.take(order), within)(place[rows[:, order]]))
+    values = np.asarray(_bind(statistic, table, within)(rows))
+    moved = np.asarray(_bind(statistic, table.take(order), within)(place[rows[:, order]]))
     promise(
-        _close(values, moved),
-        f"{name} gives other values when the rows of the table are reordered.",
+        _are_close(values, moved),
+        f"{name} gives different values when the rows of the table are reordered.",
     )
 
 
@@ -135,24 +135,24 @@ def _check_level(statistic: Any, name: str, kind: str, tables: int) -> None:
 
     small = 0
     for number in range(tables):
-        table = example_table(kind=kind, n=40, seed=number)
-        rows = _copies(statistic, table, kind, _LEVEL_COPIES, seed=number)
-        values = np.asarray(_bound(statistic, table, kind != "numbers", number)(rows))
+        table = make_example_table(kind=kind, n=40, seed=number)
+        rows = _draw_copies(statistic, table, kind, _LEVEL_COPIES, seed=number)
+        values = np.asarray(_bind(statistic, table, kind != "numbers", number)(rows))
         small += int((values[1:] >= values[0]).sum() <= 1)
     promise(
         small <= binom.isf(_ERROR, tables, 0.1),
         f"{name} finds violations where there are none: p ≤ 0.1 in {small} of {tables} tables. "
-        "The data themselves must be treated as any copy is.",
+        "Treat the data exactly like a copy.",
     )
 
 
 def _sees_violation(statistic: Any, kind: str) -> bool:
-    table = example_table(kind=kind, n=240, seed=0, effect=4.0)
-    rows = _copies(statistic, table, kind, _LEVEL_COPIES)
-    values = np.asarray(_bound(statistic, table, kind != "numbers")(rows))
+    table = make_example_table(kind=kind, n=240, seed=0, effect=4.0)
+    rows = _draw_copies(statistic, table, kind, _LEVEL_COPIES)
+    values = np.asarray(_bind(statistic, table, kind != "numbers")(rows))
     return bool((values[0] > values[1:]).all())
 
 
-def _close(first: Array, second: Array) -> bool:
+def _are_close(first: Array, second: Array) -> bool:
     scale = float(np.abs(first).max()) or 1.0
     return first.shape == second.shape and bool(np.abs(first - second).max() <= 1e-6 * scale)

@@ -134,12 +134,12 @@ class ConditionalPermutation(CopySampler):
                     rng.random(out=uniform[place])
                 for (i, j, size), at, end in zip(some, ends, ends[1:], strict=False):
                     fold.step(state, i, j, size, np.ascontiguousarray(uniform[:, at:end].T))
-            local = _inverted(state) if self.inverse else state
+            local = _invert_columns(state) if self.inverse else state
             result[:, fold.rows] = fold.rows[local.T]
         return result
 
 
-def _inverted(state: State) -> State:
+def _invert_columns(state: State) -> State:
     """The inverse permutation of every column."""
     inverse = np.empty_like(state)
     np.put_along_axis(inverse, state, np.arange(len(state))[:, None], axis=0)

@@ -24,8 +24,8 @@ __all__ = [
     "CopySampler",
     "FittedCopies",
     "LimitedSampler",
-    "fitted_law",
     "gathered",
+    "make_fitted_law",
     "stream",
 ]
 
@@ -121,7 +121,7 @@ class CopyLaw:
 EXACT = CopyLaw("exact", "exact (within classes)")
 
 
-def fitted_law(family: str, *, folds: int, given: bool) -> CopyLaw:
+def make_fitted_law(family: str, *, folds: int, given: bool) -> CopyLaw:
     """The law of a density of this family, fitted fold by fold or on a `given` table."""
     fit, how = "in sample", "fitted in sample"
     if given:

@@ -12,8 +12,8 @@ from fairaudit._types import Index
 from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import FittedCopies, fitted_law, stream
-from fairaudit.permute.folds import numbers_of, split_rows, units_by_size
+from fairaudit.permute.copies import FittedCopies, make_fitted_law, stream
+from fairaudit.permute.folds import encode_table, group_units, split_rows
 
 __all__ = ["CP"]
 
@@ -68,7 +68,7 @@ class CP:
     ) -> FittedCopies:
         """Fit q(a|y) and return the sampler; the arguments are those of `ICP.prepare`."""
         density = inverse_named(self.density, categorical=outcome.kind.is_categorical)
-        y, a, train_y, train_a = numbers_of(outcome, attributes, training)
+        y, a, train_y, train_a = encode_table(outcome, attributes, training)
         fit_seed = int(stream(seed, 4).integers(2**31))
         parts = split_rows(len(y), self.folds, units, seed, whole=training is not None)
         folds = []
@@ -78,7 +78,7 @@ class CP:
             else:
                 others = np.setdiff1d(np.arange(len(y)), rows) if len(parts) > 1 else rows
                 fitted = density.fit(y[others], a[others], fit_seed)
-            folds.append(Fold(rows, fitted.pairs(y[rows], a[rows]), units_by_size(rows, units)))
+            folds.append(Fold(rows, fitted.pairs(y[rows], a[rows]), group_units(rows, units)))
         sampler = ConditionalPermutation(folds, steps, seed, inverse=False)
-        law = fitted_law(density.name, folds=len(parts), given=training is not None)
+        law = make_fitted_law(density.name, folds=len(parts), given=training is not None)
         return FittedCopies(sampler, law)

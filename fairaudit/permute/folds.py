@@ -14,7 +14,7 @@ from fairaudit.errors import InputError
 from fairaudit.permute.chain import Fold
 from fairaudit.permute.copies import stream
 
-__all__ = ["joined_pit", "numbers_of", "split_rows", "units_by_size"]
+__all__ = ["encode_table", "group_units", "join_pits", "split_rows"]
 
 
 def split_rows(
@@ -42,7 +42,7 @@ def split_rows(
     return [np.flatnonzero(fold[unit] == k) for k in range(folds)]
 
 
-def numbers_of(
+def encode_table(
     outcome: Column,
     attributes: Sequence[Column],
     training: tuple[Column, Sequence[Column]] | None = None,
@@ -55,9 +55,9 @@ def numbers_of(
     """
     extra = (None, [None] * len(attributes)) if training is None else training
     n = len(outcome)
-    target = _stacked(outcome, extra[0])
-    columns = [_stacked(c, e) for c, e in zip(attributes, extra[1], strict=True)]
-    y = target.codes.astype(np.float64) if outcome.kind.is_categorical else _numeric(target)
+    target = _stack_columns(outcome, extra[0])
+    columns = [_stack_columns(c, e) for c, e in zip(attributes, extra[1], strict=True)]
+    y = target.codes.astype(np.float64) if outcome.kind.is_categorical else _require_numbers(target)
     if encoded:
         a = encode(columns)
     else:
@@ -65,20 +65,20 @@ def numbers_of(
     return y[:n], a[:n].astype(np.float64), y[n:], a[n:].astype(np.float64)
 
 
-def _stacked(column: Column, extra: Column | None) -> Column:
+def _stack_columns(column: Column, extra: Column | None) -> Column:
     if extra is None:
         return column
     parts = [c.levels[c.codes] if c.numeric is None else c.numeric for c in (column, extra)]
     return column_of(column.name, np.concatenate(parts), kind=column.kind)
 
 
-def _numeric(column: Column) -> Array:
+def _require_numbers(column: Column) -> Array:
     if column.numeric is None:
-        raise InputError(f"The outcome {column.name!r} must be numbers to be continuous.")
+        raise InputError(f"The outcome {column.name!r} must be numeric to be continuous.")
     return column.numeric
 
 
-def units_by_size(rows: Index, units: Index | None) -> list[Index] | None:
+def group_units(rows: Index, units: Index | None) -> list[Index] | None:
     """The units among these rows, in local numbers, one array per unit size."""
     if units is None:
         return None
@@ -91,7 +91,7 @@ def units_by_size(rows: Index, units: Index | None) -> list[Index] | None:
     return [np.array(members) for _, members in sorted(by_size.items())]
 
 
-def joined_pit(folds: list[Fold], n: int) -> Array | None:
+def join_pits(folds: list[Fold], n: int) -> Array | None:
     """Probability integral transforms of all rows, or None where a density has none."""
     values = np.empty(n)
     for fold in folds:

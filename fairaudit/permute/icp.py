@@ -15,8 +15,8 @@ from fairaudit.density.auto import Auto, Choice
 from fairaudit.density.oracle import Oracle
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, fitted_law, stream
-from fairaudit.permute.folds import joined_pit, numbers_of, split_rows, units_by_size
+from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, make_fitted_law, stream
+from fairaudit.permute.folds import encode_table, group_units, join_pits, split_rows
 from fairaudit.permute.within import WithinOutcome
 
 __all__ = ["ICP"]
@@ -59,7 +59,7 @@ class ICP:
         if density is None:
             return FittedCopies(WithinOutcome(outcome.codes, seed, units), EXACT)
         known = isinstance(density, Oracle)
-        y, a, train_y, train_a = numbers_of(outcome, attributes, training, encoded=not known)
+        y, a, train_y, train_a = encode_table(outcome, attributes, training, encoded=not known)
         parts = split_rows(len(y), self.folds, units, seed, whole=known or training is not None)
         fit_seed = int(stream(seed, 4).integers(2**31))
         if training is not None:
@@ -67,16 +67,16 @@ class ICP:
         else:
             choice = _cross_fit(density, y, a, parts, fit_seed)
         folds = [
-            Fold(rows, fitted.pairs(y[rows], a[rows]), units_by_size(rows, units))
+            Fold(rows, fitted.pairs(y[rows], a[rows]), group_units(rows, units))
             for part, fitted in zip(parts, choice.fits, strict=True)
-            for rows in _by_stratum(part, strata)
+            for rows in _split_by_stratum(part, strata)
         ]
         _check_densities(folds)
         law = CopyLaw("known", density.name)
         if not known:
-            law = fitted_law(choice.family.name, folds=len(parts), given=training is not None)
+            law = make_fitted_law(choice.family.name, folds=len(parts), given=training is not None)
         sampler = ConditionalPermutation(folds, steps, seed)
-        return FittedCopies(sampler, law, choice.scores, joined_pit(folds, len(y)))
+        return FittedCopies(sampler, law, choice.scores, join_pits(folds, len(y)))
 
 
 def _check_densities(folds: Sequence[Fold]) -> None:
@@ -91,7 +91,7 @@ def _check_densities(folds: Sequence[Fold]) -> None:
             )
 
 
-def _by_stratum(rows: Index, strata: Index | None) -> list[Index]:
+def _split_by_stratum(rows: Index, strata: Index | None) -> list[Index]:
     if strata is None:
         return [rows]
     return [rows[strata[rows] == stratum] for stratum in np.unique(strata[rows])]

@@ -13,7 +13,7 @@ from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
-from fairaudit.permute.folds import numbers_of, split_rows
+from fairaudit.permute.folds import encode_table, split_rows
 from fairaudit.permute.within import WithinOutcome
 
 __all__ = ["ConditionalRandomization", "Resampled", "ResampledWithinOutcome"]
@@ -91,7 +91,7 @@ class ConditionalRandomization:
     ) -> Resampled:
         """Fit q(a|y), fold by fold unless there is a training table."""
         density = inverse_named(self.density, categorical=outcome.kind.is_categorical)
-        y, a, train_y, train_a = numbers_of(outcome, attributes, training)
+        y, a, train_y, train_a = encode_table(outcome, attributes, training)
         fit_seed = int(stream(seed, 4).integers(2**31))
         parts = split_rows(len(y), self.folds, None, seed, whole=training is not None)
         fits = []
@@ -115,7 +115,7 @@ class Resampled:
     def draw(self, number: int) -> Array:
         """Copy of this number, n × d; the same number gives the same copy."""
         rng = stream(self.seed, 1, number)
-        drawn = np.empty((len(self.y), self.width))
+        attributes = np.empty((len(self.y), self.width))
         for rows, fitted in zip(self.parts, self.fits, strict=True):
-            drawn[rows] = fitted.sample(self.y[rows], rng)
-        return drawn
+            attributes[rows] = fitted.sample(self.y[rows], rng)
+        return attributes

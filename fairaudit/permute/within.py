@@ -32,7 +32,7 @@ class WithinOutcome(CopySampler):
         self.n = len(strata)
         self.seed = seed
         # `rows` lists the rows stratum by stratum; in each, `size` consecutive rows form a unit
-        self.strata = _strata_of_units(strata, units)
+        self.strata = _group_units(strata, units)
 
     def block(self, copies: range) -> Index:
         result = np.empty((len(copies), self.n), dtype=np.intp)
@@ -48,7 +48,7 @@ class WithinOutcome(CopySampler):
         return sum(m.size for m in self.strata if len(m) > 1) / self.n
 
 
-def _strata_of_units(strata: Index, units: Index | None) -> list[Index]:
+def _group_units(strata: Index, units: Index | None) -> list[Index]:
     if units is None:
         order = np.argsort(strata, kind="stable")
         ends = np.cumsum(np.bincount(strata))[:-1]

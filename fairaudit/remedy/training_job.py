@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._types import Index
-from fairaudit.auditing.checkpoint import Checkpoint, identity_of
+from fairaudit.auditing.checkpoint import Checkpoint, hash_settings
 from fairaudit.auditing.descriptions import described
 from fairaudit.data.reading.frames import as_pandas
 from fairaudit.errors import InputError
@@ -76,7 +76,7 @@ class Job:
         import pandas as pd
 
         rows = pd.util.hash_pandas_object(as_pandas(frame), index=False).to_numpy()
-        return identity_of(
+        return hash_settings(
             {
                 "version": version("fairaudit-icp"),
                 "rows": rows.tobytes().hex(),

@@ -15,7 +15,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import Copies, FittedCopies
 from fairaudit.permute.icp import ICP
-from fairaudit.testing.evaluation import Evaluation, Scope, evaluation_of
+from fairaudit.testing.evaluation import Evaluation, Scope, make_evaluation
 from fairaudit.testing.p_value import Null, PValue, reaches
 from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.permutations import Permutations
@@ -24,7 +24,7 @@ from fairaudit.testing.trust import Trust
 
 __all__ = [
     "FEWEST_ROWS",
-    "Kept",
+    "BlockStore",
     "Scope",
     "conditional_independence_test",
     "equalized_odds_test",
@@ -153,7 +153,7 @@ def run_test(
     """The test on a table that has been checked."""
     start = time.process_time()
     statistics = statistic_named(statistic)
-    tested = _tested(table, statistics, permutations.seed)
+    tested = _take_tested(table, statistics, permutations.seed)
     fitted = copies.prepare(
         tested.require_outcome(),
         tested.attributes,
@@ -169,7 +169,7 @@ def run_test(
     return result
 
 
-class Kept(Protocol):
+class BlockStore(Protocol):
     """Statistics of finished blocks of copies, one array per question."""
 
     def get(self, numbers: range) -> list[Array] | None: ...
@@ -183,11 +183,11 @@ def run_tests(
     statistics: list[Statistic],
     permutations: Permutations,
     progress: Callable[[int], None] | None = None,
-    kept: Kept | None = None,
+    store: BlockStore | None = None,
 ) -> list[TestResult]:
     """Several questions asked of the same copies, which are drawn once.
 
-    `progress` hears how many copies each block had; `kept` holds the blocks that an interrupted
+    `progress` hears how many copies each block had; `store` holds the blocks that an interrupted
     run has finished, and takes the others.
     """
     if permutations.stop_after is not None and len(statistics) > 1:
@@ -195,14 +195,14 @@ def run_tests(
             "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
             f"{len(statistics)} of them."
         )
-    evaluation = evaluation_of(scopes, fitted, statistics, permutations)
+    evaluation = make_evaluation(scopes, fitted, statistics, permutations)
     if any(np.isnan(values).any() for values in evaluation.observed):
         raise InputError(
             "The statistic of the data is not a number. Are predictions so large or so small that "
             "their differences overflow? Rescale them."
         )
     start = time.process_time()
-    nulls = _null_values(evaluation, permutations, progress, kept)
+    nulls = _draw_null(evaluation, permutations, progress, store)
     shared = (time.process_time() - start) / len(scopes)
     names = [s.name for s in statistics]
     return [
@@ -218,7 +218,7 @@ def run_tests(
     ]
 
 
-def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
+def _take_tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
     """The rows that are permuted: all, unless a statistic keeps some for fitting."""
     halves = [s for s in statistics if hasattr(s, "tested_rows")]
     if not halves:
@@ -230,85 +230,87 @@ def _tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditT
     return table.take(halves[0].tested_rows(len(table), seed))  # type: ignore[attr-defined]
 
 
-def _null_values(
+def _draw_null(
     evaluation: Evaluation,
     permutations: Permutations,
     progress: Callable[[int], None] | None,
-    kept: Kept | None,
+    store: BlockStore | None,
 ) -> list[Array]:
     """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
     if permutations.stop_after is not None:
-        return _until_reached(evaluation, permutations, permutations.stop_after, progress, kept)
-    ranges = _ranges(permutations.n, evaluation.batch)
+        return _draw_until_reached(
+            evaluation, permutations, permutations.stop_after, progress, store
+        )
+    ranges = _split_range(permutations.n, evaluation.batch)
     if permutations.n_jobs != 1:
-        blocks = _in_parallel(evaluation, ranges, permutations.n_jobs, kept)
+        blocks = _draw_in_parallel(evaluation, ranges, permutations.n_jobs, store)
         return [np.vstack(parts) for parts in zip(*blocks, strict=True)]
     everything = range(len(evaluation.observed))
     values = []
     for numbers in ranges:
-        values.append(_seen(evaluation, numbers, everything, kept))
+        values.append(_evaluate_block(evaluation, numbers, everything, store))
         if progress is not None:
             progress(len(numbers))
     return [np.vstack(blocks) for blocks in zip(*values, strict=True)]
 
 
-def _ranges(count: int, batch: int) -> list[range]:
+def _split_range(count: int, batch: int) -> list[range]:
     return [range(start, min(start + batch, count)) for start in range(0, count, batch)]
 
 
-def _seen(
-    evaluation: Evaluation, numbers: range, asked: Sequence[int], kept: Kept | None
+def _evaluate_block(
+    evaluation: Evaluation, numbers: range, questions: Sequence[int], store: BlockStore | None
 ) -> list[Array]:
-    finished = None if kept is None else kept.get(numbers)
+    finished = None if store is None else store.get(numbers)
     if finished is None:
-        finished = evaluation.see(numbers, asked)
-        if kept is not None:
-            kept.put(numbers, finished)
+        finished = evaluation.see(numbers, questions)
+        if store is not None:
+            store.put(numbers, finished)
     return finished
 
 
-def _until_reached(
+def _draw_until_reached(
     evaluation: Evaluation,
     permutations: Permutations,
     stop: int,
     progress: Callable[[int], None] | None,
-    kept: Kept | None,
+    store: BlockStore | None,
 ) -> list[Array]:
     """Every question until `stop` copies have reached its data; the others go on."""
     observed = evaluation.observed
     values: list[list[Array]] = [[] for _ in observed]
     reached = [0] * len(observed)
-    open_ones = list(range(len(observed)))
-    for numbers in _ranges(permutations.n, min(stop, evaluation.batch)):
-        parts = _seen(evaluation, numbers, open_ones, kept)
-        for k, part in zip(open_ones, parts, strict=True):
+    open_questions = list(range(len(observed)))
+    for numbers in _split_range(permutations.n, min(stop, evaluation.batch)):
+        parts = _evaluate_block(evaluation, numbers, open_questions, store)
+        for k, part in zip(open_questions, parts, strict=True):
             hits = reached[k] + np.cumsum(reaches(part[:, 0], observed[k][0]))
             reached[k] = int(hits[-1])
             last = int(np.argmax(hits >= stop)) + 1 if reached[k] >= stop else len(part)
             values[k].append(part[:last])
-        open_ones = [k for k in open_ones if reached[k] < stop]
+        open_questions = [k for k in open_questions if reached[k] < stop]
         if progress is not None:
             progress(len(numbers))
-        if not open_ones:
+        if not open_questions:
             break
     return [np.vstack(parts) for parts in values]
 
 
-def _in_parallel(
-    evaluation: Evaluation, ranges: list[range], jobs: int, kept: Kept | None
+def _draw_in_parallel(
+    evaluation: Evaluation, ranges: list[range], jobs: int, store: BlockStore | None
 ) -> list[list[Array]]:
     """The values of all blocks, in order; those that are kept are not drawn again."""
     from joblib import Parallel, delayed
 
-    finished = {numbers: None if kept is None else kept.get(numbers) for numbers in ranges}
+    finished = {numbers: None if store is None else store.get(numbers) for numbers in ranges}
     missing = [numbers for numbers, values in finished.items() if values is None]
-    drawn = Parallel(n_jobs=jobs, return_as="generator")(
+    values_of_copies = Parallel(n_jobs=jobs, return_as="generator")(
         delayed(evaluation.values)(numbers) for numbers in missing
     )
-    for numbers, values in zip(missing, drawn, strict=True):
+    for numbers, values in zip(missing, values_of_copies, strict=True):
         finished[numbers] = values
-        if kept is not None:
-            kept.put(numbers, values)
+        if store is not None:
+            store.put(numbers, values)
     return [values for values in finished.values() if values is not None]
 
 
@@ -325,7 +327,7 @@ def judge_null(
     value, copies = null.combined()
     several = len(names) > 1
     stopped = permutations.stop_after is not None and null.drawn < permutations.n
-    found = PValue.of(value, copies, stopped=stopped)
+    p_value = PValue.of(value, copies, stopped=stopped)
     reason = None if trust.trustworthy else trust.because
     if rows < FEWEST_ROWS:
         reason = f"{rows} rows are too few; at least {FEWEST_ROWS} are needed"
@@ -334,8 +336,8 @@ def judge_null(
     defined = reason is None or (trust.moved > 0 and rows >= FEWEST_ROWS)
     return TestResult(
         statistic=value,
-        p_value=found.value if defined else float("nan"),
-        interval=found.interval if defined else (0.0, 1.0),
+        p_value=p_value.value if defined else float("nan"),
+        interval=p_value.interval if defined else (0.0, 1.0),
         null=copies,
         name=f"-log10 of the smallest p of {', '.join(names)}" if several else names[0],
         n=rows,

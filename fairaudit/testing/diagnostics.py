@@ -19,7 +19,14 @@ from fairaudit.testing.p_value import PValue
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.trust import Trust
 
-__all__ = ["CHECKED_COPIES", "CopyCheck", "exchangeable", "pit_check", "see_enough", "trust_in"]
+__all__ = [
+    "CHECKED_COPIES",
+    "CopyCheck",
+    "check_exchangeable",
+    "check_pit",
+    "judge_copies",
+    "see_enough",
+]
 
 #: A valid audit fails the copy check with this probability.
 CHECK_LEVEL = 0.01
@@ -45,25 +52,25 @@ class CopyCheck:
     ) -> None:
         n = len(outcome)
         self.copies = copies
-        self.cell = find_tied_blocks(attributes, n).of_row
-        self.distinct = {_digest(self.cell)}
+        self.block = find_tied_blocks(attributes, n).of_row
+        self.distinct = {_hash_copy(self.block)}
         self.moved: list[float] = []
         self.products: list[Array] = []
         self.fitted = copies.law.estimated
         if self.fitted:
-            self.left = _outcome_features(outcome)
-            self.right = _attribute_features(encode(attributes), stream(seed, 6))
+            self.left = _make_outcome_features(outcome)
+            self.right = _make_attribute_features(encode(attributes), stream(seed, 6))
             self.products.append(self._product(np.arange(n)))
 
     def see(self, numbers: range, rows: Index) -> None:
         """Look at a block of copies, as far as it continues what has been seen."""
-        seen = len(self.moved)
-        if not numbers.start <= seen < numbers.stop:
+        start = len(self.moved)
+        if not numbers.start <= start < numbers.stop:
             return
-        for copy in rows[seen - numbers.start : CHECKED_COPIES - numbers.start]:
-            cell = self.cell[copy]
-            self.moved.append(float(np.mean(cell != self.cell)))
-            self.distinct.add(_digest(cell))
+        for copy in rows[start - numbers.start : CHECKED_COPIES - numbers.start]:
+            block = self.block[copy]
+            self.moved.append(float(np.mean(block != self.block)))
+            self.distinct.add(_hash_copy(block))
             if self.fitted:
                 self.products.append(self._product(copy))
 
@@ -74,9 +81,9 @@ class CopyCheck:
         """What the copies so far say; `see_enough` of them first."""
         check = pit = None
         if self.fitted:
-            check = exchangeable(np.array(self.products))
-            pit = None if self.copies.pit is None else pit_check(self.copies.pit)
-        return trust_in(
+            check = check_exchangeable(np.array(self.products))
+            pit = None if self.copies.pit is None else check_pit(self.copies.pit)
+        return judge_copies(
             self.copies.law,
             moved=float(np.mean(self.moved)),
             distinct=len(self.distinct) - 1,
@@ -99,7 +106,7 @@ def see_enough(checks: Sequence[CopyCheck], sampler: CopySampler) -> None:
             check.see(numbers, check.copies.sampler.local(block))
 
 
-def exchangeable(values: Array) -> float:
+def check_exchangeable(values: Array) -> float:
     """p-value that the first row (the data) is exchangeable with the others (the copies)."""
     spread = values.std(axis=0)
     if not (spread > 0).any():  # the outcome has one value here: copies cannot differ
@@ -109,7 +116,7 @@ def exchangeable(values: Array) -> float:
     return float(min(1.0, 2 * min(PValue.of(score[0], score[1:]).value for score in scores)))
 
 
-def trust_in(
+def judge_copies(
     law: CopyLaw,
     *,
     moved: float,
@@ -149,7 +156,7 @@ def trust_in(
     )
 
 
-def pit_check(pit: Array) -> float:
+def check_pit(pit: Array) -> float:
     """Uniform as a whole (Kolmogorov–Smirnov) and in its tails (D'Agostino–Pearson), doubled.
 
     A deviation that is too small to matter for the copies counts as none, however many rows there
@@ -165,18 +172,18 @@ def pit_check(pit: Array) -> float:
     return min(1.0, 2 * p)
 
 
-def _digest(cell: Index) -> bytes:
-    return blake2b(cell.tobytes(), digest_size=16).digest()
+def _hash_copy(block: Index) -> bytes:
+    return blake2b(block.tobytes(), digest_size=16).digest()
 
 
-def _outcome_features(outcome: Column) -> Array:
+def _make_outcome_features(outcome: Column) -> Array:
     if outcome.kind.is_categorical:
         return np.eye(len(outcome.levels))[outcome.codes]
     z = ndtri(rankdata(outcome.codes) / (len(outcome) + 1))
     return np.column_stack([z, z**2, z**3, np.abs(z)])
 
 
-def _attribute_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
+def _make_attribute_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
     width = median_distance(a[:2000])
     angle = a @ (rng.normal(size=(a.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)
     features = np.hstack([a, second_order(a), np.cos(angle)])

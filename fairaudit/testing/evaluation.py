@@ -1,4 +1,4 @@
-"""How the statistics of the questions are computed on copies: row by row, or from cells."""
+"""How the statistics of the questions are computed on copies: row by row, or from tied blocks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from fairaudit.geometry.block_sums import (
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, see_enough, trust_in
+from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, judge_copies, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic
 from fairaudit.testing.trust import Trust
 
-__all__ = ["Evaluation", "Scope", "evaluation_of"]
+__all__ = ["Evaluation", "Scope", "make_evaluation"]
 
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
@@ -76,13 +76,13 @@ class Evaluation(Protocol):
         """Per question the statistics of these copies, one row per copy."""
         ...
 
-    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+    def see(self, numbers: range, questions: Sequence[int]) -> list[Array]:
         """The same for some questions; the copies are looked at by the diagnostics too."""
         ...
 
     def trust(self, question: int) -> Trust: ...
 
-    def looked(self, question: int) -> tuple[float, Array | None]:
+    def summarize_check(self, question: int) -> tuple[float, Array | None]:
         """Share of rows moved by the copies seen, and what the check of copies compares."""
         ...
 
@@ -91,14 +91,14 @@ class Evaluation(Protocol):
         ...
 
 
-def evaluation_of(
+def make_evaluation(
     scopes: Sequence[Scope],
     fitted: FittedCopies,
     statistics: list[Statistic],
     permutations: Permutations,
 ) -> Evaluation:
-    """By cells where rows are many and tied, otherwise by rows."""
-    return CellEvaluation.of(scopes, fitted, statistics, permutations) or RowEvaluation(
+    """By tied blocks where rows are many and tied, otherwise by rows."""
+    return BlockEvaluation.of(scopes, fitted, statistics, permutations) or RowEvaluation(
         scopes, fitted, statistics, permutations
     )
 
@@ -115,36 +115,36 @@ class RowEvaluation:
     ) -> None:
         self.sampler = fitted.sampler
         self.batch = permutations.batch_for(fitted.sampler.n)
-        self.asked = [_Bound(scope, fitted, statistics, permutations.seed) for scope in scopes]
-        self.observed = [question.observed for question in self.asked]
+        self.questions = [_Bound(scope, fitted, statistics, permutations.seed) for scope in scopes]
+        self.observed = [question.observed for question in self.questions]
 
     def values(self, numbers: range) -> list[Array]:
         block = self.sampler.block(numbers)
-        return [question.values(block) for question in self.asked]
+        return [question.values(block) for question in self.questions]
 
-    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+    def see(self, numbers: range, questions: Sequence[int]) -> list[Array]:
         block = self.sampler.block(numbers)
-        chosen = [self.asked[k] for k in asked]
-        for question in chosen:
+        bound_questions = [self.questions[k] for k in questions]
+        for question in bound_questions:
             question.check.see(numbers, question.local(block))
-        return [question.values(block) for question in chosen]
+        return [question.values(block) for question in bound_questions]
 
     def trust(self, question: int) -> Trust:
-        see_enough([question.check for question in self.asked], self.sampler)
-        return self.asked[question].check.trust()
+        see_enough([bound.check for bound in self.questions], self.sampler)
+        return self.questions[question].check.trust()
 
-    def looked(self, question: int) -> tuple[float, Array | None]:
-        check = self.asked[question].check
+    def summarize_check(self, question: int) -> tuple[float, Array | None]:
+        check = self.questions[question].check
         return float(np.mean(check.moved)), np.array(check.products) if check.products else None
 
     def seconds(self, question: int) -> float:
-        return self.asked[question].seconds
+        return self.questions[question].seconds
 
     def __getstate__(self) -> dict[str, Any]:
         """For other processes: what they need to evaluate, without the diagnostics."""
         return {
             "sampler": self.sampler,
-            "asked": [question.without_check() for question in self.asked],
+            "questions": [question.without_check() for question in self.questions],
         }
 
 
@@ -175,10 +175,10 @@ class _Bound:
         return result
 
 
-class CellEvaluation:
-    """KPC within classes, from the sums of kernel features over cells of equal rows.
+class BlockEvaluation:
+    """KPC within classes, from the sums of kernel features over tied blocks.
 
-    The copies are those of `WithinOutcome`, drawn as cells of rows instead of numbers of rows.
+    The copies are those of `WithinOutcome`, drawn as blocks of rows instead of numbers of rows.
     Features of all rows are kept if they take less than half of the memory that was allowed, and
     computed again for every batch of copies otherwise.
     """
@@ -187,8 +187,8 @@ class CellEvaluation:
         self,
         sampler: WithinOutcome,
         space: BlockSpace,
-        cells: Index,
-        asked: list[BlockQuestion],
+        blocks: Index,
+        questions: list[BlockQuestion],
         prediction: Array,
         maps: BlockFeatures,
         permutations: Permutations,
@@ -199,26 +199,26 @@ class CellEvaluation:
         self.seed, self.space, self.maps = permutations.seed, space, maps
         members = [rows[:, 0] for rows in sampler.strata]
         self.prediction = [prediction[rows] for rows in members]
-        self.cells = [cells[rows].astype(np.min_scalar_type(len(space) - 1)) for rows in members]
+        self.blocks = [blocks[rows].astype(np.min_scalar_type(len(space) - 1)) for rows in members]
         memory = permutations.memory or _MEMORY
-        self.kept: list[Any] | None = None
+        self.features: list[Any] | None = None
         if maps.row_bytes() * sampler.n <= memory // 2:
-            self.kept = [maps.of_rows(u, code) for code, u in enumerate(self.prediction)]
-        left = memory // (2 if self.kept is None else 8)
+            self.features = [maps.of_rows(u, code) for code, u in enumerate(self.prediction)]
+        left = memory // (2 if self.features is None else 8)
         per_copy = maps.copy_bytes(len(space), sampler.n) + DRAWN_BYTES
         self.batch = permutations.batch or max(1, min(_MOST_COPIES, left // per_copy))
         sums = maps.no_sums(1, len(space))
-        for code, own in enumerate(self.cells):
+        for code, own in enumerate(self.blocks):
             for at in range(0, len(own), _CHUNK):
                 some = slice(at, at + _CHUNK)
                 add_sums(sums, own[None, some], self._features(code, some))
-        self.asked = []
-        for question in asked:
+        self.questions = []
+        for question in questions:
             part = sums[0][:, maps.part(question.of_class)]
             alone = BlockQuestion(space, (), question.of_class, question.knn)
-            self.asked.append(BlockKPC(question, alone, part))
+            self.questions.append(BlockKPC(question, alone, part))
         self.observed = [value[0] for value in self._answers(sums)]
-        self.spent = (time.process_time() - start) / len(asked)
+        self.spent = (time.process_time() - start) / len(questions)
 
     @classmethod
     def of(
@@ -227,7 +227,7 @@ class CellEvaluation:
         fitted: FittedCopies,
         statistics: list[Statistic],
         permutations: Permutations,
-    ) -> CellEvaluation | None:
+    ) -> BlockEvaluation | None:
         """None where rows are few or hardly tied, or the statistic is another."""
         sampler, table = fitted.sampler, scopes[0].table
         statistic = statistics[0]
@@ -244,22 +244,22 @@ class CellEvaluation:
         if not fits:
             return None
         table.require_varying_prediction()
-        space, cells = BlockSpace.of(table.require_outcome(), table.attributes)
+        space, blocks = BlockSpace.of(table.require_outcome(), table.attributes)
         if not blocks_pay(sampler.n, len(space)):
             return None
-        asked = [_cell_question(scope, space, statistic) for scope in scopes]
-        known = [question for question in asked if question is not None]
-        if len(known) < len(asked) or any(
+        questions = [_make_block_question(scope, space, statistic) for scope in scopes]
+        known = [question for question in questions if question is not None]
+        if len(known) < len(questions) or any(
             question.log_copies() < _MANY_COPIES for question in known
         ):
             return None
         prediction = table.prediction.matrix()
-        maps = _feature_maps(known, prediction, table.require_outcome().codes)
+        maps = _make_feature_maps(known, prediction, table.require_outcome().codes)
         return cls(
             sampler,
             space,
-            cells=cells,
-            asked=known,
+            blocks=blocks,
+            questions=known,
             prediction=prediction,
             maps=maps,
             permutations=permutations,
@@ -269,47 +269,42 @@ class CellEvaluation:
     def values(self, numbers: range) -> list[Array]:
         generators = [stream(self.seed, 1, number) for number in numbers]
         sums = self.maps.no_sums(len(numbers), len(self.space))
-        for code, own in enumerate(self.cells):
-            for rows, cells in draw_blocks(own, len(self.space), generators):
-                add_sums(sums, cells, self._features(code, rows))
+        for code, own in enumerate(self.blocks):
+            for rows, blocks in draw_blocks(own, len(self.space), generators):
+                add_sums(sums, blocks, self._features(code, rows))
         return self._answers(sums)
 
-    def see(self, numbers: range, asked: Sequence[int]) -> list[Array]:
+    def see(self, numbers: range, questions: Sequence[int]) -> list[Array]:
         values = self.values(numbers)
-        return [values[k] for k in asked]
+        return [values[k] for k in questions]
 
     def _features(self, code: int, rows: slice) -> Any:
-        if self.kept is not None:
-            return self.kept[code][rows]
+        if self.features is not None:
+            return self.features[code][rows]
         return self.maps(self.prediction[code][rows], code)
 
     def _answers(self, sums: Any) -> list[Array]:
         return [
-            np.array(
-                [
-                    [statistic.value(copy[:, self.maps.part(statistic.question.of_class)])]
-                    for copy in sums
-                ]
-            )
-            for statistic in self.asked
+            np.array([[kpc.value(copy[:, self.maps.part(kpc.question.of_class)])] for copy in sums])
+            for kpc in self.questions
         ]
 
     def trust(self, question: int) -> Trust:
         # so many copies are possible that no two of those drawn are alike
-        moved = self.asked[question].question.moved()
-        return trust_in(self.law, moved=moved, distinct=CHECKED_COPIES)
+        moved = self.questions[question].question.moved()
+        return judge_copies(self.law, moved=moved, distinct=CHECKED_COPIES)
 
-    def looked(self, question: int) -> tuple[float, Array | None]:
-        return self.asked[question].question.moved(), None
+    def summarize_check(self, question: int) -> tuple[float, Array | None]:
+        return self.questions[question].question.moved(), None
 
     def seconds(self, question: int) -> float:
         return self.spent
 
 
-def _cell_question(
+def _make_block_question(
     scope: Scope, space: BlockSpace, statistic: KPCStatistic
 ) -> BlockQuestion | None:
-    """The question over cells; None where its rows are not one class or all."""
+    """The question over tied blocks; None where its rows are not one class or all."""
     table = scope.table
     names = [column.name for column in table.attributes]
     known = {column.name for column in space.attributes}
@@ -328,15 +323,17 @@ def _cell_question(
     return BlockQuestion(space, names, of_class, knn) if knn < len(table) else None
 
 
-def _feature_maps(asked: list[BlockQuestion], prediction: Array, codes: Index) -> BlockFeatures:
+def _make_feature_maps(
+    questions: list[BlockQuestion], prediction: Array, codes: Index
+) -> BlockFeatures:
     """Kernels with the median bandwidth of the rows they are for."""
 
-    def made(u: Array) -> FeatureMap | GridFeatures:
+    def make_map(u: Array) -> FeatureMap | GridFeatures:
         return feature_map(kernel_named("rbf", u)[0], u)
 
-    classes = {question.of_class for question in asked if question.of_class is not None}
+    classes = {question.of_class for question in questions if question.of_class is not None}
     of_class = [
-        made(prediction[codes == code]) if code in classes else None
+        make_map(prediction[codes == code]) if code in classes else None
         for code in range(int(codes.max()) + 1)
     ]
-    return BlockFeatures(made(prediction), of_class)
+    return BlockFeatures(make_map(prediction), of_class)

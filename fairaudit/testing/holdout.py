@@ -44,16 +44,16 @@ class HoldoutGain:
         testing = self.tested_rows(len(table), seed)
         training = np.setdiff1d(np.arange(len(table)), testing)
         u = table.prediction.matrix()
-        given, attributes = encode((table.require_outcome(),)), encode(table.attributes)
-        both = np.hstack([given, attributes])
-        alone = [self._fit(given[training], column[training], seed) for column in u.T]
+        outcome, attributes = encode((table.require_outcome(),)), encode(table.attributes)
+        both = np.hstack([outcome, attributes])
+        alone = [self._fit(outcome[training], column[training], seed) for column in u.T]
         joint = [self._fit(both[training], column[training], seed) for column in u.T]
-        u, given, attributes = u[testing], given[testing], attributes[testing]
+        u, outcome, attributes = u[testing], outcome[testing], attributes[testing]
         scale = float(u.var(axis=0).sum()) or 1.0
-        without = _loss(alone, given, u)
+        without = _loss(alone, outcome, u)
 
         def value(copy: Index) -> float:
-            return (without - _loss(joint, np.hstack([given, attributes[copy]]), u)) / scale
+            return (without - _loss(joint, np.hstack([outcome, attributes[copy]]), u)) / scale
 
         return lambda rows: np.array([value(copy) for copy in rows])
 

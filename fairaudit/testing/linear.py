@@ -18,7 +18,7 @@ from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.permute.copies import gathered, stream
 from fairaudit.testing.statistic import Bound
 
-__all__ = ["Correlation", "Features", "residual_given"]
+__all__ = ["Correlation", "Features", "remove_outcome"]
 
 _MOST_FOR_BANDWIDTH = 2_000
 
@@ -34,8 +34,10 @@ class Correlation:
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         table.require_varying_prediction()
-        residual = residual_given(_standard(table.prediction.matrix()), table.require_outcome(), 3)
-        return _explained(residual, _whitened(encode(table.attributes)))
+        residual = remove_outcome(
+            _standardize(table.prediction.matrix()), table.require_outcome(), 3
+        )
+        return _bind_products(residual, _whiten(encode(table.attributes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +58,15 @@ class Features:
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         table.require_varying_prediction()
         rng = stream(seed, 2)
-        u = _standard(table.prediction.matrix())
-        predicted = np.hstack([u, _fourier(u, self.of_prediction, rng)])
-        residual = residual_given(predicted, table.require_outcome(), 5)
+        u = _standardize(table.prediction.matrix())
+        predicted = np.hstack([u, _make_fourier(u, self.of_prediction, rng)])
+        residual = remove_outcome(predicted, table.require_outcome(), 5)
         a = encode(table.attributes)
-        attributes = _standard(np.hstack([a, a**2, _fourier(a, self.of_attributes, rng)]))
-        return _explained(_standard(residual), attributes / np.sqrt(attributes.shape[1]))
+        attributes = _standardize(np.hstack([a, a**2, _make_fourier(a, self.of_attributes, rng)]))
+        return _bind_products(_standardize(residual), attributes / np.sqrt(attributes.shape[1]))
 
 
-def _explained(residual: Array, attributes: Array) -> Bound:
+def _bind_products(residual: Array, attributes: Array) -> Bound:
     """‖Rᵀ Ã / n‖² for every copy, over the number of residual columns."""
     n, width = residual.shape
 
@@ -76,19 +78,19 @@ def _explained(residual: Array, attributes: Array) -> Bound:
     return values
 
 
-def _standard(x: Array) -> Array:
+def _standardize(x: Array) -> Array:
     spread = x.std(axis=0)
-    kept = spread > 1e-12
-    return (x[:, kept] - x[:, kept].mean(axis=0)) / spread[kept]
+    varying = spread > 1e-12
+    return (x[:, varying] - x[:, varying].mean(axis=0)) / spread[varying]
 
 
-def _whitened(a: Array) -> Array:
+def _whiten(a: Array) -> Array:
     """Uncorrelated columns of unit variance that span the same space."""
     left, singular, _ = np.linalg.svd(a - a.mean(axis=0), full_matrices=False)
     return left[:, singular > 1e-9 * singular[0]] * np.sqrt(len(a))
 
 
-def residual_given(x: Array, outcome: Column, degree: int) -> Array:
+def remove_outcome(x: Array, outcome: Column, degree: int) -> Array:
     """What is left of the columns of x after regression on the outcome."""
     if outcome.kind.is_categorical:
         counts = np.bincount(outcome.codes)
@@ -100,7 +102,7 @@ def residual_given(x: Array, outcome: Column, degree: int) -> Array:
     return x - basis @ coefficients
 
 
-def _fourier(x: Array, count: int, rng: np.random.Generator) -> Array:
+def _make_fourier(x: Array, count: int, rng: np.random.Generator) -> Array:
     """Random features of the Gaussian kernel with the median bandwidth."""
     width = median_distance(x[:_MOST_FOR_BANDWIDTH])
     angle = x @ (rng.normal(size=(x.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["adjusted"]
+__all__ = ["adjust_p_values"]
 
 
-def adjusted(p_values: list[float], how: str) -> list[float]:
+def adjust_p_values(p_values: list[float], how: str) -> list[float]:
     """Holm's step-down or Benjamini and Hochberg's step-up."""
     if not p_values:
         return []

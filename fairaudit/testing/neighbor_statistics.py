@@ -1,4 +1,4 @@
-"""KPC and CODEC as test statistics: kernel means over neighbour graphs, for many copies.
+"""KPC and CODEC as test statistics: kernel means over neighbor graphs, for many copies.
 
 Where copies only exchange attributes between equal outcomes, (Y, Ã) is a reordering of (Y, A):
 the graph stays and only the predictions move over its nodes. Otherwise every copy has its own.
@@ -18,6 +18,7 @@ from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.kernels import MOST_FEATURES, Gram, kernel_named
 from fairaudit.geometry.neighbors import NeighborGraph, neighbor_graph
+from fairaudit.geometry.random_ties import random_neighbors
 from fairaudit.geometry.tied_blocks import TiedBlocks, find_tied_blocks
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
@@ -32,7 +33,7 @@ _PAIR_COST = 12  # a kernel value on a pair of rows, in multiplications
 
 
 def default_knn(n: int) -> int:
-    """Neighbours of the KPC statistic: a test wants more of them than the metric."""
+    """Neighbors of the KPC statistic: a test wants more of them than the metric."""
     return min(20, -(-n // 20))
 
 
@@ -64,21 +65,21 @@ class KPCStatistic:
         gram = Gram(kernel_named("rbf", u)[0], u)
         given = (table.require_outcome(),)
         if self.ties == "random":
-            return _random_ties(table, gram, knn, self.how, seed)
+            return _bind_random_ties(table, gram, knn, self.how, seed)
         if within_outcome:
             graph = graph_of((*given, *table.attributes), n, self.how, knn)
-            if _too_many_pairs(graph) and gram.features is None:
+            if _has_too_many_pairs(graph) and gram.features is None:
                 gram = gram.from_drawn_rows()
-            mean = _on_fixed_graph(graph, gram)
+            mean = _use_fixed_graph(graph, gram)
         else:
-            mean = _on_own_graphs(table, gram, knn, self.how, None)
+            mean = _use_own_graphs(table, gram, knn, self.how, None)
         alone = graph_of(given, n, self.how, knn).mean_kernel(gram)
-        return _ratio(mean, alone, float(gram.diagonal.mean()) - alone)
+        return _bind_ratio(mean, alone, float(gram.diagonal.mean()) - alone)
 
 
 @dataclass(frozen=True, slots=True)
 class CODECStatistic:
-    """CODEC with averaged ties: one neighbour, ranks instead of a kernel."""
+    """CODEC with averaged ties: one neighbor, ranks instead of a kernel."""
 
     how: str = "standard"
 
@@ -90,66 +91,68 @@ class CODECStatistic:
         rank = rankdata(one_score(table), method="max") / n
         gram = Gram(minimum_kernel, rank[:, None])
 
-        def sums(cells: TiedBlocks) -> Array:
-            return minimum_sums(rank, cells)
+        def sums(blocks: TiedBlocks) -> Array:
+            return minimum_sums(rank, blocks)
 
         given = (table.require_outcome(),)
         alone = graph_of(given, n, self.how, 1).mean_kernel(gram, within_sums=sums)
         if within_outcome:
             graph = graph_of((*given, *table.attributes), n, self.how, 1)
-            mean = _on_moved_cells(graph, gram, sums)
+            mean = _move_blocks(graph, gram, sums)
         else:
-            mean = _on_own_graphs(table, gram, 1, self.how, sums)
-        return _ratio(mean, alone, float(rank.mean()) - alone)
+            mean = _use_own_graphs(table, gram, 1, self.how, sums)
+        return _bind_ratio(mean, alone, float(rank.mean()) - alone)
 
 
-def _ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
+def _bind_ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
     """(T(Y, Ã) − T(Y)) / (k̄ − T(Y)); 0 where the outcome determines the prediction."""
     if left <= 1e-12:
         return lambda rows: np.zeros(len(rows))
     return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
 
 
-def _on_own_graphs(
+def _use_own_graphs(
     table: AuditTable, gram: Gram, knn: int, how: str, sums: Callable[[TiedBlocks], Array] | None
 ) -> Callable[[Index], float]:
-    """The function copy → T(Y, Ã), where every copy has its own neighbours."""
+    """The function copy → T(Y, Ã), where every copy has its own neighbors."""
     n, outcome = len(table), table.require_outcome()
     given, attributes = encode((outcome,), how), encode(table.attributes, how)
     distinct = len(outcome.levels) == n
-    cell = find_tied_blocks(table.attributes, n).of_row
+    block = find_tied_blocks(table.attributes, n).of_row
 
     def mean(rows: Index) -> float:
         points = np.hstack([given, attributes[rows]])
-        cells = _single_rows(n) if distinct else find_tied_blocks([outcome.codes, cell[rows]], n)
-        return neighbor_graph(points, cells, knn).mean_kernel(gram, within_sums=sums)
+        blocks = (
+            _make_single_rows(n) if distinct else find_tied_blocks([outcome.codes, block[rows]], n)
+        )
+        return neighbor_graph(points, blocks, knn).mean_kernel(gram, within_sums=sums)
 
     return mean
 
 
-def _single_rows(n: int) -> TiedBlocks:
+def _make_single_rows(n: int) -> TiedBlocks:
     rows = np.arange(n)
     return TiedBlocks(rows, rows, np.ones(n, dtype=np.intp))
 
 
-def _too_many_pairs(graph: NeighborGraph) -> bool:
+def _has_too_many_pairs(graph: NeighborGraph) -> bool:
     """To be held, and more work than with features."""
     pairs = graph.count_row_pairs()
-    return pairs > _MOST_PAIRS and _cheaper(MOST_FEATURES, graph, pairs)
+    return pairs > _MOST_PAIRS and _is_cheaper(MOST_FEATURES, graph, pairs)
 
 
-def _cheaper(entries: float, graph: NeighborGraph, pairs: float) -> bool:
+def _is_cheaper(entries: float, graph: NeighborGraph, pairs: float) -> bool:
     """Features with so many entries per row than the pairs of rows."""
     return entries * (graph.n + len(graph.weight)) < _PAIR_COST * pairs
 
 
-def _on_fixed_graph(graph: NeighborGraph, gram: Gram) -> Callable[[Index], float]:
+def _use_fixed_graph(graph: NeighborGraph, gram: Gram) -> Callable[[Index], float]:
     """The function copy → T(Y, Ã), where row k sits at node rows[k] of a graph that stays."""
     n, pairs = graph.n, graph.count_row_pairs()
     features = gram.features if pairs > _MANY_PAIRS * n else None
-    if features is not None and _cheaper(features.size / n, graph, pairs):
-        mean, cell = graph.mean_of_features(features), graph.blocks.of_row
-        return lambda rows: mean(cell[rows])
+    if features is not None and _is_cheaper(features.size / n, graph, pairs):
+        mean, block = graph.mean_of_features(features), graph.blocks.of_row
+        return lambda rows: mean(block[rows])
     i, j, weight = graph.row_pairs()
     i, j = i.astype(np.int32), j.astype(np.int32)
 
@@ -161,16 +164,16 @@ def _on_fixed_graph(graph: NeighborGraph, gram: Gram) -> Callable[[Index], float
     return over_pairs
 
 
-def _on_moved_cells(
+def _move_blocks(
     graph: NeighborGraph, gram: Gram, sums: Callable[[TiedBlocks], Array]
 ) -> Callable[[Index], float]:
     def mean(rows: Index) -> float:
         of_row = graph.blocks.of_row[rows]
         first = np.empty(len(graph.blocks), dtype=np.intp)
         first[of_row] = np.arange(graph.n)
-        cells = TiedBlocks(of_row, first, graph.blocks.counts)
+        blocks = TiedBlocks(of_row, first, graph.blocks.counts)
         moved = NeighborGraph(
-            blocks=cells,
+            blocks=blocks,
             within=graph.within,
             source=graph.source,
             target=graph.target,
@@ -182,26 +185,25 @@ def _on_moved_cells(
     return mean
 
 
-def _random_ties(table: AuditTable, gram: Gram, knn: int, how: str, seed: int) -> Bound:
+def _bind_random_ties(table: AuditTable, gram: Gram, knn: int, how: str, seed: int) -> Bound:
     """KPC with ties drawn anew for every copy, in T(Y) too, as repeated calls of R would."""
-    from fairaudit.geometry.random_ties import random_neighbors
 
     n = len(table)
     outcome = table.require_outcome()
     alone = graph_of((outcome,), n, how, knn)
     given, attributes = encode((outcome,), how), encode(table.attributes, how)
-    cell = find_tied_blocks(table.attributes, n).of_row
+    block = find_tied_blocks(table.attributes, n).of_row
     diagonal, index = float(gram.diagonal.mean()), np.arange(n)
 
-    def drawn(graph: NeighborGraph, rng: np.random.Generator) -> float:
+    def draw_mean(graph: NeighborGraph, rng: np.random.Generator) -> float:
         chosen = random_neighbors(graph, rng)
         return float(np.mean([gram.pairs(index, column).mean() for column in chosen.T]))
 
     def value(rows: Index) -> float:
         rng = np.random.default_rng([seed, crc32(rows.tobytes())])  # the copy's own, in any batch
-        cells = find_tied_blocks([outcome.codes, cell[rows]], n)
-        both = drawn(neighbor_graph(np.hstack([given, attributes[rows]]), cells, knn), rng)
-        base = drawn(alone, rng)
+        blocks = find_tied_blocks([outcome.codes, block[rows]], n)
+        both = draw_mean(neighbor_graph(np.hstack([given, attributes[rows]]), blocks, knn), rng)
+        base = draw_mean(alone, rng)
         return (both - base) / (diagonal - base)
 
     return lambda rows: np.array([value(copy) for copy in rows])

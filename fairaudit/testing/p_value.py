@@ -15,7 +15,7 @@ __all__ = ["Null", "PValue", "p_values", "reaches"]
 _ROUNDING = 1e-12
 
 
-def _least(observed: Any) -> Any:
+def _find_bound(observed: Any) -> Any:
     """Where copies begin to be as large as the data, up to rounding."""
     with np.errstate(invalid="ignore"):  # nothing reaches what is infinite
         return observed - _ROUNDING * np.maximum(1.0, np.abs(observed))
@@ -23,7 +23,7 @@ def _least(observed: Any) -> Any:
 
 def reaches(values: Any, observed: float) -> Any:
     """Copies at least as large as the data, up to rounding."""
-    return values >= _least(observed)
+    return values >= _find_bound(observed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class PValue:
 
 def p_values(observed: Array, copies: Array) -> Array:
     """p-values of many observed values by the same copies, which are sorted."""
-    reached = len(copies) - np.searchsorted(copies, _least(observed))
+    reached = len(copies) - np.searchsorted(copies, _find_bound(observed))
     return np.asarray((1 + reached) / (len(copies) + 1))
 
 

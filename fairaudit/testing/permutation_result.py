@@ -69,12 +69,12 @@ class TestResult:
 
     def summary(self) -> str:
         """A few lines for people."""
-        drawn = len(self.null)
+        copies = len(self.null)
         lines = [
             "H0: the prediction is independent of the sensitive attributes given the outcome",
             f"{self.name} = {self.statistic:.4f}, p = {self.p_value:.4g} "
             f"(Monte-Carlo 95 %: {self.interval[0]:.4g} to {self.interval[1]:.4g}; "
-            f"{drawn} copies, {self.n} rows)",
+            f"{copies} copies, {self.n} rows)",
             f"copies: {self.density}",
             f"trustworthy: {self.diagnostics.verdict}",
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from fairaudit._types import Array, Index
 from fairaudit.data.groups import Groups
 from fairaudit.data.rates import deo_of, rates_of, spread
 from fairaudit.data.table import AuditTable
+from fairaudit.data.threshold import default_threshold
 from fairaudit.metrics._labels import binary_labels
-from fairaudit.testing.statistic import Bound
+from fairaudit.testing.statistic import Bound, Statistic
 
-__all__ = ["DEOStatistic", "OddsDifferenceStatistic"]
+__all__ = ["DEOStatistic", "OddsDifferenceStatistic", "set_threshold"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class DEOStatistic:
     name = "deo"
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
-        return _bound(table, self.threshold, deo_of)
+        return _bind_counts(table, self.threshold, deo_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +45,28 @@ class OddsDifferenceStatistic:
     name = "equalized_odds_difference"
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
-        return _bound(table, self.threshold, _largest_difference)
+        return _bind_counts(table, self.threshold, _find_largest_difference)
 
 
-def _largest_difference(counts: Array) -> Array:
+def set_threshold(
+    statistic: Statistic, table: AuditTable, threshold: float | None = None
+) -> Statistic:
+    """A statistic of labels, with the threshold that the rates of this table take."""
+    missing = getattr(statistic, "threshold", 0.0) is None
+    if not missing or table.prediction.form == "labels":
+        return statistic
+    cut = default_threshold(table) if threshold is None else threshold
+    return replace(statistic, threshold=cut)  # type: ignore[type-var]
+
+
+def _find_largest_difference(counts: Array) -> Array:
     differences = spread(rates_of(counts))
     return np.asarray(np.fmax(differences[..., 0], differences[..., 1]))
 
 
-def _bound(table: AuditTable, threshold: float | None, value: Callable[[Array], Array]) -> Bound:
+def _bind_counts(
+    table: AuditTable, threshold: float | None, value: Callable[[Array], Array]
+) -> Bound:
     """A number of the groups, in which every copy puts the rows anew."""
     labels = binary_labels(table, threshold=threshold)
     groups = Groups.of(table.attributes)

@@ -59,5 +59,5 @@ def statistic_named(statistic: str | Statistic | Sequence[str | Statistic]) -> l
     """The statistics for a name, an instance, or a list of either (``"max"`` is a list)."""
     if isinstance(statistic, Sequence) and not isinstance(statistic, str) and statistic:
         return [each for item in statistic for each in statistic_named(item)]
-    found = STATISTICS.get(statistic)
-    return found if isinstance(found, list) else [found]
+    statistics = STATISTICS.get(statistic)
+    return statistics if isinstance(statistics, list) else [statistics]

@@ -52,7 +52,7 @@ class Trust:
 
     def __post_init__(self) -> None:
         if not self.law:
-            law, family, fit = _in_words(self.copies_by)
+            law, family, fit = _read_words(self.copies_by)
             for name, value in (("law", law), ("family", family), ("fit", fit)):
                 object.__setattr__(self, name, value)
 
@@ -61,7 +61,7 @@ class Trust:
         return f"{'yes' if self.trustworthy else 'no'}, because {self.because}"
 
 
-def _in_words(copies_by: str) -> tuple[str, str, str]:
+def _read_words(copies_by: str) -> tuple[str, str, str]:
     """Law, family and fit of records of version 0.1.0, which have them in words only."""
     if copies_by.startswith("exact"):
         return "exact", "", ""

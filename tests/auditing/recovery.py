@@ -81,7 +81,7 @@ def disagreement(shown: Open, some: Candidates) -> tuple[np.ndarray, np.ndarray]
 
 
 def _within(people: Any, positive: Any, n: int, total: np.ndarray) -> np.ndarray:
-    """A single person's nearest neighbours are all the others."""
+    """A single person's nearest neighbors are all the others."""
     people, positive = np.broadcast_arrays(people, positive)
     alone = np.where(positive == 1, n - total, total) / (n - 1) / 2
     pairs = positive * (people - positive) / np.maximum(people - 1, 1)

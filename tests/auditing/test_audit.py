@@ -15,7 +15,7 @@ from fairaudit.auditing.verdict import check_tolerance
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.permute.icp import ICP
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 
 QUICK = fa.Permutations(n=99)
 
@@ -139,8 +139,8 @@ def test_adjusted_p_values_are_those_of_statsmodels(how):
 
     for seed in range(20):
         p = list(np.random.default_rng(seed).random(seed % 7 + 1) ** 2)
-        assert adjusted(p, how) == pytest.approx(multipletests(p, method=how)[1].tolist())
-    assert adjusted([], how) == []
+        assert adjust_p_values(p, how) == pytest.approx(multipletests(p, method=how)[1].tolist())
+    assert adjust_p_values([], how) == []
 
 
 def test_nothing_is_claimed_behind_a_closed_gate():
@@ -184,7 +184,7 @@ def test_a_tolerance_of_mean_errors_alone_is_refused():
             key="mean_error_difference", name="mean errors", value=0.0, attributes=("sex",)
         ),
     ]
-    with pytest.raises(InputError, match=r"says nothing about equalized odds.*Name kpc too"):
+    with pytest.raises(InputError, match=r"says nothing about equalized odds.*Add kpc"):
         check_tolerance({"mean_error_difference": 0.1}, measures, ["sex"])
     check_tolerance({"mean_error_difference": 0.1, "kpc": 0.1}, measures, ["sex"])
 
@@ -271,7 +271,7 @@ def test_model_and_columns_of_x():
     ("options", "message"),
     [
         ({"outcome": None}, "outcome is missing"),
-        ({"predictions": None}, "Pass a model with X, or predictions"),
+        ({"predictions": None}, "Pass either a model with X or predictions"),
         ({"alpha": 0.0}, "alpha"),
         ({"adjust": "bonferroni"}, "adjust"),
         ({"statistic": "hrt"}, "hrt"),

@@ -276,7 +276,7 @@ def test_a_scheduler_that_goes_away(files, tmp_path):
             if what == "shuffle":
                 scheduler.kill()
 
-        with pytest.raises(InputError, match="scheduler of Dask was lost"):
+        with pytest.raises(InputError, match="Dask scheduler was lost"):
             audit_files(
                 [files], ROLES, PLAN, shards=2, engine="dask", scheduler=where, progress=stop
             )
@@ -303,7 +303,7 @@ def test_no_scheduler_at_an_address(files, capsys):
         ]
     )
     assert status == 2
-    assert "There is no scheduler of Dask at 'tcp://127.0.0.1:1'" in capsys.readouterr().err
+    assert "There is no Dask scheduler at 'tcp://127.0.0.1:1'" in capsys.readouterr().err
 
 
 def test_joblib_through_dask(client):

@@ -203,7 +203,7 @@ def test_notes_about_groups_and_questions_are_those_of_one_piece():
 
 def test_pairs_are_checked_in_shards_too():
     given = {**NAMES, "sensitive": "sex,race,age"}
-    for pairs, words in (([("sex", "colour")], "colour"), ([("sex", "sex")], "twice")):
+    for pairs, words in (([("sex", "color")], "color"), ([("sex", "sex")], "twice")):
         with pytest.raises(InputError, match=words):
             fa.audit(X=people(), shards=2, pairs=pairs, **given)
     given["pairs"] = [("race", "sex"), ("sex", "race")]

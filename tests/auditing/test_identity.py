@@ -10,9 +10,9 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.auditing.audit_plan import Plan
-from fairaudit.auditing.capsule import capsule_of
+from fairaudit.auditing.capsule import make_table_capsule
 from fairaudit.auditing.checkpoint import Checkpoint
-from fairaudit.auditing.doors import _identity, audit_frame
+from fairaudit.auditing.doors import _identify_run, audit_frame
 from fairaudit.data.preparation import prepare
 from fairaudit.data.roles import Roles
 from fairaudit.density.gaussian import Gaussian
@@ -83,8 +83,10 @@ def test_no_two_settings_share_a_capsule():
     found = {}
     for name, changes in PLANS.items():
         plan = Plan(**{"permutations": permutations(), **changes})
-        capsule = capsule_of(prepared.table, plan, roles=roles, model=None, data=(), command=None)
-        identity = _identity(capsule)
+        capsule = make_table_capsule(
+            prepared.table, plan, roles=roles, model=None, data=(), command=None
+        )
+        identity = _identify_run(capsule)
         assert identity not in found, (name, found[identity])
         found[identity] = name
 
@@ -103,10 +105,10 @@ def test_a_file_of_other_settings_is_refused(tmp_path, name):
     roles = Roles(sensitive=("sex", "race"), outcome="y", predictions=("score",))
     plan = Plan(permutations=permutations(), statistic=KPCStatistic(knn=3), power=False)
     table = prepare(frame_of(), roles).table
-    capsule = capsule_of(table, plan, roles=roles, model=None, data=(), command=None)
-    Checkpoint(path, _identity(capsule)).put("audit 0 copies 0-19", [])
+    capsule = make_table_capsule(table, plan, roles=roles, model=None, data=(), command=None)
+    Checkpoint(path, _identify_run(capsule)).put("audit 0 copies 0-19", [])
     other = Plan(**{"permutations": permutations(), "power": False, **PLANS[name]})
-    with pytest.raises(InputError, match="does not hold this run"):
+    with pytest.raises(InputError, match="belongs to another run"):
         audit_frame(frame_of(), roles, other, resume=path)
 
 

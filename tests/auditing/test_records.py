@@ -62,20 +62,20 @@ def stopped(statistic, path, frame, after=2, **options):
     """A run that is interrupted after some blocks of copies."""
     blocks = []
 
-    def hear(what, done, total):
+    def interrupt(what, done, total):
         blocks.append(what)
         if what.startswith("copies") and len([w for w in blocks if w == what]) > after:
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        audit_frame(frame, ROLES, plan(statistic, **options), resume=path, progress=hear)
+        audit_frame(frame, ROLES, plan(statistic, **options), resume=path, progress=interrupt)
     assert path.exists()
 
 
 def test_resume_does_not_mix_copies_of_other_settings(tmp_path):
     frame, path = people(), tmp_path / "run.jsonl"
     stopped(KPCStatistic(knn=1), path, frame)
-    with pytest.raises(fa.InputError, match="does not hold this run"):
+    with pytest.raises(fa.InputError, match="belongs to another run"):
         audit_frame(frame, ROLES, plan(KPCStatistic(knn=20)), resume=path)
     again = audit_frame(frame, ROLES, plan(KPCStatistic(knn=1)), resume=path)
     assert again.null == audit_frame(frame, ROLES, plan(KPCStatistic(knn=1))).null
@@ -117,7 +117,7 @@ class Plain:
 def test_objects_of_third_parties_are_told_apart_by_their_parameters(tmp_path):
     frame, path = people(), tmp_path / "run.jsonl"
     stopped(Own(1.0), path, frame)
-    with pytest.raises(fa.InputError, match="does not hold this run"):
+    with pytest.raises(fa.InputError, match="belongs to another run"):
         audit_frame(frame, ROLES, plan(Own(2.0)), resume=path)
     assert described(Plain(3)) == described(Plain(3)) != described(Plain(4))
     with pytest.raises(fa.InputError, match=r"statistic cannot be described .*'resume'"):

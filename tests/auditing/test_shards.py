@@ -9,7 +9,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.engines.entry import audit_files
-from fairaudit.auditing.engines.row_hashes import in_sample, keys_of, shard_of
+from fairaudit.auditing.engines.row_hashes import assign_shards, in_sample, make_keys
 from fairaudit.data.roles import Roles
 from fairaudit.errors import InputError
 from fairaudit_cli.main import main
@@ -47,7 +47,7 @@ def written(folder, frame, files, **options):
 
 def test_shards_are_even_and_samples_independent_of_them():
     keys = np.arange(100_000, dtype=np.uint64)
-    shard = shard_of(keys, 7)
+    shard = assign_shards(keys, 7)
     assert np.bincount(shard).std() < 4 * np.sqrt(100_000 / 7)
     sample = in_sample(keys, 0.1)
     assert abs(sample.mean() - 0.1) < 0.005
@@ -56,7 +56,7 @@ def test_shards_are_even_and_samples_independent_of_them():
 
 @pytest.mark.parametrize("ids", [[7, 7, 8, 9], ["7", "7", "8", "9"], [7.5, 7.5, 8.0, 9.0]])
 def test_people_have_one_key(ids):
-    keys = keys_of(np.arange(4), np.array(ids, dtype=object if isinstance(ids[0], str) else None))
+    keys = make_keys(np.arange(4), np.array(ids, dtype=object if isinstance(ids[0], str) else None))
     assert keys[0] == keys[1]
     assert len(set(keys.tolist())) == 3
 
@@ -121,25 +121,25 @@ def test_rates_are_those_of_the_whole_table():
 
 def test_copies_exchange_within_shards_and_classes_only():
     """In every shard and class the copies keep the counts of the attributes."""
-    from fairaudit.auditing.engines.by_cells import CellJob, features_of, partial_sums
+    from fairaudit.auditing.engines.by_blocks import BlockJob, make_features, sum_blocks
     from fairaudit.auditing.engines.local_engine import LocalEngine
-    from fairaudit.auditing.engines.schema import coded, facts_of, schema_of
-    from fairaudit.auditing.engines.sources import FramePartition, narrow
-    from fairaudit.auditing.engines.survey import space_of, survey
+    from fairaudit.auditing.engines.schema import code_rows, collect_facts, make_schema
+    from fairaudit.auditing.engines.sources import FramePartition, narrow_partition
+    from fairaudit.auditing.engines.survey import make_space, survey_rows
 
     whole = frame_of(2_000)
     roles = ROLES.resolve(list(whole.columns))
-    part = narrow(FramePartition("t", 0, whole), roles, None)
-    schema = schema_of([facts_of(part)], roles)
-    frame = coded(part, schema, False)
-    seen = survey(frame, schema, 1.0, None)
-    space, keys = space_of(seen.cells, (schema.outcome, *schema.attributes))
-    maps = features_of(schema, seen.sample, ())
-    job = CellJob(schema=schema, space=space, keys=keys, maps=maps, seed=0)
+    part = narrow_partition(FramePartition("t", 0, whole), roles, None)
+    schema = make_schema([collect_facts(part)], roles)
+    frame = code_rows(part, schema, False)
+    survey = survey_rows(frame, schema, 1.0, None)
+    space, keys = make_space(survey.blocks, (schema.outcome, *schema.attributes))
+    maps = make_features(schema, survey.sample, ())
+    job = BlockJob(schema=schema, space=space, keys=keys, maps=maps, seed=0)
     pieces = LocalEngine().shuffled([frame], 3, 0.0)
     assert sorted(np.concatenate([piece.index for piece in pieces])) == list(range(2_000))
     for shard, piece in enumerate(pieces):
-        sums = partial_sums(piece, shard, job, range(-1, 4))
+        sums = sum_blocks(piece, shard, job, range(-1, 4))
         norms = sums[:, :, -1]  # 1 per row: counts
         assert norms == pytest.approx(np.tile(norms[0], (5, 1)), abs=1e-5)
         for code in (0, 1):
@@ -166,7 +166,7 @@ def test_the_layout_of_the_files_changes_nothing(tmp_path, sensitive):
 
 @pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 17, 64, 65, 100, 513])
 def test_sums_have_one_order(count):
-    """Of eight neighbours, then of eight such sums; floating-point sums depend on it."""
+    """Of eight neighbors, then of eight such sums; floating-point sums depend on it."""
     from fairaudit.auditing.engines.local_engine import LocalEngine
 
     numbers = [np.array([0.1 * k + 1e9 * (k % 3)]) for k in range(count)]
@@ -227,11 +227,11 @@ def test_columns_that_differ_between_partitions(tmp_path):
     [
         ({"shards": 30}, "too few for 30 shards"),
         ({"weights": "age"}, "Weights cannot be used in shards"),
-        ({"permutations": fa.Permutations.auto()}, "say how many"),
+        ({"permutations": fa.Permutations.auto()}, "to a number"),
         ({"outcome": np.zeros(3)}, "'outcome' must be the name"),
-        ({"sensitive": "race,colour"}, "There is no column 'colour'"),
+        ({"sensitive": "race,color"}, "There is no column 'color'"),
         ({"engine": "spark"}, "must be one of local, dask"),
-        ({"scheduler": "tcp://a:1"}, "goes with engine='dask'"),
+        ({"scheduler": "tcp://a:1"}, "needs engine='dask'"),
     ],
 )
 def test_what_shards_refuse(options, told):

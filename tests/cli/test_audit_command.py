@@ -634,7 +634,7 @@ def test_labels_as_statistic_take_the_threshold(here, capsys):
 
 def test_tolerance_must_see_every_attribute(here, capsys):
     command = test_command("--tolerance", "deo=100")
-    one_line(capsys, command, "does not see age")
+    one_line(capsys, command, "does not cover age")
     audited(capsys, *test_command("--tolerance", "deo=100,kpc=1"), status=0)
 
 
@@ -654,7 +654,7 @@ def test_a_crash_is_no_violation(here, capsys, monkeypatch):
     def crash(*_, **__):
         raise ZeroDivisionError("float division by zero")
 
-    monkeypatch.setattr("fairaudit.auditing.run.judged", crash)
+    monkeypatch.setattr("fairaudit.auditing.run.judge_findings", crash)
     assert cli.main(test_command()) == 2
     assert "internal error: ZeroDivisionError" in capsys.readouterr().err
 

@@ -147,7 +147,7 @@ def test_kpc_of_scattered_probabilities_is_not_bounded():
 
 
 def test_sizes_are_a_mapping():
-    with pytest.raises(fa.InputError, match="'certify' must be measures with sizes"):
+    with pytest.raises(fa.InputError, match="'certify' must map measures to sizes"):
         fa.audit(predictions=[0, 1], outcome=[0, 1], sensitive=[0, 1], certify="kpc=0.02")
 
 

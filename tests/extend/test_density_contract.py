@@ -138,10 +138,10 @@ def test_a_sound_density_passes():
     ("density", "told"),
     [
         (Gaussian, "Gaussian is a class"),
-        (Unseeded(), "other densities for the same seed"),
+        (Unseeded(), "different densities for the same seed"),
         (Sorting(), "changes the data"),
-        (NoPairs(), "linear.fit must give 'pairs'"),
-        (Foreign(), "'pairs' must give a PairDensity, got list"),
+        (NoPairs(), "linear.fit must return an object with 'pairs'"),
+        (Foreign(), "'pairs' must return a PairDensity. Got list"),
         (Flat(), "must broadcast over rows i and j"),
         (Impossible(), "NaN or infinite"),
         (Exchanged(), "Row i is of the attributes, row j of the outcomes"),

@@ -29,9 +29,9 @@ def levels(result):
     ("render", "told"),
     [
         ("text", "not a function"),
-        (lambda result: None, "must give a text. Got NoneType"),
-        (lambda result: "fair", "says the same of a violation and of none"),
-        (lambda result: f"{result.verdict} {counted()}", "another text for the same result"),
+        (lambda result: None, "must return text. Got NoneType"),
+        (lambda result: "fair", "says the same about a violation and about none"),
+        (lambda result: f"{result.verdict} {counted()}", "different text for the same result"),
         (lambda result: f"{result.verdict} {1 / result.cells.cells[0].n}", "fails on .* None"),
         (lambda result: f"{in_full(result)} {result.findings[0].name}", "control characters"),
         (levels, "takes for a command"),

@@ -69,7 +69,7 @@ def test_resumed_is_uninterrupted(folder, monkeypatch, capsys, jobs):
 def test_another_run_is_refused(folder, capsys):
     Checkpoint(folder / "run.jsonl", "another").put("a", 1)
     assert audit() == 2
-    assert "does not hold this run" in capsys.readouterr().err
+    assert "belongs to another run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("method", ["fairicp", "gerryfair"])
@@ -113,7 +113,7 @@ def test_checkpoint_drops_a_line_that_was_cut_off(tmp_path):
         again.put("b", 2)
         assert path.read_bytes() == data
     path.write_bytes(b"{")
-    with pytest.raises(fa.InputError, match="does not hold this run"):
+    with pytest.raises(fa.InputError, match="belongs to another run"):
         Checkpoint(path, "me")
 
 

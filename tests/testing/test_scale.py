@@ -8,7 +8,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.geometry import block_sums as cells
-from fairaudit.geometry import neighbors as neighbours
+from fairaudit.geometry import neighbors
 from fairaudit.testing import evaluation, neighbor_statistics
 from fairaudit.testing.permutations import Permutations
 from fairaudit_cli.main import main
@@ -130,7 +130,7 @@ def test_kpc_is_undefined_where_the_outcome_determines_the_score(by_cells_from):
 def test_the_test_uses_cells_too(by_cells_from, monkeypatch):
     by_cells_from(1)
     made = []
-    monkeypatch.setattr(evaluation.CellEvaluation, "__init__", lambda *_, **__: made.append(1))
+    monkeypatch.setattr(evaluation.BlockEvaluation, "__init__", lambda *_, **__: made.append(1))
     score, y, frame = people(5000)
     with pytest.raises(AttributeError):  # it is used
         fa.equalized_odds_test(
@@ -143,7 +143,7 @@ def test_kpc_from_drawn_pairs_is_close(monkeypatch):
     frame = people(3000)[-1]
     score, y = confident(frame, shift=2.0 * (frame["race"] == "b").to_numpy())
     exact = float(fa.metrics.kpc(score, sensitive=frame[["race", "sex"]], y_true=y))
-    monkeypatch.setattr(neighbours, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(neighbors, "_MOST_PAIRS", 0)
     drawn = float(fa.metrics.kpc(score, sensitive=frame[["race", "sex"]], y_true=y))
     assert drawn != exact
     assert drawn == pytest.approx(exact, abs=3e-4) and exact > 0.01

@@ -14,9 +14,9 @@ import numpy as np
 from fairaudit._types import Array
 from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
-from fairaudit.auditing.engines.sources import ROW, named
-from fairaudit.auditing.questions import Question, rounds_of
-from fairaudit.auditing.table_rows import scope_of, size_of, varies, with_threshold
+from fairaudit.auditing.engines.sources import ROW, name_errors
+from fairaudit.auditing.questions import Question, split_rounds
+from fairaudit.auditing.table_rows import make_scope, measure_kpc, varies
 from fairaudit.data.table import AuditTable
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto
@@ -24,11 +24,17 @@ from fairaudit.density.conditional_density import Fitted
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, stream
-from fairaudit.permute.folds import joined_pit, split_rows
+from fairaudit.permute.folds import join_pits, split_rows
 from fairaudit.permute.icp import ICP
-from fairaudit.testing.diagnostics import CHECKED_COPIES, exchangeable, pit_check, trust_in
-from fairaudit.testing.evaluation import Scope, evaluation_of
+from fairaudit.testing.diagnostics import (
+    CHECKED_COPIES,
+    check_exchangeable,
+    check_pit,
+    judge_copies,
+)
+from fairaudit.testing.evaluation import Scope, make_evaluation
 from fairaudit.testing.p_value import Null
+from fairaudit.testing.rate_statistics import set_threshold
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.engines.survey import Survey
 
-__all__ = ["HELD_OUT", "Prefit", "RowJob", "ShardAnswer", "answer_by_rows", "prefit"]
+__all__ = ["HELD_OUT", "Prefit", "RowJob", "ShardAnswer", "answer_by_rows", "fit_densities"]
 
 #: How a density is fitted for shards: on rows that are in none of them.
 HELD_OUT = "held-out sample"
@@ -50,20 +56,20 @@ class Encoder:
     """Attributes as numbers, on the scale of the sample in every shard."""
 
     columns: tuple[SchemaColumn, ...]
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
     spread: tuple[float, ...]
 
     @classmethod
     def of(cls, columns: Sequence[SchemaColumn], sample: pd.DataFrame) -> Encoder:
-        numbers = [_numbers(column, sample) for column in columns]
-        centre = tuple(float(x.mean()) for x in numbers)
-        return cls(tuple(columns), centre, tuple(float(x.std()) or 1.0 for x in numbers))
+        numbers = [_read_numbers(column, sample) for column in columns]
+        center = tuple(float(x.mean()) for x in numbers)
+        return cls(tuple(columns), center, tuple(float(x.std()) or 1.0 for x in numbers))
 
     def __call__(self, frame: pd.DataFrame) -> Array:
         parts = []
-        for column, centre, spread in zip(self.columns, self.centre, self.spread, strict=True):
+        for column, center, spread in zip(self.columns, self.center, self.spread, strict=True):
             if not column.kind.is_categorical or column.levels is None:
-                parts.append(((_numbers(column, frame) - centre) / spread)[:, None])
+                parts.append(((_read_numbers(column, frame) - center) / spread)[:, None])
             elif len(column.levels) <= 2:
                 parts.append(frame[column.name].to_numpy().astype(np.float64)[:, None])
             else:
@@ -71,7 +77,7 @@ class Encoder:
         return np.hstack(parts)
 
 
-def _numbers(column: SchemaColumn, frame: pd.DataFrame) -> Array:
+def _read_numbers(column: SchemaColumn, frame: pd.DataFrame) -> Array:
     values = frame[column.name].to_numpy()
     if column.levels is not None and not column.text:
         values = column.levels[values]
@@ -98,7 +104,7 @@ class RowJob:
     densities: Mapping[tuple[str, ...], Prefit]
 
 
-def prefit(
+def fit_densities(
     schema: Schema, sample: pd.DataFrame, questions: Sequence[Question], plan: Plan
 ) -> RowJob:
     """Fit what must be fitted on the sample, for every set of attributes that is asked about."""
@@ -113,7 +119,7 @@ def prefit(
         )
     y = np.asarray(schema.table(sample).require_outcome().numeric)
     seed = int(stream(plan.permutations.seed, 4).integers(2**31))
-    found: dict[tuple[str, ...], Prefit] = {}
+    densities: dict[tuple[str, ...], Prefit] = {}
     for names in dict.fromkeys(question.attributes for question in questions):
         encoder = Encoder.of([c for c in schema.attributes if c.name in names], sample)
         a = encoder(sample)
@@ -126,34 +132,35 @@ def prefit(
             family, scores = choice.family, choice.scores
         words = f"{family.name}, fitted on {len(y):,} rows that are not tested"
         law = CopyLaw("fitted", words, family.name, HELD_OUT)
-        found[names] = Prefit(law, family.fit(y, a, seed), encoder, scores)
-    return RowJob(schema, plan, questions, found)
+        densities[names] = Prefit(law, family.fit(y, a, seed), encoder, scores)
+    return RowJob(schema, plan, questions, densities)
 
 
 def answer_by_rows(
     engine: Engine,
     pieces: Sequence[Any],
     schema: Schema,
-    seen: Survey,
+    survey: Survey,
     questions: Sequence[Question],
     plan: Plan,
 ) -> list[ShardedAnswer]:
     """All questions shard by shard; statistics are means over shards, weighted by rows."""
-    job = prefit(schema, seen.sample, questions, plan)
+    job = fit_densities(schema, survey.sample, questions, plan)
     count = len(pieces)
     of_shards = engine.gather(
-        engine.map("copies of shard", shard_answers, pieces, [job] * count, range(count))
+        engine.map("copies of shard", answer_shard, pieces, [job] * count, range(count))
     )
     together: dict[int, list[ShardAnswer]] = {}
     for answers in of_shards:
         for answer in answers:
             together.setdefault(answer.number, []).append(answer)
     return [
-        _joined(questions[number], answers, job) for number, answers in sorted(together.items())
+        _join_shards(questions[number], answers, job)
+        for number, answers in sorted(together.items())
     ]
 
 
-def _joined(question: Question, shards: list[ShardAnswer], job: RowJob) -> ShardedAnswer:
+def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> ShardedAnswer:
     """One question over all shards that could answer it."""
     rows = sum(answer.rows for answer in shards)
     sizes = [(answer.size, answer.rows) for answer in shards if answer.size is not None]
@@ -165,11 +172,11 @@ def _joined(question: Question, shards: list[ShardAnswer], job: RowJob) -> Shard
         for answer in shards:  # a shard without one of the levels has fewer: it is left out
             if answer.products is not None and answer.products.shape == products.shape:
                 products += answer.products * answer.rows
-        check = exchangeable(products)
+        check = check_exchangeable(products)
         pits = [answer.pit for answer in shards if answer.pit is not None]
-        pit = pit_check(np.concatenate(pits)) if pits else None
+        pit = check_pit(np.concatenate(pits)) if pits else None
     fitted = job.densities.get(question.attributes)
-    trust = trust_in(
+    trust = judge_copies(
         EXACT if fitted is None else fitted.law,
         moved=sum(answer.moved * answer.rows for answer in shards) / rows,
         distinct=CHECKED_COPIES,
@@ -194,30 +201,35 @@ class ShardAnswer:
     pit: Array | None
 
 
-def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnswer]:
+def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnswer]:
     """All questions on the rows of a shard."""
-    with named(f"Shard {shard}"):
+    with name_errors(f"Shard {shard}"):
         frame = frame.sort_values(ROW, kind="stable", ignore_index=True)
         seed = int(stream(job.plan.permutations.seed, 7, shard).integers(2**62))
-        drawn = replace(job.plan.permutations, seed=seed, n_jobs=1)
-        plan = replace(job.plan, permutations=drawn)
+        permutations = replace(job.plan.permutations, seed=seed, n_jobs=1)
+        plan = replace(job.plan, permutations=permutations)
         table = job.schema.table(frame)
-        statistics = [with_threshold(s, table, plan) for s in statistic_named(plan.statistic)]
+        statistics = [
+            set_threshold(statistic, table, plan.threshold)
+            for statistic in statistic_named(plan.statistic)
+        ]
         number = {question: k for k, question in enumerate(job.questions)}
         answers = []
-        for asked in rounds_of(job.questions, within_classes=not job.densities):
-            scopes = _scopes(asked, table)
+        for questions in split_rounds(job.questions, within_classes=not job.densities):
+            scopes = _make_scopes(questions, table)
             if not scopes:
                 continue
-            fitted = _copies(frame, table, asked, job.densities.get(asked[0].attributes), plan)
-            evaluation = evaluation_of([s for _, s in scopes], fitted, statistics, drawn)
+            fitted = _prepare_copies(
+                frame, table, questions, job.densities.get(questions[0].attributes), plan
+            )
+            evaluation = make_evaluation([s for _, s in scopes], fitted, statistics, permutations)
             batch, everything = evaluation.batch, range(len(scopes))
             blocks = [
-                evaluation.see(range(at, min(at + batch, drawn.n)), everything)
-                for at in range(0, drawn.n, batch)
+                evaluation.see(range(at, min(at + batch, permutations.n)), everything)
+                for at in range(0, permutations.n, batch)
             ]
             for k, (question, scope) in enumerate(scopes):
-                moved, products = evaluation.looked(k)
+                moved, products = evaluation.summarize_check(k)
                 pit = fitted.pit if question.family == "joint" else None
                 answers.append(
                     ShardAnswer(
@@ -226,7 +238,7 @@ def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAns
                         null=Null(
                             evaluation.observed[k], np.vstack([block[k] for block in blocks])
                         ),
-                        size=size_of(scope.table),
+                        size=measure_kpc(scope.table),
                         moved=moved,
                         products=products,
                         pit=None if pit is None else pit[:_PIT_ROWS],
@@ -235,32 +247,32 @@ def shard_answers(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAns
         return answers
 
 
-def _scopes(asked: Sequence[Question], table: AuditTable) -> list[tuple[Question, Scope]]:
+def _make_scopes(questions: Sequence[Question], table: AuditTable) -> list[tuple[Question, Scope]]:
     """The questions that these rows can answer."""
     outcome = table.require_outcome()
-    there = [q for q in asked if q.part is None or len(q.part.rows(outcome))]
-    scopes = [(question, scope_of(question, table)) for question in there]
+    there = [q for q in questions if q.part is None or len(q.part.rows(outcome))]
+    scopes = [(question, make_scope(question, table)) for question in there]
     return [(question, scope) for question, scope in scopes if varies(scope.table)]
 
 
-def _copies(
+def _prepare_copies(
     frame: pd.DataFrame,
     table: AuditTable,
-    asked: Sequence[Question],
+    questions: Sequence[Question],
     prefit: Prefit | None,
     plan: Plan,
 ) -> FittedCopies:
-    drawn, outcome = plan.permutations, table.require_outcome()
+    permutations, outcome = plan.permutations, table.require_outcome()
     units = None if table.ids is None else table.ids.codes
     if prefit is None:
         return ICP("exact").prepare(
-            outcome, table.attributes, steps=drawn.steps, seed=drawn.seed, units=units
+            outcome, table.attributes, steps=permutations.steps, seed=permutations.seed, units=units
         )
     if units is not None:
-        raise InputError("People with several rows need an outcome of classes in shards.")
+        raise InputError("In shards, people with several rows need a categorical outcome.")
     y, a = np.asarray(outcome.numeric), prefit.encoder(frame)
-    ranges = [question.part.rows(outcome) for question in asked if question.part is not None]
+    ranges = [question.part.rows(outcome) for question in questions if question.part is not None]
     parts = [rows for rows in ranges if len(rows)] or [np.arange(len(y))]
     folds = [Fold(rows, prefit.fitted.pairs(y[rows], a[rows])) for rows in parts]
-    sampler = ConditionalPermutation(folds, drawn.steps, drawn.seed)
-    return FittedCopies(sampler, prefit.law, prefit.scores, joined_pit(folds, len(y)))
+    sampler = ConditionalPermutation(folds, permutations.steps, permutations.seed)
+    return FittedCopies(sampler, prefit.law, prefit.scores, join_pits(folds, len(y)))

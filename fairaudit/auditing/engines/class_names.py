@@ -23,25 +23,29 @@ from fairaudit.models.answers import Meaning
 if TYPE_CHECKING:
     from fairaudit.data.roles import Roles
 
-__all__ = ["with_classes"]
+__all__ = ["match_classes"]
 
 
-def with_classes(schema: Schema, parts: Sequence[Facts], roles: Roles) -> Schema:
+def match_classes(schema: Schema, parts: Sequence[Facts], roles: Roles) -> Schema:
     """The schema with labels as levels of the outcome, and scores of levels that are known."""
     full = next(part for part in parts if part.rows)
     names, model = full.predictions, full.classes
     target, predicted = schema.outcome, schema.predictions
     if not target.kind.is_categorical or target.levels is None:
         if predicted[0].text:
-            raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
+            raise InputError(
+                f"The prediction {schema.prediction_name!r} is text. Turn it into numbers."
+            )
         return schema
-    outcome = _sketch(target, target.name)
-    columns = tuple(_sketch(column, name) for column, name in zip(predicted, names, strict=True))
+    outcome = _sketch_column(target, target.name)
+    columns = tuple(
+        _sketch_column(column, name) for column, name in zip(predicted, names, strict=True)
+    )
     positive = None
     if roles.positive is not None:
         positive = positive_level(roles.positive, outcome, columns)
     before = Prediction(schema.form, columns)
-    found = named_prediction(
+    prediction = named_prediction(
         before,
         outcome,
         positive=positive,
@@ -49,23 +53,25 @@ def with_classes(schema: Schema, parts: Sequence[Facts], roles: Roles) -> Schema
         model=model,
         class_scores=full.meaning is Meaning.CLASS_SCORES,
     )
-    column = found.columns[0]
-    same = [column] if found.form == "labels" and predicted[0].text == target.text else []
+    column = prediction.columns[0]
+    same = [column] if prediction.form == "labels" and predicted[0].text == target.text else []
     positive = larger_class(outcome, *same) if positive is None else positive
-    if found.form == "labels":
+    if prediction.form == "labels":
         if predicted[0].text and not target.text and column is columns[0]:
-            raise InputError(f"The prediction {schema.shown!r} is text. Turn it into numbers.")
-        said = tuple(column.levels[column.codes].tolist())
-        return replace(schema, form="labels", said=said, positive=positive)
-    if len(target.levels) == 2 and not found.classes:
+            raise InputError(
+                f"The prediction {schema.prediction_name!r} is text. Turn it into numbers."
+            )
+        class_levels = tuple(column.levels[column.codes].tolist())
+        return replace(schema, form="labels", class_levels=class_levels, positive=positive)
+    if len(target.levels) == 2 and not prediction.classes:
         raise unnamed_scores(names[-1], target.name, target.levels.tolist())
-    turned = None
+    mirror = None
     if column is not columns[0]:
-        turned = 1.0 if predicted[0].low >= 0 and predicted[0].high <= 1 else 0.0
-    return replace(schema, said=found.classes, turned=turned, positive=positive)
+        mirror = 1.0 if predicted[0].low >= 0 and predicted[0].high <= 1 else 0.0
+    return replace(schema, class_levels=prediction.classes, mirror=mirror, positive=positive)
 
 
-def _sketch(column: SchemaColumn, name: str) -> Column:
+def _sketch_column(column: SchemaColumn, name: str) -> Column:
     """A column with one row for every level, or with some numbers where there are many."""
     levels = column.levels
     if levels is None:

@@ -36,38 +36,40 @@ class DaskEngine(Engine):
 
     @contextmanager
     def running(self, *, workers: int, memory: int | None) -> Iterator[DaskEngine]:
-        with _client(self.scheduler, workers, memory) as self.client:
+        with _open_client(self.scheduler, workers, memory) as self.client:
             yield self
 
     def frames_of(self, table: Any) -> list[Any]:
-        """The partitions of a table of Dask, as pieces."""
+        """The partitions of a Dask table, as pieces."""
         return list(self.client.compute(list(table.to_delayed())))
 
     def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
         from uuid import uuid4
 
         run = uuid4().hex[:8]
-        with self._explained(step):
+        with self._explain_errors(step):
             return [
-                self.client.submit(function, *arguments, key=f"{_key(step, k, arguments[0])} {run}")
+                self.client.submit(
+                    function, *arguments, key=f"{_make_key(step, k, arguments[0])} {run}"
+                )
                 for k, arguments in enumerate(zip(*items, strict=True))
             ]
 
     def gather(self, pieces: Sequence[Any]) -> list[Any]:
-        with self._explained("gathering"):
+        with self._explain_errors("gathering"):
             return list(self.client.gather(list(pieces)))
 
     def shuffled(self, frames: Sequence[Any], shards: int, left_out: float) -> list[Any]:
         import dask
         import dask.dataframe as dd
 
-        with self._explained("shuffle"):
+        with self._explain_errors("shuffle"):
             numbered = self.map(
                 "number", number_rows, frames, [shards] * len(frames), [left_out] * len(frames)
             )
-            meta = self.client.submit(_empty, numbered[0]).result()
+            meta = self.client.submit(_take_none, numbered[0]).result()
             if shards == 1:
-                return self.map("shard", _concatenated, [numbered])
+                return self.map("shard", _concatenate, [numbered])
             table = dd.from_delayed(numbered, meta=meta, verify_meta=False)
             # tasks, and not peer to peer: a worker that is lost takes no more than its own pieces
             with dask.config.set({"dataframe.shuffle.method": "tasks"}):
@@ -81,7 +83,7 @@ class DaskEngine(Engine):
                 return list(self.client.compute(spread.to_delayed()))
 
     @contextmanager
-    def _explained(self, step: str) -> Iterator[None]:
+    def _explain_errors(self, step: str) -> Iterator[None]:
         from concurrent.futures import CancelledError
 
         from distributed.comm.core import CommClosedError
@@ -93,39 +95,39 @@ class DaskEngine(Engine):
             raise
         except KilledWorker as error:
             raise InputError(
-                f"Workers were lost again and again at {_piece(error.task)}: they probably ran "
-                "out of memory. Give workers more memory, or use more 'shards'.",
+                f"Workers were lost repeatedly at {_name_piece(error.task)}: they probably "
+                "ran out of memory. Give workers more memory, or use more 'shards'.",
                 argument="shards",
             ) from None
         except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
             raise InputError(
-                f"The scheduler of Dask was lost ({type(error).__name__}) during the step "
-                f"'{step}'. Nothing was concluded; start it again, then the audit."
+                f"The Dask scheduler was lost ({type(error).__name__}) during the step '{step}'. "
+                "Nothing was concluded; restart the scheduler, then the audit."
             ) from None
 
 
-def _key(step: str, number: int, item: Any) -> str:
+def _make_key(step: str, number: int, item: Any) -> str:
     name = getattr(item, "name", None)
     return f"fairaudit: {step} {number}{f', {name}' if isinstance(name, str) else ''}"
 
 
-def _piece(key: Any) -> str:
+def _name_piece(key: Any) -> str:
     """``partition 3, 'part-3.parquet', row groups 0 to 1`` from the key of a task."""
     text = str(key)
     return text[len("fairaudit: ") :].rpartition(" ")[0] if text.startswith("fairaudit: ") else text
 
 
-def _empty(frame: pd.DataFrame) -> pd.DataFrame:
+def _take_none(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[:0]
 
 
-def _concatenated(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _concatenate(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.concat(frames, ignore_index=True).drop(columns=SHARD)
 
 
-def _dask() -> Any:
+def _import_dask() -> Any:
     try:
         import dask.dataframe  # noqa: F401
         import distributed
@@ -137,15 +139,15 @@ def _dask() -> Any:
 
 
 @contextmanager
-def _client(scheduler: str | None, workers: int, memory: int | None) -> Iterator[Any]:
+def _open_client(scheduler: str | None, workers: int, memory: int | None) -> Iterator[Any]:
     """A client of the scheduler, the client that is active, or one of a cluster on this machine."""
-    distributed = _dask()
+    distributed = _import_dask()
     if scheduler is not None:
         try:
             client = distributed.Client(scheduler, timeout="10s")
         except (OSError, ValueError, TimeoutError) as error:
             raise InputError(
-                f"There is no scheduler of Dask at {scheduler!r} ({type(error).__name__}). "
+                f"There is no Dask scheduler at {scheduler!r} ({type(error).__name__}). "
                 "Start one with `dask scheduler`, and workers with `dask worker`."
             ) from None
         with client:
@@ -167,7 +169,7 @@ def dask_cluster(workers: int, memory: int | None = None) -> Any:
     import logging
 
     limit: Any = "auto" if memory is None else memory // workers
-    return _dask().LocalCluster(
+    return _import_dask().LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
         processes=True,

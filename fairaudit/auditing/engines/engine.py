@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.auditing.engines.row_hashes import in_sample, shard_of
+from fairaudit.auditing.engines.row_hashes import assign_shards, in_sample
 from fairaudit.auditing.engines.sources import KEY
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Engine(ABC):
         """The values of pieces."""
 
     def sum(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> Any:
-        """The sum of what `map` would give: of eight neighbours, of eight such sums, …"""
+        """The sum of what `map` would give: of eight neighbors, of eight such sums, …"""
         left = self.map(step, function, *items)
         while len(left) > 1:
             groups = [left[k : k + TOGETHER] for k in range(0, len(left), TOGETHER)]
@@ -70,7 +70,7 @@ def number_rows(frame: pd.DataFrame, shards: int, left_out: float) -> pd.DataFra
     if left_out > 0:
         frame = frame[~in_sample(keys, left_out)]
         keys = frame[KEY].to_numpy()
-    return frame.assign(**{SHARD: shard_of(keys, shards)})
+    return frame.assign(**{SHARD: assign_shards(keys, shards)})
 
 
 def split_by_shard(numbered: Sequence[pd.DataFrame], shards: int) -> list[pd.DataFrame]:

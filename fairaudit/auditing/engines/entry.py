@@ -1,4 +1,4 @@
-"""From files, frames and Dask's tables to the audit on an engine."""
+"""From files, frames and Dask tables to the audit on an engine."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from fairaudit.auditing.engines.sources import (
     FramePartition,
     ModelFile,
     Partition,
-    named,
-    partitions_of,
+    list_partitions,
+    name_errors,
 )
 from fairaudit.auditing.run import run_audit
 from fairaudit.auditing.table_rows import TableRows
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fairaudit.data.roles import ResolvedRoles, Roles
     from fairaudit.models import Predictor
 
-__all__ = ["audit_files", "audit_table_in_shards", "sources_of"]
+__all__ = ["audit_files", "audit_table_in_shards", "hash_files"]
 
 
 def audit_files(
@@ -60,14 +60,14 @@ def audit_files(
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit Parquet files on an engine."""
-    partitions, columns = partitions_of(paths)
+    partitions, columns = list_partitions(paths)
     model = None
     if predictor is not None:
-        model = ModelFile(_absolute(str(predictor.source)), trust, predictor.sha256)
-    with _running(engine, scheduler, plan) as running:
+        model = ModelFile(_make_absolute(str(predictor.source)), trust, predictor.sha256)
+    with _start_engine(engine, scheduler, plan) as running:
         names = file_names(paths)
-        places = [_absolute(name) for name in names]
-        data = tuple(running.gather(running.map("hash of file", _source, names, places)))
+        places = [_make_absolute(name) for name in names]
+        data = tuple(running.gather(running.map("hash of file", _hash_file, names, places)))
         result = _audit_partitions(
             running,
             partitions,
@@ -97,13 +97,13 @@ def audit_table_in_shards(
     predictor: Predictor | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Audit a frame, or a table of Dask, on an engine."""
+    """Audit a frame, or a Dask table, on an engine."""
     columns = [str(name) for name in table.columns]
-    with _running(engine, scheduler, plan) as running:
+    with _start_engine(engine, scheduler, plan) as running:
         partitions: list[Any] = [FramePartition("of the table", 0, table)]
         rows = 0
         if hasattr(table, "to_delayed"):
-            partitions, rows = _of_dask(table, running)
+            partitions, rows = _split_dask_table(table, running)
         return _audit_partitions(
             running,
             partitions,
@@ -135,16 +135,23 @@ def _audit_partitions(
 ) -> AuditResult:
     """Audit a table that is read in partitions: in shards, or gathered where one is enough."""
     started = time.process_time()
-    hear = progress or (lambda what, done, total: None)
-    examined: Rows | None = None
+    progress = progress or (lambda what, done, total: None)
+    examination: Rows | None = None
     if shards != 1 and (shards is not None or rows > ROWS_BY_ROWS):
         check_settings(roles, plan)
         surveyed = survey_partitions(
-            engine, partitions, columns, roles, plan, predictor=predictor, model=model, hear=hear
+            engine,
+            partitions,
+            columns,
+            roles,
+            plan,
+            predictor=predictor,
+            model=model,
+            progress=progress,
         )
         number = surveyed.shards(shards)
         if number > 1:
-            examined = ShardRows(
+            examination = ShardRows(
                 engine,
                 surveyed,
                 number,
@@ -152,44 +159,46 @@ def _audit_partitions(
                 plan,
                 predictor=predictor,
                 started=started,
-                hear=hear,
+                progress=progress,
             )
-    if examined is None:
-        found = roles.resolve(columns, predictor)
-        prepared = prepare_resolved(_gathered(engine, partitions, found), found, predictor)
+    if examination is None:
+        resolved = roles.resolve(columns, predictor)
+        prepared = prepare_resolved(_gather_rows(engine, partitions, resolved), resolved, predictor)
         options = {"shards": 1, "engine": described(engine)}
-        examined = TableRows(prepared, plan, roles=roles, options=options)
+        examination = TableRows(prepared, plan, roles=roles, options=options)
     source = None
     if predictor is not None:
         source = Source(predictor.source, predictor.kind, predictor.sha256)
     return run_audit(
-        examined, plan, roles=roles, model=source, data=data, command=command, progress=progress
+        examination, plan, roles=roles, model=source, data=data, command=command, progress=progress
     )
 
 
-def _gathered(
+def _gather_rows(
     engine: Engine, partitions: Sequence[Partition | FramePartition], roles: ResolvedRoles
 ) -> pd.DataFrame:
     """All rows as one frame, with the columns that the audit needs."""
     import pandas as pd
 
     count = len(partitions)
-    frames = engine.gather(engine.map("rows of partition", _read, partitions, [roles] * count))
+    frames = engine.gather(
+        engine.map("rows of partition", _read_partition, partitions, [roles] * count)
+    )
     return frames[0] if count == 1 else pd.concat(frames, ignore_index=True)
 
 
-def _read(partition: Partition | FramePartition, roles: ResolvedRoles) -> pd.DataFrame:
-    with named(f"Partition {partition.name}"):
+def _read_partition(partition: Partition | FramePartition, roles: ResolvedRoles) -> pd.DataFrame:
+    with name_errors(f"Partition {partition.name}"):
         frame = partition.read(roles)
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         needed, _ = roles.needed(list(frame.columns))
         return frame[[column for column in frame.columns if column in needed]]
 
 
-def _of_dask(table: Any, engine: Engine) -> tuple[list[Any], int]:
+def _split_dask_table(table: Any, engine: Engine) -> tuple[list[Any], int]:
     """The partitions as futures, each with the number of its first row; and all rows."""
     if not hasattr(engine, "frames_of"):
-        raise InputError("A table of Dask needs engine='dask'.")
+        raise InputError("A Dask table needs engine='dask'.")
     frames = engine.frames_of(table)
     sizes = engine.gather(engine.map("rows of partition", len, frames))
     first, numbers = 0, []
@@ -201,34 +210,34 @@ def _of_dask(table: Any, engine: Engine) -> tuple[list[Any], int]:
 
 
 @contextmanager
-def _running(given: str | Engine, scheduler: str | None, plan: Plan) -> Iterator[Engine]:
+def _start_engine(given: str | Engine, scheduler: str | None, plan: Plan) -> Iterator[Engine]:
     """The engine of a name or an object, ready to compute."""
     engine = ENGINES.get(given)
     if scheduler is not None:
         if not hasattr(engine, "scheduler"):
-            raise InputError("A scheduler goes with engine='dask' only.")
+            raise InputError("A scheduler needs engine='dask'.")
         engine = copy.copy(engine)
         engine.scheduler = scheduler
     if not isinstance(engine, Engine):  # has the methods, and nothing to start
         yield engine
         return
-    drawn = plan.permutations
-    with engine.running(workers=drawn.n_jobs, memory=drawn.memory) as running:
+    permutations = plan.permutations
+    with engine.running(workers=permutations.n_jobs, memory=permutations.memory) as running:
         yield running
 
 
-def _absolute(source: str) -> str:
+def _make_absolute(source: str) -> str:
     import os
 
     return os.path.abspath(source) if os.path.exists(source) else source
 
 
-def sources_of(paths: Sequence[str]) -> tuple[Source, ...]:
+def hash_files(paths: Sequence[str]) -> tuple[Source, ...]:
     """The files with their hashes."""
-    return tuple(_source(name, name) for name in file_names(paths))
+    return tuple(_hash_file(name, name) for name in file_names(paths))
 
 
-def _source(name: str, place: str) -> Source:
+def _hash_file(name: str, place: str) -> Source:
     try:
         with open(place, "rb") as file:
             return Source(name, "table", sha256_of(file))

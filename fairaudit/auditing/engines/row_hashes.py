@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keys", "in_sample", "keys_of", "shard_of"]
+__all__ = ["Keys", "assign_shards", "in_sample", "make_keys"]
 
 Keys = NDArray[np.uint64]
 _SHARD, _SAMPLE = 1, 2  # what a hash is for
 
 
-def keys_of(rows: NDArray[np.int64], ids: Any = None) -> Keys:
+def make_keys(rows: NDArray[np.int64], ids: Any = None) -> Keys:
     """A number per row: its position in the whole table, or a hash of the id of its person."""
     if ids is None:
         return rows.astype(np.uint64)
@@ -26,7 +26,7 @@ def keys_of(rows: NDArray[np.int64], ids: Any = None) -> Keys:
     return np.asarray(pd.util.hash_array(text), dtype=np.uint64)[codes]
 
 
-def shard_of(keys: Keys, shards: int) -> NDArray[np.int64]:
+def assign_shards(keys: Keys, shards: int) -> NDArray[np.int64]:
     """A shard for every row; rows with the same key stay together.
 
     Examples
@@ -34,16 +34,16 @@ def shard_of(keys: Keys, shards: int) -> NDArray[np.int64]:
     >>> shard_of(np.arange(8, dtype=np.uint64), 3)
     array([1, 2, 1, 0, 1, 2, 2, 0])
     """
-    return (_mixed(keys, _SHARD) % np.uint64(shards)).astype(np.int64)
+    return (_mix_bits(keys, _SHARD) % np.uint64(shards)).astype(np.int64)
 
 
 def in_sample(keys: Keys, share: float) -> NDArray[np.bool_]:
     """About this share of the rows, independent of their shards."""
     limit = min(int(share * 2.0**64), 2**64 - 1)
-    return _mixed(keys, _SAMPLE) < np.uint64(limit)
+    return _mix_bits(keys, _SAMPLE) < np.uint64(limit)
 
 
-def _mixed(keys: Keys, purpose: int) -> Keys:
+def _mix_bits(keys: Keys, purpose: int) -> Keys:
     """splitmix64"""
     step = (0x9E3779B97F4A7C15 * purpose) % 2**64
     with np.errstate(over="ignore"):

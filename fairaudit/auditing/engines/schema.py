@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit.auditing.engines.sources import KEY, PERSON, PREDICTION, ROW, Narrow, named
+from fairaudit.auditing.engines.sources import KEY, PERSON, PREDICTION, ROW, Narrow, name_errors
 from fairaudit.data.column_summary import MOST_LEVELS, ColumnSummary, summarize
 from fairaudit.data.columns import (
     Column,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from fairaudit.data.roles import ResolvedRoles
 
-__all__ = ["Facts", "Schema", "SchemaColumn", "coded", "facts_of", "schema_of"]
+__all__ = ["Facts", "Schema", "SchemaColumn", "code_rows", "collect_facts", "make_schema"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +48,16 @@ class Facts:
     meaning: Meaning
 
 
-def facts_of(part: Narrow) -> Facts:
+def collect_facts(part: Narrow) -> Facts:
     """Look at a partition."""
-    with named(f"Partition {part.name}"):
+    with name_errors(f"Partition {part.name}"):
         names = [name for name in part.frame.columns if name not in (KEY, ROW)]
         rows = part.frame[ROW].to_numpy()
-        shown = dict(
+        titles = dict(
             zip([n for n in names if n.startswith(PREDICTION)], part.predictions, strict=True)
         )
         columns = {
-            name: summarize(shown.get(name, name), part.frame[name], part.name, rows)
+            name: summarize(titles.get(name, name), part.frame[name], part.name, rows)
             for name in names
         }
         return Facts(
@@ -89,22 +89,13 @@ class SchemaColumn:
     parsed: bool = False
 
     def facts(self) -> ColumnFacts:
-        if self.kind.is_categorical and self.levels is not None:
-            shown = tuple(level_text(level) for level in self.levels)
-            return ColumnFacts(
-                name=self.name,
-                kind=str(self.kind),
-                levels=shown,
-                low=None,
-                high=None,
-                missing=self.missing,
-            )
+        levels = self.levels if self.kind.is_categorical else None
         return ColumnFacts(
             name=self.name,
             kind=str(self.kind),
-            levels=(),
-            low=self.low,
-            high=self.high,
+            levels=() if levels is None else tuple(level_text(level) for level in levels),
+            low=self.low if levels is None else None,
+            high=self.high if levels is None else None,
             missing=self.missing,
         )
 
@@ -115,7 +106,7 @@ class SchemaColumn:
         if self.numbers is not None:
             known = values.notna().to_numpy()
             place = np.full(len(values), np.searchsorted(self.levels, MISSING_LEVEL))
-            texts = np.array([_number_text(number) for number in self.numbers], dtype=object)
+            texts = np.array([_write_number(number) for number in self.numbers], dtype=object)
             among = np.searchsorted(self.levels, texts)
             found = np.asarray(values[known], dtype=self.numbers.dtype)
             place[known] = among[np.searchsorted(self.numbers, found)]
@@ -150,21 +141,21 @@ class SchemaColumn:
 class Schema:
     """Outcome, attributes and predictions of the whole table.
 
-    `said` has the labels of the prediction as levels of the outcome, in the order of its own
-    levels, or the levels that its scores speak of; `turned` scores are of the other class, and
-    taken from this number. `positive` is the level that rates count as positive.
+    `class_levels` are the labels of the prediction as levels of the outcome, in the order of its
+    own levels, or the levels that its scores speak of. Scores of the other class are subtracted
+    from `mirror`. `positive` is the level that rates count as positive.
     """
 
     rows: int
     outcome: SchemaColumn
     attributes: tuple[SchemaColumn, ...]
     predictions: tuple[SchemaColumn, ...]
-    shown: str  # name of the (first) prediction
+    prediction_name: str  # of the first one
     form: str
     excluded: tuple[Excluded, ...]
     drop: tuple[str, ...]
-    said: tuple[Any, ...] = ()
-    turned: float | None = None
+    class_levels: tuple[Any, ...] = ()
+    mirror: float | None = None
     positive: Any = None
     meaning: Meaning = Meaning.UNKNOWN
 
@@ -196,14 +187,14 @@ class Schema:
 
     def _prediction(self, frame: pd.DataFrame, columns: tuple[Column, ...]) -> Prediction:
         first = self.predictions[0]
-        if self.form == "labels" and self.said:
-            kind = object if any(isinstance(level, str) for level in self.said) else None
-            values = np.array(self.said, dtype=kind)[frame[first.name].to_numpy()]
+        if self.form == "labels" and self.class_levels:
+            kind = object if any(isinstance(level, str) for level in self.class_levels) else None
+            values = np.array(self.class_levels, dtype=kind)[frame[first.name].to_numpy()]
             return Prediction("labels", (column_of(first.name, values, outcome=True),))
-        if self.turned is not None:
-            values = self.turned - np.asarray(columns[0].numeric)
+        if self.mirror is not None:
+            values = self.mirror - np.asarray(columns[0].numeric)
             columns = (column_of(first.name, values, kind=columns[0].kind),)
-        return Prediction(self.form, columns, self.said)
+        return Prediction(self.form, columns, self.class_levels)
 
     def prediction_matrix(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """`Prediction.matrix` on the scale of the whole table."""
@@ -225,11 +216,11 @@ class Schema:
     def describe_prediction(self) -> str:
         if len(self.predictions) > 1:
             return f"{self.form} ({len(self.predictions)} columns)"
-        facts = replace(self.predictions[0].facts(), name=self.shown)
+        facts = replace(self.predictions[0].facts(), name=self.prediction_name)
         return f"{self.form} ({facts.describe()})"
 
 
-def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
+def make_schema(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
     """Join what was seen in all partitions, and decide about kinds and missing values."""
     outcome, attributes, missing = roles.outcome or "", roles.sensitive, roles.request.missing
     kinds = roles.kinds
@@ -238,14 +229,16 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
         raise InputError(f"The table must have at least 2 rows. Got {rows} instead.")
     full = next(part for part in parts if part.rows)
     predictions = [name for name in full.columns if name not in (outcome, *attributes)]
-    shown = dict(zip(predictions, full.predictions, strict=True))
-    seen: dict[str, ColumnSummary] = {}
+    titles = dict(zip(predictions, full.predictions, strict=True))
+    summaries: dict[str, ColumnSummary] = {}
     for part in parts:
         for name, summary in part.columns.items():
             if part.rows:
-                seen[name] = _joined(shown.get(name, name), seen.get(name), summary)
-    target = _column(outcome, seen[outcome], kinds.get(outcome), True, missing)
-    chosen = tuple(_column(a, seen[a], kinds.get(a), False, missing) for a in attributes)
+                summaries[name] = _merge_summaries(
+                    titles.get(name, name), summaries.get(name), summary
+                )
+    target = _make_column(outcome, summaries[outcome], kinds.get(outcome), True, missing)
+    chosen = tuple(_make_column(a, summaries[a], kinds.get(a), False, missing) for a in attributes)
     for column in chosen:
         if column.levels is not None and len(column.levels) < 2:
             raise InputError(
@@ -253,45 +246,47 @@ def schema_of(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:
                 "There is nothing to compare: leave it out or pass rows that differ."
             )
     predicted = tuple(
-        _column(p, seen[p], given=None, outcome=True, missing=missing, shown=shown[p])
+        _make_column(p, summaries[p], given=None, outcome=True, missing=missing, title=titles[p])
         for p in predictions
     )
     if all(column.levels is not None and len(column.levels) == 1 for column in predicted):
         raise InputError(
-            f"The prediction {shown[predictions[0]]!r} is constant. It carries no information "
+            f"The prediction {titles[predictions[0]]!r} is constant. It carries no information "
             "about anything; check that the right column was passed."
         )
     drop = [c.name for c in (target, *chosen, *predicted) if c.missing and missing == "drop"]
     excluded = [exclusion for part in parts for exclusion in part.excluded]
-    form = _form(predicted, target)
+    form = _find_form(predicted, target)
     return Schema(
         rows=rows,
         outcome=target,
         attributes=chosen,
         predictions=predicted,
-        shown=full.predictions[0],
+        prediction_name=full.predictions[0],
         form=form,
-        excluded=_by_reason(excluded),
+        excluded=_sum_by_reason(excluded),
         drop=tuple(drop),
         meaning=full.meaning,
     )
 
 
-def _joined(name: str, before: ColumnSummary | None, summary: ColumnSummary) -> ColumnSummary:
+def _merge_summaries(
+    name: str, before: ColumnSummary | None, summary: ColumnSummary
+) -> ColumnSummary:
     try:
         return summary if before is None else before.merge(summary)
     except InputError as error:
         raise InputError(f"Column {name!r} {error}. Write both in the same way.") from None
 
 
-def _by_reason(excluded: Iterable[Excluded]) -> tuple[Excluded, ...]:
+def _sum_by_reason(excluded: Iterable[Excluded]) -> tuple[Excluded, ...]:
     counts: dict[str, int] = {}
     for exclusion in excluded:
         counts[exclusion.reason] = counts.get(exclusion.reason, 0) + (exclusion.rows or 0)
     return tuple(Excluded(rows, reason) for reason, rows in counts.items())
 
 
-def _form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn) -> str:
+def _find_form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn) -> str:
     """``labels``, ``scores`` or ``probabilities``, as in `AuditTable.of`."""
     first = predictions[0]
     if len(predictions) > 1:
@@ -307,31 +302,31 @@ def _form(predictions: tuple[SchemaColumn, ...], outcome: SchemaColumn) -> str:
     return "labels" if labels else "scores"
 
 
-def _column(
+def _make_column(
     name: str,
     summary: ColumnSummary,
     given: str | None,
     outcome: bool,
     missing: str,
-    shown: str | None = None,
+    title: str | None = None,
 ) -> SchemaColumn:
     declared = None if given is None else Kind(given)
-    seen = summary.as_declared(declared, 1 if outcome else MANY_NUMBERS)
-    levels: list[Any] | None = None if seen.levels is None else sorted(seen.levels)
-    if seen.text and levels is not None:
+    view = summary.as_declared(declared, 1 if outcome else MANY_NUMBERS)
+    levels: list[Any] | None = None if view.levels is None else sorted(view.levels)
+    if view.text and levels is not None:
         texts = np.array(levels, dtype=object)
-        reject_odd_text(shown or name, np.arange(len(levels)), texts, given, None)
-    kind = declared or seen.kind(outcome=outcome)
-    if seen.merged and not (declared is not None and kind.is_categorical):
-        raise InputError(beyond_whole(shown or name))
+        reject_odd_text(title or name, np.arange(len(levels)), texts, given, None)
+    kind = declared or view.kind(outcome=outcome)
+    if view.merged and not (declared is not None and kind.is_categorical):
+        raise InputError(beyond_whole(title or name))
     numbers = None
-    if seen.missing and missing != "drop":
+    if view.missing and missing != "drop":
         if outcome or not missing_is_level(kind, missing):
             declare = not outcome and missing != "error"
-            raise InputError(missing_values(shown or name, seen.missing, declare=declare))
-        if not seen.text:
-            numbers = np.array(levels or [], dtype=_dtype(levels or []))
-            levels = [_number_text(level) for level in levels or []]
+            raise InputError(missing_values(title or name, view.missing, declare=declare))
+        if not view.text:
+            numbers = np.array(levels or [], dtype=_choose_dtype(levels or []))
+            levels = [_write_number(level) for level in levels or []]
         levels = sorted([*(levels or []), MISSING_LEVEL])
         kind = declared or Kind.CATEGORICAL
     if kind.is_categorical and levels is None:
@@ -339,41 +334,45 @@ def _column(
             f"Column {name!r} has more than {MOST_LEVELS:,} levels. Group them, or leave it out."
         )
     if kind is Kind.BINARY and len(levels or ()) > 2:
-        raise not_binary(shown or name, len(levels or ()))
+        raise not_binary(title or name, len(levels or ()))
     if outcome and not kind.is_categorical:
-        reject_extreme(shown or name, seen.low, seen.high)
+        reject_extreme(title or name, view.low, view.high)
         levels = None  # numbers, however few
-    text = seen.text or numbers is not None
-    array = None if levels is None else np.array(levels, dtype=object if text else _dtype(levels))
+    text = view.text or numbers is not None
+    array = (
+        None
+        if levels is None
+        else np.array(levels, dtype=object if text else _choose_dtype(levels))
+    )
     return SchemaColumn(
         name=name,
         kind=kind,
         text=text,
         levels=array,
-        low=seen.low,
-        high=seen.high,
-        missing=seen.missing,
+        low=view.low,
+        high=view.high,
+        missing=view.missing,
         numbers=numbers,
-        parsed=seen is not summary,
+        parsed=view is not summary,
     )
 
 
-def _dtype(levels: Sequence[Any]) -> Any:
+def _choose_dtype(levels: Sequence[Any]) -> Any:
     """Floating-point numbers, unless whole ones are so large that digits would be lost."""
     if not any(isinstance(level, int) for level in levels):
         return np.float64
     return np.uint64 if max(levels) >= 2**63 else np.int64
 
 
-def _number_text(number: Any) -> str:
+def _write_number(number: Any) -> str:
     return str(int(number)) if float(number).is_integer() else str(number)
 
 
-def coded(part: Narrow, schema: Schema, ids: bool) -> pd.DataFrame:
+def code_rows(part: Narrow, schema: Schema, ids: bool) -> pd.DataFrame:
     """The rows of a partition as numbers: codes of levels, or values."""
     import pandas as pd
 
-    with named(f"Partition {part.name}"):
+    with name_errors(f"Partition {part.name}"):
         frame = part.frame
         texts = [column.name for column in schema.columns if column.parsed]
         if texts:
@@ -388,11 +387,11 @@ def coded(part: Narrow, schema: Schema, ids: bool) -> pd.DataFrame:
         return pd.DataFrame(columns)
 
 
-def after_drop(schema: Schema, rows: int) -> Schema:
+def count_dropped(schema: Schema, rows: int) -> Schema:
     """The schema once rows with missing values are gone."""
-    gone = schema.rows - rows
-    if not gone:
+    dropped = schema.rows - rows
+    if not dropped:
         return schema
     names = ", ".join(schema.drop)
-    excluded = (*schema.excluded, Excluded(gone, f"{names} is missing"))
+    excluded = (*schema.excluded, Excluded(dropped, f"{names} is missing"))
     return replace(schema, rows=rows, excluded=excluded)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairaudit.auditing.engines.schema import Schema
-from fairaudit.auditing.engines.survey import Survey, joint_shape
+from fairaudit.auditing.engines.survey import Survey, count_levels
 from fairaudit.auditing.examination import Absent
 from fairaudit.data.cautions import FEW
 from fairaudit.data.columns import level_text
@@ -15,10 +15,10 @@ from fairaudit.data.columns import level_text
 if TYPE_CHECKING:
     from fairaudit.data.roles import Roles
 
-__all__ = ["ABSENT", "few_people", "no_rates"]
+__all__ = ["ABSENT", "explain_no_rates", "list_small_levels"]
 
 
-def _rates(why: str) -> Absent:
+def _lack_rates(why: str) -> Absent:
     return Absent("rates, gaps and errors of groups", why)
 
 
@@ -27,47 +27,47 @@ ABSENT = {
     "codec": Absent("CODEC", "it ranks all rows at once"),
     "power": Absent("the smallest detectable violation", "it plants violations in the whole table"),
     "localization": Absent("where the violation sits", "it searches the whole table"),
-    "people": _rates("they are not counted by people"),
-    "continuous": _rates("the outcome is continuous"),
-    "no groups": _rates("no attribute is categorical"),
-    "many groups": _rates("the groups are too many to be listed"),
-    "no positive": _rates("the outcome has more than two classes: pass 'positive'"),
-    "other class": _rates("the scores do not speak of the positive class"),
-    "no labels": _rates("the scores do not lie in [0, 1]: pass 'threshold'"),
+    "people": _lack_rates("they are not counted by people"),
+    "continuous": _lack_rates("the outcome is continuous"),
+    "no groups": _lack_rates("no attribute is categorical"),
+    "many groups": _lack_rates("there are too many groups to list"),
+    "no positive": _lack_rates("the outcome has more than two classes: pass 'positive'"),
+    "other class": _lack_rates("the scores are not those of the positive class"),
+    "no labels": _lack_rates("the scores do not lie in [0, 1]: pass 'threshold'"),
 }
 
 
-def no_rates(schema: Schema, roles: Roles) -> Absent:
+def explain_no_rates(schema: Schema, roles: Roles) -> Absent:
     """Why there are no rates of groups."""
     groups = [column for column in schema.attributes if column.kind.is_categorical]
     reasons = {
         "people": roles.ids is not None,
         "continuous": not schema.outcome.kind.is_categorical,
         "no groups": not groups,
-        "many groups": joint_shape((schema.outcome, *groups)) is None,
+        "many groups": count_levels((schema.outcome, *groups)) is None,
         "no positive": schema.positive is None,
-        "other class": schema.form != "labels" and schema.positive not in schema.said,
+        "other class": schema.form != "labels" and schema.positive not in schema.class_levels,
     }
     return ABSENT[next((name for name, holds in reasons.items() if holds), "no labels")]
 
 
-def few_people(seen: Survey, schema: Schema) -> list[str]:
-    """Levels of attributes that very few rows have, where cells were counted."""
+def list_small_levels(survey: Survey, schema: Schema) -> list[str]:
+    """Levels of attributes that very few rows have, where tied blocks were counted."""
     columns = (schema.outcome, *schema.attributes)
-    shape = joint_shape(columns)
-    if shape is None or not seen.cells:
+    shape = count_levels(columns)
+    if shape is None or not survey.blocks:
         return []
-    keys = np.array(list(seen.cells), dtype=np.int64)
-    rows = np.array(list(seen.cells.values()), dtype=np.float64)
+    keys = np.array(list(survey.blocks), dtype=np.int64)
+    rows = np.array(list(survey.blocks.values()), dtype=np.float64)
     codes = np.unravel_index(keys, shape)
-    found = []
+    levels = []
     for column, code in zip(columns[1:], codes[1:], strict=True):
         if not column.kind.is_categorical or column.levels is None:
             continue
         counts = np.bincount(code, rows, minlength=len(column.levels))
-        found += [
+        levels += [
             f"{column.name} = {level_text(level)}"
             for level, count in zip(column.levels, counts, strict=True)
-            if 0 < count < min(FEW, seen.rows / 4)
+            if 0 < count < min(FEW, survey.rows / 4)
         ]
-    return found
+    return levels

@@ -12,22 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.auditing.descriptions import described
-from fairaudit.auditing.engines.by_cells import answer_by_cells, digest_of
+from fairaudit.auditing.engines.by_blocks import answer_by_blocks, hash_shard
 from fairaudit.auditing.engines.by_rows import answer_by_rows
-from fairaudit.auditing.engines.class_names import with_classes
-from fairaudit.auditing.engines.schema import Schema, after_drop, coded, facts_of, schema_of
-from fairaudit.auditing.engines.shard_notes import ABSENT, few_people, no_rates
-from fairaudit.auditing.engines.sources import FramePartition, ModelFile, Partition, narrow
-from fairaudit.auditing.engines.survey import Survey, joined, joint_shape, survey
+from fairaudit.auditing.engines.class_names import match_classes
+from fairaudit.auditing.engines.schema import (
+    Schema,
+    code_rows,
+    collect_facts,
+    count_dropped,
+    make_schema,
+)
+from fairaudit.auditing.engines.shard_notes import ABSENT, explain_no_rates, list_small_levels
+from fairaudit.auditing.engines.sources import (
+    FramePartition,
+    ModelFile,
+    Partition,
+    narrow_partition,
+)
+from fairaudit.auditing.engines.survey import Survey, count_levels, join_surveys, survey_rows
 from fairaudit.auditing.examination import Absent
 from fairaudit.auditing.questions import (
     Answer,
     Question,
-    class_parts,
+    find_range_cuts,
+    list_class_parts,
+    list_questions,
+    list_range_parts,
     permutes_within_classes,
-    questions_of,
-    range_cuts,
-    range_parts,
 )
 from fairaudit.data.cautions import warnings_about
 from fairaudit.data.columns import level_text
@@ -60,8 +71,8 @@ if TYPE_CHECKING:
 __all__ = ["ROWS_BY_ROWS", "ShardRows", "Surveyed", "check_settings", "survey_partitions"]
 
 FEWEST_ROWS = 500  # of a shard
-ROWS_BY_CELLS, ROWS_BY_ROWS = 1 << 20, 50_000  # of a shard, unless a number of shards is given
-MOST_CELLS = 20_000
+ROWS_BY_BLOCKS, ROWS_BY_ROWS = 1 << 20, 50_000  # of a shard, unless a number of shards is given
+MOST_BLOCKS = 20_000
 SAMPLE = 20_000  # rows that choose the bandwidth
 FIT_ROWS, FIT_SHARE = 50_000, 0.2  # rows that densities are fitted on
 
@@ -74,7 +85,7 @@ def check_settings(roles: Roles, plan: Plan) -> None:
         )
     if plan.permutations.stop_after is not None:
         raise InputError(
-            "Shards draw all copies: say how many ('permutations'), and not 'auto'.",
+            "Shards draw all copies: set 'permutations' to a number instead of 'auto'.",
             argument="permutations",
         )
     if plan.certify or plan.calibrate:
@@ -88,21 +99,21 @@ class Surveyed:
     """Partitions that have been looked at: coded rows, and what they hold together.
 
     `left_out` is the share of the rows that densities are fitted on, and that no shard holds;
-    `by_cells` tells that sums over cells of equal rows are enough.
+    `by_blocks` tells that sums over tied blocks are enough.
     """
 
     frames: list[Any]
     schema: Schema
-    seen: Survey
+    survey: Survey
     cut: float | None
     left_out: float
-    by_cells: bool
+    by_blocks: bool
 
     def shards(self, given: int | None) -> int:
         """How many there are, unless a number is given."""
-        rows = self.seen.rows - (len(self.seen.sample) if self.left_out else 0)
+        rows = self.survey.rows - (len(self.survey.sample) if self.left_out else 0)
         number = given or max(
-            1, math.ceil(rows / (ROWS_BY_CELLS if self.by_cells else ROWS_BY_ROWS))
+            1, math.ceil(rows / (ROWS_BY_BLOCKS if self.by_blocks else ROWS_BY_ROWS))
         )
         if rows < FEWEST_ROWS * number and number > 1:
             raise InputError(
@@ -120,54 +131,54 @@ def survey_partitions(
     *,
     predictor: Predictor | None,
     model: ModelFile | Predictor | None,
-    hear: Progress,
+    progress: Progress,
 ) -> Surveyed:
     """Read all partitions once."""
     plain = roles.resolve(columns, predictor)
     ids = plain.ids is not None
-    hear("reading", 0, 4)
+    progress("reading", 0, 4)
     count = len(partitions)
-    parts = engine.map("partition", narrow, partitions, [plain] * count, [model] * count)
-    facts = engine.gather(engine.map("facts of partition", facts_of, parts))
-    schema = with_classes(schema_of(facts, plain), facts, roles)
+    parts = engine.map("partition", narrow_partition, partitions, [plain] * count, [model] * count)
+    facts = engine.gather(engine.map("facts of partition", collect_facts, parts))
+    schema = match_classes(make_schema(facts, plain), facts, roles)
     if roles.on == "labels" and schema.form != "labels":
         raise InputError(
             "Shards take labels from the model or the table. Leave 'threshold' out.",
             argument="threshold",
         )
-    frames = engine.map("codes of partition", coded, parts, [schema] * count, [ids] * count)
+    frames = engine.map("codes of partition", code_rows, parts, [schema] * count, [ids] * count)
     del parts
-    hear("survey", 1, 4)
+    progress("survey", 1, 4)
     categorical = schema.outcome.kind.is_categorical
     share = min(FIT_SHARE, FIT_ROWS / schema.rows)
     if categorical:
         share = min(1.0, SAMPLE / schema.rows)
-    cut = _threshold(schema, plan)
-    look = partial(survey, schema=schema, share=share, cut=cut)
-    seen = joined(engine.gather(engine.map("survey of partition", look, frames)))
+    cut = _choose_threshold(schema, plan)
+    look = partial(survey_rows, schema=schema, share=share, cut=cut)
+    survey = join_surveys(engine.gather(engine.map("survey of partition", look, frames)))
     return Surveyed(
         frames=frames,
-        schema=after_drop(schema, seen.rows),
-        seen=seen,
+        schema=count_dropped(schema, survey.rows),
+        survey=survey,
         cut=cut,
         left_out=0.0 if categorical else share,
-        by_cells=_by_cells(schema, seen, plan, ids),
+        by_blocks=_can_sum_blocks(schema, survey, plan, ids),
     )
 
 
-def _threshold(schema: Schema, plan: Plan) -> float | None:
+def _choose_threshold(schema: Schema, plan: Plan) -> float | None:
     if plan.threshold is not None or schema.form == "labels" or len(schema.predictions) > 2:
         return plan.threshold
     inside = all(column.low >= 0 and column.high <= 1 for column in schema.predictions)
     return 0.5 if inside else None
 
 
-def _by_cells(schema: Schema, seen: Survey, plan: Plan, ids: bool) -> bool:
+def _can_sum_blocks(schema: Schema, survey: Survey, plan: Plan, ids: bool) -> bool:
     statistics = statistic_named(plan.statistic)
     kpc = len(statistics) == 1 and isinstance(statistics[0], KPCStatistic)
-    listed = joint_shape((schema.outcome, *schema.attributes)) is not None
+    listed = count_levels((schema.outcome, *schema.attributes)) is not None
     exact = permutes_within_classes(schema.outcome, plan)
-    return bool(kpc and exact and listed and not ids and len(seen.cells) <= MOST_CELLS)
+    return bool(kpc and exact and listed and not ids and len(survey.blocks) <= MOST_BLOCKS)
 
 
 class ShardRows:
@@ -188,21 +199,21 @@ class ShardRows:
         *,
         predictor: Predictor | None,
         started: float,
-        hear: Progress,
+        progress: Progress,
     ) -> None:
         self.started, self.engine, self.plan, self.roles = started, engine, plan, roles
-        self.schema, self.seen, self.number = surveyed.schema, surveyed.seen, number
-        self.by_cells, self.cut, self.hear = surveyed.by_cells, surveyed.cut, hear
+        self.schema, self.survey, self.number = surveyed.schema, surveyed.survey, number
+        self.by_blocks, self.cut, self.progress = surveyed.by_blocks, surveyed.cut, progress
         self.predictor = predictor
-        hear("shuffle", 2, 4)
+        progress("shuffle", 2, 4)
         self.pieces = engine.shuffled(surveyed.frames, number, surveyed.left_out)
         surveyed.frames.clear()
-        digests = engine.gather(engine.map("hash of shard", digest_of, self.pieces, range(number)))
+        digests = engine.gather(engine.map("hash of shard", hash_shard, self.pieces, range(number)))
         self.sha256 = hashlib.sha256("".join(digest for digest, _ in digests).encode()).hexdigest()
         people = sum(count for _, count in digests)
         self.facts = TableFacts(
-            rows=self.seen.rows,
-            people=people if roles.ids is not None else self.seen.rows,
+            rows=self.survey.rows,
+            people=people if roles.ids is not None else self.survey.rows,
             prediction=self.schema.describe_prediction(),
             outcome=self.schema.outcome.facts(),
             attributes=tuple(column.facts() for column in self.schema.attributes),
@@ -222,7 +233,7 @@ class ShardRows:
         return warnings_about(
             schema.outcome.name,
             self.facts.features,
-            few=few_people(self.seen, schema) if self.roles.ids is None else [],
+            few=list_small_levels(self.survey, schema) if self.roles.ids is None else [],
             regressor=predictor.kind if predictor is not None and schema.of_regressor else None,
         )
 
@@ -233,7 +244,7 @@ class ShardRows:
             notes.append(
                 "People with several rows stayed in one shard and were permuted as a whole."
             )
-        if not self.by_cells:
+        if not self.by_blocks:
             notes.append("Statistics and KPC are means over the shards, weighted by rows.")
         return notes
 
@@ -241,13 +252,13 @@ class ShardRows:
     def unmeasured(self) -> Sequence[Absent]:
         if self._groups is not None:
             return [ABSENT["codec"]]
-        return [ABSENT["codec"], no_rates(self.schema, self.roles)]
+        return [ABSENT["codec"], explain_no_rates(self.schema, self.roles)]
 
     def digest(self) -> str:
         return self.sha256
 
     def measures(self) -> Measurements:
-        name = "KPC" if self.by_cells else "mean KPC of the shards"
+        name = "KPC" if self.by_blocks else "mean KPC of the shards"
         values = [
             MeasuredValue(
                 key="kpc", name=name, value=answer.kpc, attributes=answer.question.attributes
@@ -275,26 +286,26 @@ class ShardRows:
 
     @property
     def _groups(self) -> GroupTable | None:
-        return None if self.roles.ids is not None else self.seen.rates
+        return None if self.roles.ids is not None else self.survey.rates
 
-    def answers(self, sizes: Measurements, hear: Progress) -> list[Answer]:
+    def answers(self, sizes: Measurements, progress: Progress) -> list[Answer]:
         return self._answers
 
     @cached_property
     def _answers(self) -> list[Answer]:
-        self.hear("copies", 3, 4)
+        self.progress("copies", 3, 4)
         plan = self.plan
         names = [statistic.name for statistic in statistic_named(plan.statistic)]
-        ask = answer_by_cells if self.by_cells else answer_by_rows
-        found = ask(
+        ask = answer_by_blocks if self.by_blocks else answer_by_rows
+        answers = ask(
             self.engine,
             self.pieces,
             schema=self.schema,
-            seen=self.seen,
+            survey=self.survey,
             questions=self._questions(),
             plan=plan,
         )
-        self.hear("copies", 4, 4)
+        self.progress("copies", 4, 4)
         return [
             Answer(
                 question=answer.question,
@@ -310,29 +321,29 @@ class ShardRows:
                 kpc=answer.kpc,
                 seconds=0.0,
             )
-            for answer in found
+            for answer in answers
         ]
 
     def _questions(self) -> list[Question]:
         outcome = self.schema.outcome
         if outcome.levels is not None and permutes_within_classes(outcome, self.plan):
-            parts = class_parts(outcome.name, list(outcome.levels))
+            parts = list_class_parts(outcome.name, list(outcome.levels))
         elif outcome.kind.is_categorical:
             parts = []
         else:
-            values = self.schema.table(self.seen.sample).require_outcome().numeric
-            parts = range_parts(outcome.name, range_cuts(np.asarray(values)))
-        return questions_of([c.name for c in self.schema.attributes], parts, self.plan)
+            values = self.schema.table(self.survey.sample).require_outcome().numeric
+            parts = list_range_parts(outcome.name, find_range_cuts(np.asarray(values)))
+        return list_questions([c.name for c in self.schema.attributes], parts, self.plan)
 
     def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
         """Refused by `check_settings`."""
         return ()
 
-    def power(self, gate: TestResult, hear: Progress) -> Absent | None:
+    def power(self, gate: TestResult, progress: Progress) -> Absent | None:
         return ABSENT["power"] if self.plan.power else None
 
-    def calibration(self, gate: TestResult, hear: Progress) -> None:
+    def calibration(self, gate: TestResult, progress: Progress) -> None:
         """Refused by `check_settings`."""
 
-    def localization(self, gate: Finding, hear: Progress) -> Absent | None:
+    def localization(self, gate: Finding, progress: Progress) -> Absent | None:
         return ABSENT["localization"] if self.plan.locate else None

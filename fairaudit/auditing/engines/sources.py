@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairaudit.auditing.engines.row_hashes import keys_of
+from fairaudit.auditing.engines.row_hashes import make_keys
 from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet
 from fairaudit.data.reading.parquet import arrow, read_parquet, unreadable
@@ -33,9 +33,9 @@ __all__ = [
     "ModelFile",
     "Narrow",
     "Partition",
-    "named",
-    "narrow",
-    "partitions_of",
+    "list_partitions",
+    "name_errors",
+    "narrow_partition",
 ]
 
 #: Columns that are added; no column of a table is called so.
@@ -72,16 +72,16 @@ class FramePartition:
         return self.frame
 
 
-def partitions_of(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
+def list_partitions(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
     """The partitions of Parquet files, and the names of their columns."""
     pa = arrow("Parquet")
-    found: list[Partition] = []
+    partitions: list[Partition] = []
     columns: list[str] = []
     first = 0
     for name in file_names(paths):
         if not is_parquet(name):
             raise InputError(
-                f"{name!r} is not a Parquet file. Shards are read from Parquet: write it as that."
+                f"{name!r} is not a Parquet file. Shards are read from Parquet: convert it first."
             )
         try:
             file = pa.parquet.ParquetFile(os.path.abspath(name))
@@ -91,7 +91,7 @@ def partitions_of(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
             raise unreadable(repr(name), "Parquet", error) from None
         if columns and set(columns) != set(names):
             differ = ", ".join(sorted(set(columns) ^ set(names)))
-            raise InputError(f"{name!r} has other columns than the files before it: {differ}.")
+            raise InputError(f"{name!r} has different columns from the files before it: {differ}.")
         columns = columns or names
         group: list[int] = []
         rows = 0
@@ -99,11 +99,11 @@ def partitions_of(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
             group.append(number)
             rows += size
             if rows >= _ROWS or number == len(sizes) - 1:
-                found.append(Partition(os.path.abspath(name), tuple(group), first, rows))
+                partitions.append(Partition(os.path.abspath(name), tuple(group), first, rows))
                 first, group, rows = first + rows, [], 0
     if first == 0:
         raise InputError("The files have a header and no rows. Pass at least two rows.")
-    return found, columns
+    return partitions, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +116,19 @@ class ModelFile:
 
 
 @lru_cache(maxsize=2)
-def loaded(model: ModelFile) -> Predictor:
+def load_once(model: ModelFile) -> Predictor:
     from fairaudit.models import load_model
 
     predictor = load_model(model.source, trust=model.trust)
     if predictor.sha256 != model.sha256:
         raise InputError(
-            f"The model file {model.source!r} is not the same here as where the audit was started."
+            f"The model file {model.source!r} differs from the one that the audit started with."
         )
     return predictor
 
 
 @contextmanager
-def named(what: str) -> Iterator[None]:
+def name_errors(what: str) -> Iterator[None]:
     """Errors of a partition or shard say which one it is."""
     try:
         yield
@@ -161,35 +161,35 @@ class Narrow:
     meaning: Meaning = Meaning.UNKNOWN
 
 
-def narrow(
+def narrow_partition(
     partition: Partition | FramePartition, roles: ResolvedRoles, model: ModelFile | Predictor | None
 ) -> Narrow:
     """Read a partition and score its rows."""
     import pandas as pd
 
     name = partition.name
-    with named(f"Partition {name}"):
-        predictor = loaded(model) if isinstance(model, ModelFile) else model
-        asked = roles.request
+    with name_errors(f"Partition {name}"):
+        predictor = load_once(model) if isinstance(model, ModelFile) else model
+        given_roles = roles.request
         frame = partition.read(roles)
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         frame.index = pd.RangeIndex(partition.first, partition.first + len(frame))
         excluded: list[Excluded] = []
-        if len(frame) and asked.where is not None:
-            mask = rows_where(frame, asked.where)
+        if len(frame) and given_roles.where is not None:
+            mask = rows_where(frame, given_roles.where)
             if not mask.all():
-                excluded = [Excluded(int((~mask).sum()), f"not {asked.where}")]
+                excluded = [Excluded(int((~mask).sum()), f"not {given_roles.where}")]
             frame = frame[mask]
         answer = None
         predicted = frame[list(roles.predictions)]
         if predictor is not None and len(frame):
-            answer = predictor.answer(frame[list(roles.features)], on=asked.asked_of_model)
+            answer = predictor.answer(frame[list(roles.features)], on=given_roles.asked_of_model)
             predicted = answer.table
         rows = np.asarray(frame.index, dtype=np.int64)
         used = frame[[*roles.columns["outcome"], *roles.sensitive]].reset_index(drop=True)
         for k, column in enumerate(predicted.columns):
             used[f"{PREDICTION}{k}"] = predicted[column].to_numpy()
-        used[KEY] = keys_of(rows, None if roles.ids is None else frame[roles.ids])
+        used[KEY] = make_keys(rows, None if roles.ids is None else frame[roles.ids])
         used[ROW] = rows
         return Narrow(
             name=name,

@@ -33,7 +33,7 @@ from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
@@ -241,7 +241,9 @@ def _is_missing(column: Column) -> Any:
 
 
 def _adjust_tests(tests: list[MissingnessTest], alpha: float) -> tuple[MissingnessTest, ...]:
-    raised = adjusted([1.0 if test.p_value is None else test.p_value for test in tests], "holm")
+    raised = adjust_p_values(
+        [1.0 if test.p_value is None else test.p_value for test in tests], "holm"
+    )
     return tuple(
         test if test.p_value is None else replace(test, p_adjusted=p, significant=p <= alpha)
         for test, p in zip(tests, raised, strict=True)

@@ -15,7 +15,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopySampler, stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 from fairaudit.testing.p_value import PValue, reaches
 from fairaudit.testing.permutations import Permutations
 
@@ -74,7 +74,7 @@ def beyond_others(
             for j in range(len(names))
         ]
     else:
-        raised = adjusted([1.0 if p is None else p for p, _, _ in single], "holm")
+        raised = adjust_p_values([1.0 if p is None else p for p, _, _ in single], "holm")
     return tuple(
         Beyond(
             name=name, p_value=p, p_adjusted=None if p is None else up, exact=exact, movable=movable

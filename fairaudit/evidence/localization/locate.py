@@ -11,7 +11,7 @@ from fairaudit.evidence.localization.claims import Claim, Localization
 from fairaudit.evidence.localization.effect_curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import Score, score_of
 from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
-from fairaudit.testing.multiplicity import adjusted
+from fairaudit.testing.multiplicity import adjust_p_values
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
@@ -53,7 +53,7 @@ def locate(
     groups = find_subgroups(
         table, confidence=confidence, permutations=permutations, density=density, folds=folds
     )
-    raised = adjusted([subgroup.p_value for subgroup in groups], "holm")
+    raised = adjust_p_values([subgroup.p_value for subgroup in groups], "holm")
     claims += [
         _claim_subgroup(subgroup, min(1.0, p * families), alpha)
         for subgroup, p in zip(groups, raised, strict=True)

@@ -8,7 +8,6 @@ import numpy as np
 
 from fairaudit._types import Index
 from fairaudit.data.table import AuditTable
-from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.power.detect import Trial
 from fairaudit.evidence.power.plant import (
@@ -25,6 +24,7 @@ from fairaudit.evidence.power.power_result import PowerPoint
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.neighbor_statistics import KPCStatistic
+from fairaudit.testing.rate_statistics import set_threshold
 from fairaudit.testing.statistic import Statistic
 
 __all__ = ["Pilot", "PlantedEffect", "null_table", "planted_amount"]
@@ -103,7 +103,7 @@ class Pilot:
         # blocks of neighbors do not have one outcome each: statistics must follow the copies
         sampler.within_outcome = drawn.require_outcome().kind.is_categorical
         fitted = FittedCopies(sampler, CopyLaw("exact", "within the outcome"))
-        statistics = [_with_threshold(statistic, drawn) for statistic in self.statistics]
+        statistics = [set_threshold(statistic, drawn) for statistic in self.statistics]
         null = np.zeros((COPIES, 1))
         if len(statistics) == 1:
             bound = statistics[0].bind(drawn, within_outcome=sampler.within_outcome, seed=self.seed)
@@ -124,13 +124,6 @@ def _draw_table(table: AuditTable, n: int, seed: int, number: int) -> tuple[Audi
     """A table of n rows drawn with replacement, and the rows."""
     rows = stream(seed, 9, n, number).integers(0, len(table), n)
     return replace(table, ids=None).take(rows), rows
-
-
-def _with_threshold(statistic: Statistic, table: AuditTable) -> Statistic:
-    missing = getattr(statistic, "threshold", 0.0) is None
-    if not missing or table.prediction.form == "labels":
-        return statistic
-    return replace(statistic, threshold=default_threshold(table))  # type: ignore[type-var]
 
 
 def planted_amount(

@@ -1,4 +1,4 @@
-"""Shards of tied rows: sums over cells, which add up to those of the whole table."""
+"""Shards of tied rows: sums over tied blocks, which add up to those of the whole table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.auditing.engines.schema import Schema
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
-from fairaudit.auditing.engines.sources import PERSON, ROW, named
-from fairaudit.auditing.engines.survey import Survey, joint_shape, space_of
+from fairaudit.auditing.engines.sources import PERSON, ROW, name_errors
+from fairaudit.auditing.engines.survey import Survey, count_levels, make_space
 from fairaudit.geometry.block_sums import (
     BlockFeatures,
     BlockKPC,
@@ -24,7 +24,7 @@ from fairaudit.geometry.block_sums import (
 )
 from fairaudit.geometry.kernels import FeatureMap, drawn_features, kernel_named, landmark_candidates
 from fairaudit.permute.copies import EXACT, stream
-from fairaudit.testing.diagnostics import CHECKED_COPIES, trust_in
+from fairaudit.testing.diagnostics import CHECKED_COPIES, judge_copies
 from fairaudit.testing.neighbor_statistics import default_knn
 from fairaudit.testing.p_value import Null
 from fairaudit.testing.statistic import statistic_named
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.questions import Question
 
-__all__ = ["CellJob", "answer_by_cells", "digest_of", "features_of", "partial_sums"]
+__all__ = ["BlockJob", "answer_by_blocks", "hash_shard", "make_features", "sum_blocks"]
 
 _CHUNK = 1 << 17
 _ROUND = 1 << 26  # bytes of sums of a shard that are held at once
@@ -44,7 +44,7 @@ _FEATURES: Any = {"tolerance": 1e-8, "max_rank": 64}  # what is summed and sent 
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CellJob:
+class BlockJob:
     """What a shard needs to know: the same for all shards."""
 
     schema: Schema
@@ -54,7 +54,7 @@ class CellJob:
     seed: int
 
 
-def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) -> BlockFeatures:
+def make_features(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) -> BlockFeatures:
     """Kernel features with the median bandwidth of a sample, for all rows and for classes.
 
     Where so few cannot be exact, they are those of rows drawn at random: the test then has another
@@ -63,7 +63,7 @@ def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) ->
     u = schema.prediction_matrix(sample)
     codes = sample[schema.outcome.name].to_numpy()
 
-    def made(rows: Array) -> FeatureMap:
+    def make_map(rows: Array) -> FeatureMap:
         kernel, _ = kernel_named("rbf", rows)
         exact = FeatureMap(kernel, landmark_candidates(rows), **_FEATURES)
         if exact.residual <= _FEATURES["tolerance"]:
@@ -72,28 +72,28 @@ def features_of(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) ->
 
     levels = schema.outcome.levels
     assert levels is not None  # noqa: S101  for mypy: classes
-    of_class = [made(u[codes == k]) if k in classes else None for k in range(len(levels))]
-    return BlockFeatures(made(u), of_class)
+    of_class = [make_map(u[codes == k]) if k in classes else None for k in range(len(levels))]
+    return BlockFeatures(make_map(u), of_class)
 
 
-def partial_sums(frame: pd.DataFrame, shard: int, job: CellJob, copies: range) -> Array:
-    """Sums over the cells for these copies of a shard; copy −1 stands for the data."""
-    with named(f"Shard {shard}"):
+def sum_blocks(frame: pd.DataFrame, shard: int, job: BlockJob, copies: range) -> Array:
+    """Sums over the tied blocks for these copies of a shard; copy −1 stands for the data."""
+    with name_errors(f"Shard {shard}"):
         schema = job.schema
         frame = frame.sort_values(ROW, kind="stable")
         columns = (schema.outcome, *schema.attributes)
-        shape = joint_shape(columns)
+        shape = count_levels(columns)
         assert shape is not None  # noqa: S101  for mypy
         key = np.ravel_multi_index([frame[column.name].to_numpy() for column in columns], shape)
         small = np.min_scalar_type(len(job.keys))
-        cells = np.searchsorted(job.keys, key).astype(small)
+        blocks = np.searchsorted(job.keys, key).astype(small)
         outcome = frame[schema.outcome.name].to_numpy()
         u = schema.prediction_matrix(frame)
         total = np.zeros((len(copies), len(job.space), job.maps.width))
         generators = [stream(job.seed, 7, shard, copy) if copy >= 0 else None for copy in copies]
         for code in np.unique(outcome):
             rows = np.flatnonzero(outcome == code)
-            own = cells[rows]
+            own = blocks[rows]
             moved = np.stack([own if g is None else g.permutation(own) for g in generators])
             for at in range(0, len(rows), _CHUNK):
                 some = slice(at, at + _CHUNK)
@@ -101,8 +101,8 @@ def partial_sums(frame: pd.DataFrame, shard: int, job: CellJob, copies: range) -
         return total
 
 
-def _values(
-    sums: Array, observed: Array, questions: Sequence[BlockQuestion], job: CellJob
+def _compute_values(
+    sums: Array, observed: Array, questions: Sequence[BlockQuestion], job: BlockJob
 ) -> Array:
     """The statistic of every question (columns) on every copy (rows)."""
     result = np.empty((len(sums), len(questions)))
@@ -114,85 +114,85 @@ def _values(
     return result
 
 
-def answer_by_cells(
+def answer_by_blocks(
     engine: Engine,
     pieces: Sequence[Any],
     schema: Schema,
-    seen: Survey,
+    survey: Survey,
     questions: Sequence[Question],
     plan: Plan,
 ) -> list[ShardedAnswer]:
-    """All questions, from sums over the cells of all shards."""
-    space, keys = space_of(seen.cells, (schema.outcome, *schema.attributes))
+    """All questions, from sums over the tied blocks of all shards."""
+    space, keys = make_space(survey.blocks, (schema.outcome, *schema.attributes))
     given = getattr(statistic_named(plan.statistic)[0], "knn", None)
-    asked, of_cells = [], []
+    answerable, block_questions = [], []
     for question in questions:
-        cells = _cells_of(question, space, given, schema, seen)
-        if cells is not None:
-            asked.append(question)
-            of_cells.append(cells)
-    classes = [cells.of_class for cells in of_cells if cells.of_class is not None]
-    maps = features_of(schema, seen.sample, classes)
-    job = CellJob(schema=schema, space=space, keys=keys, maps=maps, seed=plan.permutations.seed)
-    observed, values = _summed(engine, pieces, job, of_cells, plan.permutations.n)
-    found = []
-    for k, (question, cells) in enumerate(zip(asked, of_cells, strict=True)):
-        nearest = BlockQuestion(space, question.attributes, cells.of_class, 1)
-        trust = trust_in(EXACT, moved=cells.moved(), distinct=CHECKED_COPIES)
-        found.append(
+        block_question = _make_block_question(question, space, given, schema, survey)
+        if block_question is not None:
+            answerable.append(question)
+            block_questions.append(block_question)
+    classes = [block.of_class for block in block_questions if block.of_class is not None]
+    maps = make_features(schema, survey.sample, classes)
+    job = BlockJob(schema=schema, space=space, keys=keys, maps=maps, seed=plan.permutations.seed)
+    observed, values = _gather_sums(engine, pieces, job, block_questions, plan.permutations.n)
+    answers = []
+    for k, (question, block) in enumerate(zip(answerable, block_questions, strict=True)):
+        nearest = BlockQuestion(space, question.attributes, block.of_class, 1)
+        trust = judge_copies(EXACT, moved=block.moved(), distinct=CHECKED_COPIES)
+        answers.append(
             ShardedAnswer(
                 question=question,
                 null=Null(values[0, [k]], values[1:, [k]]),
                 trust=trust,
-                rows=cells.n,
-                kpc=float(_values(observed[None], observed, [nearest], job)[0, 0]),
+                rows=block.n,
+                kpc=float(_compute_values(observed[None], observed, [nearest], job)[0, 0]),
             )
         )
-    return found
+    return answers
 
 
-def _summed(
-    engine: Engine, pieces: Sequence[Any], job: CellJob, asked: list[BlockQuestion], total: int
+def _gather_sums(
+    engine: Engine, pieces: Sequence[Any], job: BlockJob, questions: list[BlockQuestion], total: int
 ) -> tuple[Array, Array]:
     """The sums of the data, and the statistics of data and copies."""
     batch = max(1, _ROUND // (8 * len(job.space) * job.maps.width))
-    blocks = []
+    values = []
     observed: Array | None = None
     for start in range(-1, total, batch):  # copy -1 is the data
         copies = range(start, min(start + batch, total))
         sums = engine.sum(
             f"copies from {start + 1} of shard",
-            partial(partial_sums, job=job, copies=copies),
+            partial(sum_blocks, job=job, copies=copies),
             pieces,
             range(len(pieces)),
         )
         observed = sums[0] if observed is None else observed
-        blocks.append(_values(sums, observed, asked, job))
+        values.append(_compute_values(sums, observed, questions, job))
     assert observed is not None  # noqa: S101  for mypy: the first round has it
-    return observed, np.vstack(blocks)
+    return observed, np.vstack(values)
 
 
-def _cells_of(
-    question: Question, space: BlockSpace, knn: int | None, schema: Schema, seen: Survey
+def _make_block_question(
+    question: Question, space: BlockSpace, knn: int | None, schema: Schema, survey: Survey
 ) -> BlockQuestion | None:
-    """The question over cells; None where attributes or prediction do not vary in its class."""
+    """The question over tied blocks; None where nothing varies in its class."""
     names = question.attributes
     if question.part is None:
-        return BlockQuestion(space, names, None, knn or default_knn(seen.rows))
+        return BlockQuestion(space, names, None, knn or default_knn(survey.rows))
     (of_class,) = np.flatnonzero(space.outcome.levels == question.part.level).tolist()
     inside = space.outcome.codes == of_class
     attributes_vary = any(len(np.unique(c.codes[inside])) > 1 for c in space.attributes)
-    predicted = schema.prediction_matrix(seen.sample)
-    predicted = predicted[seen.sample[schema.outcome.name].to_numpy() == of_class]
+    predicted = schema.prediction_matrix(survey.sample)
+    predicted = predicted[survey.sample[schema.outcome.name].to_numpy() == of_class]
     if not attributes_vary or not len(predicted) or np.ptp(predicted, axis=0).max() == 0:
         return None
     rows = int(space.counts[inside].sum())
     return BlockQuestion(space, names, of_class, knn or default_knn(rows))
 
 
-def digest_of(frame: pd.DataFrame, shard: int) -> tuple[str, int]:
+def hash_shard(frame: pd.DataFrame, shard: int) -> tuple[str, int]:
     """SHA-256 of a shard's rows, and how many people they are."""
-    with named(f"Shard {shard}"):
+    with name_errors(f"Shard {shard}"):
         frame = frame.sort_values(ROW, kind="stable")
         digest = hashlib.sha256()
         for name in sorted(frame.columns):
