@@ -157,6 +157,8 @@ class Roles:
                 sensitive=[*sensitive, *beside.get("sensitive", ())],
                 other=[*others, *beside.get("weights", ()), *beside.get("ids", ())],
             )
+        if len(set(columns)) < len(columns):
+            features = [_found(name, columns) for name in features]  # each occurs once
         return ResolvedRoles(
             sensitive=tuple(sensitive),
             outcome=outcome,

@@ -239,6 +239,24 @@ def test_what_shards_refuse(options, told):
         fa.audit(X=frame_of(3_000), **{**NAMES, "shards": 2, **options})
 
 
+def test_shards_in_which_nothing_varies_are_told():
+    """One row differs in its attribute, another in its prediction: a raw error was the answer."""
+    frame = pd.DataFrame({"sex": "f", "y": [0, 1] * 800, "score": 0.2})
+    shard = shard_of(np.arange(len(frame), dtype=np.uint64), 3)
+    frame.loc[0, "sex"] = "m"
+    frame.loc[int(np.flatnonzero(shard != shard[0])[0]), "score"] = 0.9
+    with pytest.raises(InputError, match="In no shard do both attributes and prediction vary"):
+        fa.audit(
+            frame,
+            sensitive="sex",
+            outcome="y",
+            predictions="score",
+            statistic="codec",
+            shards=3,
+            permutations=fa.Permutations(n=19),
+        )
+
+
 def in_pieces(frame, **changes):
     """The audit in two shards, and that of the whole table."""
     given = {**NAMES, "permutations": fa.Permutations(n=19), **changes}

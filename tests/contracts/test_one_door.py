@@ -339,6 +339,20 @@ def test_names_without_a_frame_ask_for_one():
         fa.audit(predictions=[0.1, 0.9], outcome=[0, 1], sensitive="race")
 
 
+@pytest.mark.parametrize("name", ["race", "sex", "x"])
+def test_a_name_that_occurs_twice_is_told_where_it_is_used(name):
+    """The package that reads frames had answered, also about columns that nobody named."""
+    frame = people(200)
+    model = LogisticRegression().fit(frame[["x", "z"]], frame["repaid"])
+    given = {"sensitive": ["sex"], "outcome": "repaid", "permutations": QUICK, "power": False}
+    twice = pd.concat([frame, frame[[name]]], axis=1)
+    if name == "race":
+        assert fa.audit(model, twice, **given).table.rows == 200
+        return
+    with pytest.raises(fa.InputError, match=f"Column '{name}' occurs more than once"):
+        fa.audit(model, twice, **given)
+
+
 # --- one table ---------------------------------------------------------------------------------
 
 

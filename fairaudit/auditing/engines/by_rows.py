@@ -154,6 +154,11 @@ def answer_by_rows(
     for answers in of_shards:
         for answer in answers:
             together.setdefault(answer.number, []).append(answer)
+    if 0 not in together:  # the gate
+        raise InputError(
+            "In no shard do both attributes and prediction vary. Use fewer 'shards', or one piece.",
+            argument="shards",
+        )
     return [
         _join_shards(questions[number], answers, job)
         for number, answers in sorted(together.items())

@@ -13,7 +13,11 @@ __all__ = ["as_pandas"]
 
 def as_pandas(frame: Any) -> pd.DataFrame:
     """A table of any kind with text as names of its columns and numbers as index."""
-    import narwhals as nw
+    import pandas as pd
 
-    table: pd.DataFrame = nw.from_native(frame, eager_only=True).to_pandas()
+    table = frame
+    if not isinstance(frame, pd.DataFrame):
+        import narwhals as nw
+
+        table = nw.from_native(frame, eager_only=True).to_pandas()
     return table.set_axis([str(name) for name in table.columns], axis=1).reset_index(drop=True)
