@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 import shutil
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from fairaudit.remedy.workflow import repair
 from fairaudit_cli import main as cli
 
 QUICK = ("--steps", "100", "--permutations", "99")
+trains = pytest.mark.skipif(find_spec("torch") is None, reason="training needs torch")
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +59,7 @@ def one_line(capsys, arguments, message):
 @pytest.fixture(scope="module")
 def repaired(folder):
     """The record of the whole loop, with fair.pkl and the reports beside it."""
+    pytest.importorskip("torch")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         status = cli.main(
@@ -177,6 +180,7 @@ def test_status_of_compare(verdicts, status):
     assert _status([SimpleNamespace(verdict=names[one]) for one in verdicts]) == status
 
 
+@trains
 def test_regression(tmp_path, capsys):
     from sklearn.datasets import load_diabetes
 
@@ -205,6 +209,7 @@ def test_regression(tmp_path, capsys):
     assert "Mean squared error" in (tmp_path / "r.html").read_text()
 
 
+@trains
 def test_text_gaps_and_people(tmp_path):
     rng = np.random.default_rng(0)
     n = 600
@@ -257,6 +262,7 @@ def test_text_gaps_and_people(tmp_path):
     assert "sex" in with_sex.features
 
 
+@trains
 def test_same_seed_same_model(here, capsys, tmp_path):
     files = [tmp_path / f"{k}.pkl" for k in range(3)]
     for path, seed in zip(files, "001", strict=True):
@@ -265,6 +271,7 @@ def test_same_seed_same_model(here, capsys, tmp_path):
     assert one == two != other
 
 
+@trains
 def test_rules_of_choice(here):
     frame = load_demo(600)
     quick = {
@@ -289,8 +296,8 @@ def test_rules_of_choice(here):
 
 @pytest.mark.parametrize("method", sorted(METHODS.names()))
 def test_methods(here, method, tmp_path):
-    if method == "reduction":
-        pytest.importorskip("fairlearn")
+    if method != "gerryfair":
+        pytest.importorskip("fairlearn" if method == "reduction" else "torch")
     out = str(tmp_path / "fair.pkl")
     value = str(METHODS.get(method).grid[-1])
     old = ["--model", "old.pkl"] if method == "postprocess" else []
@@ -300,6 +307,7 @@ def test_methods(here, method, tmp_path):
     assert set(load_model(out).features or ()) >= set(DEMO_FEATURES)
 
 
+@trains
 def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
     one_line(capsys, small(outcome="repayed"), "no column 'repayed'")
     one_line(capsys, small(sensitive="race,gender"), "no column 'gender'")
@@ -340,6 +348,7 @@ def test_too_few_rows(capsys, tmp_path):
     )
 
 
+@trains
 def test_interrupted(here, capsys, tmp_path, monkeypatch):
     """Ctrl-C keeps what there is, whole or not at all."""
     from fairaudit.remedy import training
@@ -375,6 +384,7 @@ def test_interrupted(here, capsys, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@trains
 def test_interrupted_in_the_audit(here, tmp_path, monkeypatch):
     from fairaudit.remedy.rows import Rows
     from fairaudit.remedy.workflow import RepairInterrupted
@@ -396,6 +406,7 @@ def test_interrupted_in_the_audit(here, tmp_path, monkeypatch):
     assert caught.value.mu == 0.5 and load_model(str(tmp_path / "fair.pkl")).features
 
 
+@trains
 def test_settings_of_the_project(here, tmp_path, capsys):
     """`remedy` and `compare` take columns and the level from the file, never its model."""
     (tmp_path / "fairaudit.toml").write_text(
@@ -427,6 +438,7 @@ def test_settings_of_the_project(here, tmp_path, capsys):
 @pytest.fixture(scope="module")
 def quick():
     """A remedy of few steps, for what reports do with it."""
+    pytest.importorskip("torch")
     rng = np.random.default_rng(0)
     y, sex = rng.integers(0, 2, 400), rng.choice(["f", "<script>alert(1)</script>"], 400)
     frame = pd.DataFrame({"x": y + (sex == "f") + rng.normal(size=400), "sex": sex, "y": y})

@@ -216,6 +216,7 @@ def test_codes_that_are_missing_reach_the_model_as_numbers():
 
 
 def test_a_repair_of_codes_that_are_missing_fits_the_table_as_it_is():
+    pytest.importorskip("torch")
     frame = people().assign(sex=lambda t: np.where(t["sex"] == "f", 1.0, 2.0))
     frame.loc[frame.index % 5 == 0, "sex"] = np.nan
     fixed = {"mus": [0, 0.5], "mu": 0.5, "steps": 5, "permutations": 19}
