@@ -115,7 +115,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     if args.baseline is None or args.candidate is None or args.models:
         raise InputError("Pass --baseline and --candidate, one model each, and no --models.")
     if args.on == "scores":
-        raise InputError("Gaps are those of labels. Leave out --on; --threshold sets the cut.")
+        raise InputError("Gaps compare labels. Leave out --on; --threshold turns scores into them.")
     roles = replace(roles_from(args), on="scores")
     models = [
         load_model(name, trust=tuple(args.trust or ())) for name in (args.baseline, args.candidate)

@@ -122,7 +122,8 @@ def model_levels(
         ways = f"'positive', {means}, or {ways}"
     raise InputError(
         f"The classes of the model ({_listed(names)}) are not the levels of the outcome "
-        f"{outcome!r} ({_listed(levels)}), and alphabets do not tell which is which. Pass {ways}.",
+        f"{outcome!r} ({_listed(levels)}), and alphabetical order does not tell "
+        f"which is which. Pass {ways}.",
         argument=("positive", "classes"),
     )
 

@@ -98,7 +98,8 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
             declare = sensitive and policy != "error"
             row = missing.index[int(np.flatnonzero(missing)[0])]
             count = int(missing.sum())
-            raise InputError(missing_values(name, count, row=row, declare=declare))
+            message = missing_values(name, count, row=row, declare=declare)
+            raise InputError(message, argument="missing", column=name)
     if excluded and frame.empty:
         raise InputError("No row is left after dropping missing values. Do not drop them.")
     return Complete(

@@ -81,7 +81,7 @@ class Roles:
         ):
             if value not in known:
                 raise InputError(
-                    f"The '{name}' option must be one of {', '.join(known)}. Got {value!r}."
+                    f"'{name}' must be one of {', '.join(known)}. Got {value!r}.", argument=name
                 )
 
     @property

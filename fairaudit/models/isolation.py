@@ -59,7 +59,8 @@ class Limits:
             limit = re.fullmatch(r"\s*([1-9]\d{0,9})\s*(MB|GB|s|min)\s*", part)
             if limit is None:
                 raise InputError(
-                    f"'isolate' {text!r} is no limit. Write it as in 4GB,300s.", argument="isolate"
+                    f"'isolate' {text!r} is not a limit. Write it as in 4GB,300s.",
+                    argument="isolate",
                 )
             amount = int(limit[1]) * _UNITS[limit[2]]
             what = "memory" if limit[2] in ("MB", "GB") else "seconds"

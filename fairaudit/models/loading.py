@@ -95,7 +95,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     opened = OPEN.get(suffix)
     if opened is None or (packed and opened is not open_pickle):
         raise foreign_file(source, suffix) or InputError(
-            f"{source!r} is not a kind of model file that is known: {_UNDERSTOOD}."
+            f"{source!r} is not a known kind of model file: {_UNDERSTOOD}."
         )
     if path.exists() and not (path.is_file() or path.is_dir()):  # a device has no end
         raise InputError(

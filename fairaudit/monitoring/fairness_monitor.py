@@ -156,7 +156,7 @@ class Monitor:
         permutations: Permutations,
     ) -> None:
         if not 0 < alpha < 1:
-            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {alpha:g}.")
+            raise InputError(f"'alpha' must lie between 0 and 1. Got {alpha:g}.", argument="alpha")
         if not isinstance(statistic, str) or not isinstance(density, str):
             raise InputError("A monitor takes its statistic and its density by name.")
         self.roles, self.predictor, self.permutations = roles, predictor, permutations

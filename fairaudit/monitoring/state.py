@@ -135,7 +135,7 @@ class StateFile:
 
     def _foreign(self) -> InputError:
         return InputError(
-            f"{str(self.path)!r} is no state of a monitor, or its first line is damaged. "
+            f"{str(self.path)!r} is not the state of a monitor, or its first line is damaged. "
             "Pass another 'state', or restore the file.",
             argument="state",
         )

@@ -275,7 +275,9 @@ def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: A
         return roles
     names = column_names(sensitive or ())
     if not names:
-        raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
+        raise InputError(
+            "No sensitive attribute. Pass 'sensitive', names of columns.", argument="sensitive"
+        )
     return Roles(sensitive=names, outcome=outcome, **others)
 
 

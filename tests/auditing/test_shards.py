@@ -221,7 +221,7 @@ def test_columns_that_differ_between_partitions(tmp_path):
         ({"outcome": np.zeros(3)}, "'outcome' must be the name"),
         ({"sensitive": "race,colour"}, "There is no column 'colour'"),
         ({"engine": "spark"}, "must be one of local, dask"),
-        ({"scheduler": "tcp://a:1"}, "goes with engine='dask'"),
+        ({"scheduler": "tcp://a:1"}, "'scheduler' goes with 'engine' dask"),
     ],
 )
 def test_what_shards_refuse(options, told):

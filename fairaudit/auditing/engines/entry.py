@@ -206,7 +206,9 @@ def _running(given: str | Engine, scheduler: str | None, plan: Plan) -> Iterator
     engine = ENGINES.get(given)
     if scheduler is not None:
         if not hasattr(engine, "scheduler"):
-            raise InputError("A scheduler goes with engine='dask' only.")
+            raise InputError(
+                "'scheduler' goes with 'engine' dask only.", argument=("scheduler", "engine")
+            )
         engine = copy.copy(engine)
         engine.scheduler = scheduler
     if not isinstance(engine, Engine):  # has the methods, and nothing to start

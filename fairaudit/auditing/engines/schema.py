@@ -324,7 +324,8 @@ def _column(
     if seen.missing and missing != "drop":
         if outcome or not missing_is_level(kind, missing):
             declare = not outcome and missing != "error"
-            raise InputError(missing_values(shown or name, seen.missing, declare=declare))
+            message = missing_values(shown or name, seen.missing, declare=declare)
+            raise InputError(message, argument="missing")
         if not seen.text:
             numbers = np.array(levels or [], dtype=_dtype(levels or []))
             levels = [_number_text(level) for level in levels or []]

@@ -12,7 +12,7 @@ When all is read, the objects are walked: settings that would do harm when the m
 and matrices that point outside of themselves, and lists without end are refused.
 
 What is not. This reduces what a hostile file can do and does not prevent everything: the numbers of
-nearest neighbours, support vectors and boosters are not checked, and their compiled parts believe
+nearest neighbors, support vectors and boosters are not checked, and their compiled parts believe
 them, so that a crafted file can crash the process, or worse. The time and memory of predicting are
 not bounded either. Files from strangers belong in `fairaudit.models.isolation` or a container.
 """
