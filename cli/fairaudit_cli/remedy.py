@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     settle(args, needs_all=True)
     check_outputs(args, RemedyResult, args.out, args.resume)
     try:
-        result = _repaired(args)
+        result = _repair_model(args)
     except RepairInterrupted as stopped:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.of(result.verdict)
 
 
-def _repaired(args: argparse.Namespace) -> RemedyResult:
+def _repair_model(args: argparse.Namespace) -> RemedyResult:
     from fairaudit.data.reading.files import read_tables
     from fairaudit.remedy.workflow import repair
     from fairaudit_cli.progress import ProgressBar

@@ -150,7 +150,7 @@ class Dependence:
 
     def __init__(self, residuals: Residuals, device: str = "cpu") -> None:
         n = len(residuals.features)
-        self.white = _tensor(_whitened(residuals.features, residuals.ridge), device)
+        self.white = _tensor(_whiten(residuals.features, residuals.ridge), device)
         self.leverage = (self.white**2).sum(dim=1)
         self.outcome = _tensor(_orthonormal(residuals.outcome), device)
         self.outcome_leverage = (self.outcome**2).sum(dim=1)
@@ -191,7 +191,7 @@ class Dependence:
         return waves / (self.frequencies.numel() * prediction.shape[2]) ** 0.5
 
 
-def _whitened(features: Array, ridge: float) -> Array:
+def _whiten(features: Array, ridge: float) -> Array:
     """Orthonormal columns that span the features, small directions damped."""
     left, size, _ = np.linalg.svd(features, full_matrices=False)
     large = size > 1e-6 * max(float(size[0]), 1e-12)
