@@ -96,7 +96,7 @@ def _one_by_one(args: argparse.Namespace) -> int:
     with ProgressBar() as bar:
         for name, predictor in zip(args.models, models, strict=True):
             audited.append(
-                _audited(
+                _audit_model(
                     name, predictor, frame=frame, roles=roles, plan=plan, sources=sources, bar=bar
                 )
             )
@@ -115,7 +115,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     if args.baseline is None or args.candidate is None or args.models:
         raise InputError("Pass --baseline and --candidate, one model each, and no --models.")
     if args.on == "scores":
-        raise InputError("Gaps are those of labels. Leave out --on; --threshold sets the cut.")
+        raise InputError("Gaps compare labels. Leave out --on; --threshold turns scores into them.")
     roles = replace(roles_from(args), on="scores")
     models = [
         load_model(name, trust=tuple(args.trust or ())) for name in (args.baseline, args.candidate)
@@ -137,7 +137,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     return codes.get(result.verdict.value, ExitCode.INCONCLUSIVE)
 
 
-def _audited(  # type: ignore[no-untyped-def]
+def _audit_model(  # type: ignore[no-untyped-def]
     name: str, predictor, frame, roles, plan, sources, bar: Progress
 ) -> AuditedModel:
     """The audit of one model, and its loss on the same rows."""

@@ -56,7 +56,7 @@ def _read_settings(args: argparse.Namespace) -> None:
     for entry in args.options:
         read = args.argv[0] in entry.file and entry.name in settings
         if read and getattr(args, entry.dest) is None:
-            setattr(args, entry.dest, _converted(entry, settings[entry.name], path))
+            setattr(args, entry.dest, _convert(entry, settings[entry.name], path))
 
 
 def _config_path(given: str | None) -> Path | None:
@@ -116,7 +116,7 @@ def _settings(path: Path, options: Iterable[Option]) -> dict[str, Any]:
     return content
 
 
-def _converted(entry: Option, value: Any, path: Path) -> Any:
+def _convert(entry: Option, value: Any, path: Path) -> Any:
     """A value of the file in the form that the command line gives."""
     key = entry.name
     try:

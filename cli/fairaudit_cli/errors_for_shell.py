@@ -28,8 +28,8 @@ def in_words_of_shell(error: InputError, parser: argparse.ArgumentParser) -> str
         for flag in action.option_strings
         if flag.startswith("--")
     }
-    roles = (entry for entry in TABLE.values() if entry.goes_to == "roles" and entry.dest in flags)
-    flags |= {entry.parameter: entry.flag for entry in roles}
+    known = (entry for entry in TABLE.values() if entry.dest in flags)
+    flags |= {entry.parameter: entry.flag for entry in known}
     text = str(error)
     named = error.argument or ()
     for name in (named,) if isinstance(named, str) else named:

@@ -96,6 +96,6 @@ def _pairs(texts: Iterable[str], names: list[str]) -> tuple[tuple[str, str], ...
             continue
         a, plus, b = text.partition("+")
         if not plus:
-            raise InputError(f"--pairs {text!r} is no pair. Write two names, as in race+sex.")
+            raise InputError(f"--pairs {text!r} is not a pair. Write two names, as in race+sex.")
         pairs.append((a.strip(), b.strip()))
     return tuple(dict.fromkeys(pairs))

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
     settle(args, needs_all=True)
     check_outputs(args, IncompleteResult)
-    probabilities = dict(_named(text) for text in args.probabilities or ())
+    probabilities = dict(_read_probabilities(text) for text in args.probabilities or ())
     given = bool(args.sensitive)
     if not given and probabilities:
         args.sensitive = [name for columns in probabilities.values() for name in columns]
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.VIOLATION if violated else ExitCode.OK
 
 
-def _named(text: str) -> tuple[str, tuple[str, ...]]:
+def _read_probabilities(text: str) -> tuple[str, tuple[str, ...]]:
     name, equals, columns = text.partition("=")
     names = names_in(columns)
     if not equals or not name.strip() or len(names) < 2:

@@ -48,12 +48,12 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.monitoring.monitoring_result import MonitorResult
 
     check_outputs(args, MonitorResult)
-    result = _shown(args) if not args.data else _added(args)
+    result = _show_state(args) if not args.data else _add_batch(args)
     deliver(result, args)
     return ExitCode.of(result.verdict)
 
 
-def _shown(args: argparse.Namespace) -> MonitorResult:
+def _show_state(args: argparse.Namespace) -> MonitorResult:
     from fairaudit.monitoring.fairness_monitor import result_of
     from fairaudit.monitoring.state import StateFile
 
@@ -63,7 +63,7 @@ def _shown(args: argparse.Namespace) -> MonitorResult:
     return result_of(file)
 
 
-def _added(args: argparse.Namespace) -> MonitorResult:
+def _add_batch(args: argparse.Namespace) -> MonitorResult:
     from fairaudit.data.reading.files import read_tables
     from fairaudit.data.reading.write import check_writable
     from fairaudit.monitoring.fairness_monitor import Monitor

@@ -77,12 +77,12 @@ def run(args: argparse.Namespace) -> int:
             f"A pilot of {len(table)} rows is too small to plan from; at least {FEWEST_ROWS}."
         )
     with ProgressBar() as bar:
-        plan = _planned(table, args, bar)
+        plan = _plan_sample(table, args, bar)
     deliver(plan, args)
     return ExitCode.OK
 
 
-def _planned(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> SamplePlan:
+def _plan_sample(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> SamplePlan:
     from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 
     if args.certify is not None:

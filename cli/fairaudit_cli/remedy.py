@@ -69,7 +69,7 @@ _OWN = (
         "the second is audited too",
         default="0.5,0.2,0.3",
     ),
-    option("drop", TEXTS, "COLUMN[,…]", "columns that are no features"),
+    option("drop", TEXTS, "COLUMN[,…]", "columns that are not features"),
     option("use-sensitive", ON, None, "make the sensitive attributes features", default=False),
     option("objective", TEXT, "NAME", "kernel (default) or adversarial, as in the paper"),
     option(
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     settle(args, needs_all=True)
     check_outputs(args, RemedyResult, args.out, args.resume)
     try:
-        result = _repaired(args)
+        result = _repair_model(args)
     except RepairInterrupted as stopped:
         where = f" The model so far, not audited, is in {stopped.out}." if stopped.out else ""
         print(f"fairaudit: interrupted.{where}", file=sys.stderr)
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.of(result.verdict)
 
 
-def _repaired(args: argparse.Namespace) -> RemedyResult:
+def _repair_model(args: argparse.Namespace) -> RemedyResult:
     from fairaudit.data.reading.files import read_tables
     from fairaudit.remedy.workflow import repair
     from fairaudit_cli.progress import ProgressBar
@@ -138,7 +138,7 @@ def _repaired(args: argparse.Namespace) -> RemedyResult:
     given["split"] = _numbers("--split", args.split)
     given["drop"] = names_in(args.drop)
     if args.seed < 0:
-        raise InputError(f"The seed must be 0 or more. Got {args.seed}.")
+        raise InputError(f"--seed must be 0 or more. Got {args.seed}.")
     old = predictor_from(args)
     frame, sources = read_tables(args.data)
     with ProgressBar() as bar:
@@ -161,4 +161,4 @@ def _numbers(option: str, text: str) -> list[Any]:
     try:
         return [finite(part) for part in names_in(text)]
     except argparse.ArgumentTypeError:
-        raise InputError(f"{option} must be numbers with commas. Got {text!r}.") from None
+        raise InputError(f"{option} must be numbers separated by commas. Got {text!r}.") from None

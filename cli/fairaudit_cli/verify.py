@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
             if args.model is None
             else "The record is of predictions in the table. Leave --model out."
         )
-    again, other = _repeated(args, record, roles, plan)
+    again, other = _repeat_audit(args, record, roles, plan)
     if again is None:
         print("not reproduced: " + "; ".join(other))
         return ExitCode.VIOLATION
-    masked = _carried(again.suppressed(fewest), record)
+    masked = _carry_over(again.suppressed(fewest), record)
     counted, changed = differences(then, masked.to_dict(), unmasked=again.to_dict())
     if changed:
         print(f"not reproduced: {len(changed)} of {counted} values differ")
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-def _repeated(
+def _repeat_audit(
     args: argparse.Namespace, record: AuditResult, roles: Roles, plan: Plan
 ) -> tuple[AuditResult | None, list[str]]:
     """The audit of the same files; None, and which of them are others."""
@@ -145,8 +145,8 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     plan = Plan(
         locate=options.get("locate", False),
         alpha=options["alpha"],
-        statistic=_made("statistic", options["statistic"]),
-        density=_made("density", options["density"]),
+        statistic=_make_again("statistic", options["statistic"]),
+        density=_make_again("density", options["density"]),
         permutations=permutations,
         folds=options["folds"],
         adjust=options["adjust"],
@@ -161,12 +161,12 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     return Roles(**roles), plan, fewest
 
 
-def _made(what: str, description: Any) -> Any:
+def _make_again(what: str, description: Any) -> Any:
     """A statistic or density of the record: a name, or an object of our own with its parameters."""
     from importlib import import_module
 
     if isinstance(description, list):
-        return [_made(what, entry) for entry in description]
+        return [_make_again(what, entry) for entry in description]
     if not isinstance(description, dict):
         return description
     if "package" in description:
@@ -220,7 +220,7 @@ def _other_files(record: AuditResult, sources: tuple[Source, ...], predictor: An
         yield "the model is not the file of the record (its SHA-256 differs)"
 
 
-def _carried(again: AuditResult, record: AuditResult) -> AuditResult:
+def _carry_over(again: AuditResult, record: AuditResult) -> AuditResult:
     """The new result with the record's own settings that do not enter the numbers."""
     from dataclasses import replace
 

@@ -68,19 +68,26 @@ class Plan:
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
-            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {self.alpha:g}.")
+            raise InputError(
+                f"'alpha' must lie between 0 and 1. Got {self.alpha:g}.", argument="alpha"
+            )
         if self.adjust not in ADJUSTMENTS:
             raise InputError(
-                f"The 'adjust' option must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}."
+                f"'adjust' must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}.",
+                argument="adjust",
             )
         if any(hasattr(statistic, "tested_rows") for statistic in statistic_named(self.statistic)):
             raise InputError(
                 "The statistic 'hrt' tests a part of the rows and cannot be shared by the "
-                "questions of an audit. Use fairaudit.equalized_odds_test for it."
+                "questions of an audit. Use fairaudit.equalized_odds_test for it.",
+                argument="statistic",
             )
         for name, limit in self.tolerance.items():
             if not limit >= 0:
-                raise InputError(f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.")
+                raise InputError(
+                    f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.",
+                    argument="tolerance",
+                )
         if self.calibrate and self.permutations.stop_after is not None:
             raise InputError(
                 "Calibration needs all copies: set 'permutations' to a number instead of 'auto'.",

@@ -127,7 +127,7 @@ class AuditResult(Result):
         from fairaudit.auditing.suppression import mask_audit
 
         if fewest < 0:
-            raise InputError(f"The 'suppress' option must be 0 or more. Got {fewest}.")
+            raise InputError(f"'suppress' must be 0 or more. Got {fewest}.", argument="suppress")
         return mask_audit(self, fewest)
 
     def plot(self, ax: Any = None) -> Any:

@@ -220,7 +220,10 @@ def _audit_given(
 
 def _check_sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     if given is not None and not isinstance(given, Mapping):
-        raise InputError(f"{name!r} must map measures to sizes: {{'kpc': 0.02}}. Got {given!r}.")
+        raise InputError(
+            f"{name!r} must be measures with sizes, as {{'kpc': 0.02}}. Got: {given}.",
+            argument=name,
+        )
     return dict(given or {})
 
 
@@ -291,9 +294,10 @@ def _require_described(capsule: Capsule) -> None:
     for name in ("statistic", "density"):
         if not fully_described(capsule.options[name]):
             raise InputError(
-                f"The {name} cannot be described by its parameters, so it is impossible to tell "
-                "whether a resumed run is the same. Leave 'resume' out, or use a class with "
-                "parameters (a dataclass, or get_params)."
+                f"The {name} cannot be described by its parameters, so a resumed run cannot be "
+                "known to be the same. Leave 'resume' out, or give it a class with parameters "
+                "(a dataclass, or get_params).",
+                argument="resume",
             )
 
 
@@ -310,6 +314,8 @@ def _list_pairs(
 ) -> tuple[tuple[str, str], ...]:
     if isinstance(pairs, str):
         if pairs != "all":
-            raise InputError(f"The 'pairs' must be pairs of names, or 'all'. Got {pairs!r}.")
+            raise InputError(
+                f"'pairs' must be pairs of names, or 'all'. Got {pairs!r}.", argument="pairs"
+            )
         return tuple(combinations(names, 2))
     return tuple((str(a), str(b)) for a, b in pairs)

@@ -137,9 +137,9 @@ def compare_frame(
     from fairaudit.results import now
 
     if not 0 < alpha < 0.5:
-        raise InputError(f"The 'alpha' must lie between 0 and 0.5. Got {alpha:g}.")
+        raise InputError(f"'alpha' must lie between 0 and 0.5. Got {alpha:g}.", argument="alpha")
     if suppress < 0:
-        raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
+        raise InputError(f"'suppress' must be 0 or more. Got {suppress}.", argument="suppress")
     tables, sources, notes = [], [], list[str]()
     for name, model in (("baseline", baseline), ("candidate", candidate)):
         predictor = predictor_of(model)

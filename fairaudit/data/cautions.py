@@ -50,12 +50,12 @@ def warnings_about(
     warnings = []
     if outcome in features:
         warnings.append(
-            f"The outcome {outcome!r} is also a feature of the model, which is told what it is to "
-            "predict. Take it out of the model, or name another outcome."
+            f"The outcome {outcome!r} is also a feature of the model, so the model sees what it "
+            "has to predict. Take it out of the model, or name another outcome."
         )
     warnings += [
         f"The outcome {outcome!r} is also a sensitive attribute ({name}). Given the outcome it "
-        "does not vary, and nothing can be found out about it."
+        "does not vary, so nothing can be learned about it."
         for name in twice
     ]
     if few:

@@ -121,8 +121,9 @@ def model_levels(
         means = f"the level that {level_text(names[1])} means"
         ways = f"'positive', {means}, or {ways}"
     raise InputError(
-        f"The classes of the model ({_listed(names)}) are not the levels of the outcome "
-        f"{outcome!r} ({_listed(levels)}), and alphabets do not tell which is which. Pass {ways}.",
+        f"The classes of the model ({_list_names(names)}) are not the levels of the outcome "
+        f"{outcome!r} ({_list_names(levels)}), and alphabetical order does not tell "
+        f"which is which. Pass {ways}.",
         argument=("positive", "classes"),
     )
 
@@ -160,5 +161,5 @@ def column_classes(
     return only if len(only) == len(names) == len(set(only)) else None
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _list_names(values: Sequence[Any]) -> str:
     return some_names([level_text(value) for value in values])

@@ -67,7 +67,7 @@ def numbers_unmarked(column: RoleColumn, kinds: Mapping[str, str]) -> RoleColumn
     if kinds.get(column.name) in (Kind.BINARY.value, Kind.CATEGORICAL.value):
         return column
     few = column.role == "sensitive"  # few numbers may be codes, and the mark a code like them
-    values = _unmarked(column.values, MANY_NUMBERS if few else 1)
+    values = _unmark(column.values, MANY_NUMBERS if few else 1)
     return column if values is column.values else replace(column, values=values)
 
 
@@ -98,7 +98,8 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
             declare = sensitive and policy != "error"
             row = missing.index[int(np.flatnonzero(missing)[0])]
             count = int(missing.sum())
-            raise InputError(missing_values(name, count, row=row, declare=declare))
+            message = missing_values(name, count, row=row, declare=declare)
+            raise InputError(message, argument="missing", column=name)
     if excluded and frame.empty:
         raise InputError("No row is left after dropping missing values. Do not drop them.")
     return Complete(
@@ -128,7 +129,7 @@ def missing_values(name: str, count: int, *, row: Any = None, declare: bool = Fa
     return f"Column {name!r} has {count} missing {values}{first}. {way_out}."
 
 
-def _unmarked(values: pd.Series, fewest: int) -> pd.Series:
+def _unmark(values: pd.Series, fewest: int) -> pd.Series:
     """A column of numbers in which some cells say ``?`` or the like: these become missing."""
     import pandas as pd
 

@@ -132,7 +132,7 @@ def named_prediction(
             return _of_two_classes(prediction, means, larger)
         return _of_model(prediction, list(model), means)
     if len(prediction.columns) > 1:
-        return replace(prediction, classes=_named(prediction, outcome, positive, classes))
+        return replace(prediction, classes=_name_classes(prediction, outcome, positive, classes))
     prediction = _same_labels(prediction, outcome, classes)
     if prediction.form == "labels":
         return prediction
@@ -196,7 +196,7 @@ def _of_two_classes(prediction: Prediction, means: Sequence[Any], positive: Any)
     """The score of the second of two classes of a model."""
     column = prediction.columns[0]
     if prediction.form == "labels":  # probabilities that are all 0 or 1
-        return _relabelled(column, dict(zip((0, 1), means, strict=True)))
+        return _relabel(column, dict(zip((0, 1), means, strict=True)))
     return _of_positive(column, means, positive)
 
 
@@ -212,7 +212,7 @@ def _of_model(prediction: Prediction, model: list[Any], means: Sequence[Any]) ->
     meanings = [keys.get(class_key(label)) for label in column.levels.tolist()] if few else [None]
     if any(level is None for level in meanings):
         return prediction
-    return _relabelled(column, dict(zip(column.levels.tolist(), meanings, strict=True)))
+    return _relabel(column, dict(zip(column.levels.tolist(), meanings, strict=True)))
 
 
 def _of_positive(column: Column, means: Sequence[Any], positive: Any) -> Prediction:
@@ -233,7 +233,7 @@ def _of_positive(column: Column, means: Sequence[Any], positive: Any) -> Predict
     return Prediction("scores", (turned,), (means[0],))
 
 
-def _named(
+def _name_classes(
     prediction: Prediction, outcome: Column, positive: Any, classes: Mapping[Any, Any] | None
 ) -> tuple[Any, ...]:
     """The levels that several columns speak of: by their names, or as numbers by their order."""
@@ -263,10 +263,10 @@ def _same_labels(
     means = matched_levels([classes_given(classes, label) for label in own], levels)
     if means is None or not all(level in levels for level in means):
         return prediction
-    return _relabelled(column, dict(zip(own, means, strict=True)))
+    return _relabel(column, dict(zip(own, means, strict=True)))
 
 
-def _relabelled(column: Column, means: Mapping[Any, Any]) -> Prediction:
+def _relabel(column: Column, means: Mapping[Any, Any]) -> Prediction:
     levels = column.levels.tolist()
     labels = [means[level] for level in levels]
     if labels == levels:
@@ -281,7 +281,7 @@ def unnamed_scores(name: str, outcome: str, levels: Sequence[Any]) -> InputError
     listed = some_names([level_text(level) for level in levels])
     return InputError(
         f"The scores in {name!r} do not say which level of {outcome!r} ({listed}) they speak of, "
-        "and alphabets do not tell. Pass 'positive', the level that high scores mean.",
+        "and alphabetical order does not tell. Pass 'positive', the level that high scores mean.",
         argument="positive",
     )
 
@@ -299,7 +299,8 @@ def positive_level(positive: Any, outcome: Column, columns: Sequence[Column]) ->
     if not outcome.kind.is_categorical:
         raise InputError(
             f"The outcome {outcome.name!r} is {outcome.kind}; there is no positive class. "
-            "Leave 'positive' out, or pass an outcome with classes."
+            "Leave 'positive' out, or pass an outcome with classes.",
+            argument="positive",
         )
     levels = outcome.levels.tolist()
     if outcome.numeric is not None and numbered(levels) and len(levels) < 2:
@@ -311,7 +312,7 @@ def positive_level(positive: Any, outcome: Column, columns: Sequence[Column]) ->
     if level is None:
         listed = some_names([level_text(level) for level in outcome.levels.tolist()], 10)
         raise InputError(
-            f"The 'positive' class must be a level of {outcome.name!r} ({listed}). "
-            f"Got {positive!r} instead."
+            f"'positive' must be a level of {outcome.name!r} ({listed}). Got {positive!r}.",
+            argument="positive",
         )
     return level

@@ -81,7 +81,7 @@ class Roles:
         ):
             if value not in known:
                 raise InputError(
-                    f"The '{name}' option must be one of {', '.join(known)}. Got {value!r}."
+                    f"'{name}' must be one of {', '.join(known)}. Got {value!r}.", argument=name
                 )
 
     @property
@@ -129,16 +129,16 @@ class Roles:
         """
         beside = elsewhere or {}
         kinds: dict[str, str] = {}
-        sensitive = _picked("sensitive", self.sensitive, columns, kinds)
-        predictions = _picked("predictions", self.predictions, columns, kinds)
+        sensitive = _pick_columns("sensitive", self.sensitive, columns, kinds)
+        predictions = _pick_columns("predictions", self.predictions, columns, kinds)
         weights, ids = (
-            None if name is None else _found(name, columns) for name in (self.weights, self.ids)
+            None if name is None else _find(name, columns) for name in (self.weights, self.ids)
         )
         others = [name for name in (weights, ids) if name is not None]
         taken = [*sensitive, *predictions, *others]
         outcome = None
         if self.outcome is not None:
-            (outcome,) = _picked("outcome", [self.outcome], columns, kinds)
+            (outcome,) = _pick_columns("outcome", [self.outcome], columns, kinds)
         elif "outcome" not in beside:
             outcome = _inferred_outcome(columns, taken, predictor)
         twice = (
@@ -158,7 +158,7 @@ class Roles:
                 other=[*others, *beside.get("weights", ()), *beside.get("ids", ())],
             )
         if len(set(columns)) < len(columns):
-            features = [_found(name, columns) for name in features]  # each occurs once
+            features = [_find(name, columns) for name in features]  # each occurs once
         return ResolvedRoles(
             sensitive=tuple(sensitive),
             outcome=outcome,
@@ -272,14 +272,14 @@ def _plain(level: Any) -> Any:
     return level.item() if isinstance(level, np.generic) else level
 
 
-def _picked(
+def _pick_columns(
     role: str, specs: Sequence[str], columns: Sequence[str], kinds: dict[str, str]
 ) -> list[str]:
     """The columns that names with or without kinds mean; the kinds go into `kinds`."""
     names: list[str] = []
     for spec in specs:
         name, kind = (spec, None) if spec in columns else split_kinds(spec)
-        name = _found(name, columns)
+        name = _find(name, columns)
         if name in names:
             raise InputError(
                 f"Column {name!r} is given twice as '{role}'. Give it once.", argument=role
@@ -290,7 +290,7 @@ def _picked(
     return names
 
 
-def _found(name: str, columns: Sequence[str]) -> str:
+def _find(name: str, columns: Sequence[str]) -> str:
     """The column of this name, also where the header has spaces around it."""
     if name not in columns:
         spaced = [column for column in columns if column.strip() == name.strip()]

@@ -261,7 +261,7 @@ def _ids(ids: Any) -> Column | None:
     if rounded:
         raise InputError(
             f"The ids {column.name!r} were read as floating-point numbers beyond 2^53, where "
-            "neighbours become equal. Store them as text or as whole numbers without gaps."
+            "neighboring numbers become equal. Store them as text or as whole numbers without gaps."
         )
     return column
 

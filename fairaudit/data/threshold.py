@@ -57,7 +57,8 @@ def as_labels(table: AuditTable, threshold: float | None) -> AuditTable:
         if not names:
             raise InputError(
                 f"{len(columns)} prediction columns do not fit {len(outcome.levels)} outcome "
-                "classes by their names. Name them as the classes, or pass 'classes'."
+                "classes by their names. Name them as the classes, or pass 'classes'.",
+                argument="classes",
             )
     kind = object if any(isinstance(name, str) for name in names) else None
     values = np.array(names, dtype=kind)[label]

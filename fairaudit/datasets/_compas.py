@@ -1,4 +1,4 @@
-"""ProPublica's COMPAS: new offences within two years, Broward County."""
+"""ProPublica's COMPAS: new offenses within two years, Broward County."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COLUMNS = (
 def fetch_compas(
     data_home: str | Path | None = None, *, progress: Progress | None = None
 ) -> Dataset:
-    """A new offence within two years; race (black or white people only) and sex.
+    """A new offense within two years; race (black or white people only) and sex.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ def fetch_compas(
     Returns
     -------
     Dataset
-        5,278 rows and 9 features: age, and groups of age, of the number of earlier offences and
+        5,278 rows and 9 features: age, and groups of age, of the number of earlier offenses and
         of the degree of the charge. Race is 0 for African-American and 1 for Caucasian people;
         sex is 0 for men and 1 for women.
 
     Notes
     -----
     Of 7,214 people, those are kept whom ProPublica kept (screened within 30 days of the arrest,
-    known outcome, no ordinary traffic offence, a score), and of these the two largest races.
+    known outcome, no ordinary traffic offense, a score), and of these the two largest races.
 
     Provenance: J. Larson, S. Mattu, L. Kirchner and J. Angwin (2016), github.com/propublica/
     compas-analysis, from public records. License: that repository states none.

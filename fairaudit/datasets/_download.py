@@ -80,7 +80,7 @@ def local_copy(
         raise InputError(
             f"{file.name} is not in {str(folder)!r}, and is to be had from {file.url}. {error}"
         ) from None
-    data = _downloaded(file, folder, progress)
+    data = _download(file, folder, progress)
     digest = hashlib.sha256(data).hexdigest()
     if expected not in (None, digest):
         raise InputError(
@@ -98,13 +98,13 @@ def local_copy(
     return path
 
 
-def _downloaded(file: RemoteFile, folder: Path, progress: Progress | None) -> bytes:
+def _download(file: RemoteFile, folder: Path, progress: Progress | None) -> bytes:
     for attempt in range(TRIES):
         if attempt:
             time.sleep(WAIT * 2 ** (attempt - 1))
         try:
-            with _shown(file.name, progress) as show:
-                return _received(file.url, show)
+            with _show_progress(file.name, progress) as show:
+                return _receive(file.url, show)
         except urllib.error.HTTPError as error:
             why = f"it answers {error.code} {error.reason}"
             if error.code not in _PASSING:
@@ -124,7 +124,7 @@ def _reason(error: object) -> str:
     return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
-def _received(url: str, show: Callable[[int, int], None]) -> bytes:
+def _receive(url: str, show: Callable[[int, int], None]) -> bytes:
     request = urllib.request.Request(url, headers={"User-Agent": "fairaudit"})  # noqa: S310
     data = bytearray()
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310  our addresses
@@ -138,7 +138,7 @@ def _received(url: str, show: Callable[[int, int], None]) -> bytes:
 
 
 @contextmanager
-def _shown(name: str, progress: Progress | None) -> Iterator[Callable[[int, int], None]]:
+def _show_progress(name: str, progress: Progress | None) -> Iterator[Callable[[int, int], None]]:
     """To the caller's function, or as a bar where standard error is a terminal or a notebook."""
     if progress is not None:
         yield lambda done, total: progress(name, done, total)

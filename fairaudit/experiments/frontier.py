@@ -56,7 +56,7 @@ def loss_error(curves: Curves, limit: float) -> float:
     KPC varies too, and moves the point along the curve: the spread of the loss alone says less.
     """
     points = np.array(list(curves.values()))
-    return _spread([_loss_at(points[some], limit) for some in _drawn(len(points))])
+    return _spread([_loss_at(points[some], limit) for some in _draw_rows(len(points))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def loss_difference(ours: Curves, theirs: Curves, limit: float) -> Difference:
     if not common:
         return Difference(float("nan"), float("nan"), 0)
     first, second = (np.array([curve[k] for k in common]) for curve in (ours, theirs))
-    every = [np.arange(len(common)), *_drawn(len(common))]
+    every = [np.arange(len(common)), *_draw_rows(len(common))]
     apart, *others = [_loss_at(first[k], limit) - _loss_at(second[k], limit) for k in every]
     return Difference(apart, _spread(others), len(common))
 
@@ -100,7 +100,7 @@ def _loss_at(points: Array, limit: float) -> float:
     return float("nan") if met is None else float(met[0])
 
 
-def _drawn(n: int) -> Index:
+def _draw_rows(n: int) -> Index:
     return np.random.default_rng(0).integers(0, n, (_BOOTSTRAPS, n))
 
 

@@ -228,7 +228,7 @@ def split_rows(task: str, method: str, predictor: str, split: int) -> list[dict[
             "split": split,
             "value": value,
             **measures,
-            **(_tested(scores, outcome, attributes, encode, split) if split <= TESTED else {}),
+            **(_test(scores, outcome, attributes, encode, split) if split <= TESTED else {}),
             "seconds": seconds / len(models),
         }
 
@@ -277,7 +277,7 @@ def trained(how: Method, data: Dataset, rows: Any) -> tuple[list[Any], float]:
     return models, time.process_time() - start
 
 
-def _tested(scores: Array, outcome: Any, attributes: Any, encode: str, seed: int) -> dict[str, Any]:
+def _test(scores: Array, outcome: Any, attributes: Any, encode: str, seed: int) -> dict[str, Any]:
     """KPC with random ties as R has it, and p by our statistic and by the paper's."""
     if np.ptp(scores) == 0:
         return {"kpc_random": 0.0, "p_value": 1.0, "p_paper": 1.0}

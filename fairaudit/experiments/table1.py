@@ -143,7 +143,7 @@ def _best_rival(ours: Curves, rivals: dict[str, Curves], limit: float) -> str:
     if not known:
         return "no rival gets there"
     _, name, apart = max(known)
-    return f"{apart} ({_titled(name)}, {apart.runs})"
+    return f"{apart} ({_title_of(name)}, {apart.runs})"
 
 
 def rows_of(frame: pd.DataFrame, paper: bool = True) -> list[str]:
@@ -167,14 +167,14 @@ def rows_of(frame: pd.DataFrame, paper: bool = True) -> list[str]:
     return lines
 
 
-def _titled(method: str) -> str:
+def _title_of(method: str) -> str:
     name, _, suffix = method.partition(", ")
     titles = {"plain": "plain training", "mixture": "trivial mixture"} | METHODS
     return titles[name] + (f", {suffix}" if suffix else "")
 
 
 def _line(title: str, row: Any) -> str:
-    label = _titled(str(row["method"]))
+    label = _title_of(str(row["method"]))
     if row.get("reached") is False:
         label += f" (KPC not reached; at {row['value']:g})"
 

@@ -65,7 +65,6 @@ _CORE = (
     ("scipy", "scipy"),
     ("sklearn", "scikit-learn"),
     ("pandas", "pandas"),
-    ("statsmodels", "statsmodels"),
     ("narwhals", "narwhals"),
     ("joblib", "joblib"),
     ("rich", "rich"),

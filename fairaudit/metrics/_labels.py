@@ -80,9 +80,10 @@ def _of_several(prediction: Prediction, chosen: Any, threshold: float | None) ->
     if chosen not in prediction.classes:
         names = some_names([column.name for column in prediction.columns])
         raise InputError(
-            f"The 'y_pred' argument has {len(prediction.columns)} columns ({names}), and it is "
-            f"not known which is that of {chosen!r}. Name them as the classes, pass 'classes', or "
-            "pass predicted labels."
+            f"The 'y_pred' argument has {len(prediction.columns)} columns ({names}), and which is "
+            f"that of {chosen!r} is not known. Name them as the classes, pass 'classes', or pass "
+            "predicted labels.",
+            argument="classes",
         )
     place = prediction.classes.index(chosen)
     if threshold is not None:
@@ -96,16 +97,19 @@ def _require_labels(prediction: Prediction, column: Column, outcome: Column) -> 
         known = set(_classes(outcome, check=False))
         if prediction.form == "labels" or set(column.levels.tolist()) <= known:
             return
+        cut = "'threshold' 0.5 or " if len(known) <= 2 else ""
         raise InputError(
             f"The prediction {column.name!r} holds scores ({column.levels[0]:g} to "
             f"{column.levels[-1]:g}), not labels of {outcome.name!r} ({_listed(outcome.levels)}). "
-            f"Pass {'threshold=0.5 or ' if len(known) <= 2 else ''}labels."
+            f"Pass {cut}labels.",
+            argument="threshold",
         )
     if outcome.numeric is not None or not np.isin(column.levels, outcome.levels).any():
         raise InputError(
             f"The labels in {column.name!r} ({_listed(column.levels)}) do not occur in "
             f"{outcome.name!r} ({_listed(outcome.levels)}). Code both in the same way, or pass "
-            "'classes'."
+            "'classes'.",
+            argument="classes",
         )
 
 
@@ -136,7 +140,7 @@ def _above(table: AuditTable, chosen: Any, threshold: float) -> NDArray[np.bool_
     """Whether scores at or above the threshold, or those below it, speak of this class."""
     prediction = table.prediction
     if not math.isfinite(threshold):
-        raise InputError(f"The 'threshold' parameter must be finite. Got {threshold} instead.")
+        raise InputError(f"'threshold' must be finite. Got {threshold}.", argument="threshold")
     column = score_column(prediction)
     if column.numeric is None:
         raise InputError(

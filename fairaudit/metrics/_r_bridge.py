@@ -231,7 +231,7 @@ def _cannot_start(problem: Exception) -> str:
 
 def _seed(seed: int) -> int:
     if not 0 <= seed < 2**31:
-        raise InputError(f"The 'seed' for R must be in 0 … 2147483647. Got {seed} instead.")
+        raise InputError(f"'seed' must lie in 0 … 2147483647 for R. Got {seed}.", argument="seed")
     return int(seed)
 
 

@@ -59,7 +59,8 @@ class Limits:
             limit = re.fullmatch(r"\s*([1-9]\d{0,9})\s*(MB|GB|s|min)\s*", part)
             if limit is None:
                 raise InputError(
-                    f"'isolate' {text!r} is no limit. Write it as in 4GB,300s.", argument="isolate"
+                    f"'isolate' {text!r} is not a limit. Write it as in 4GB,300s.",
+                    argument="isolate",
                 )
             amount = int(limit[1]) * _UNITS[limit[2]]
             what = "memory" if limit[2] in ("MB", "GB") else "seconds"
@@ -161,7 +162,7 @@ def _ask(
                 os.killpg(child.pid, signal.SIGKILL)  # it, and whatever it has started
             child.wait()
         if status != 0 or answer.seek(0, os.SEEK_END) == 0:  # or sys.exit() in the model
-            raise InputError(_ending(source, status, limits), argument="isolate")
+            raise InputError(_explain_ending(source, status, limits), argument="isolate")
         answer.seek(0)
         reply, table = _read(answer)
     if "error" in reply:
@@ -173,7 +174,7 @@ def _ask(
     return reply, table
 
 
-def _ending(source: str, status: int | None, limits: Limits) -> str:
+def _explain_ending(source: str, status: int | None, limits: Limits) -> str:
     size = f"{limits.memory / 2**30:.3g} GB"
     if status is None:
         why = f"did not answer within {limits.seconds} s"
@@ -198,7 +199,7 @@ def main() -> None:
     online = _give_up_network()
     _limit(memory, seconds)
     try:
-        reply, table = _answered(*_read(sys.stdin.buffer))
+        reply, table = _answer(*_read(sys.stdin.buffer))
         if online:
             reply["notes"] = [*reply["notes"], f"The network could not be cut off: {online}."]
     except FairAuditError as error:
@@ -207,14 +208,14 @@ def main() -> None:
         reply["argument"] = [named] if isinstance(named, str) else list(named)
         table = None
     except MemoryError:
-        reply = {"error": _ending("", 1, Limits(memory, seconds)), "missing": False}
+        reply = {"error": _explain_ending("", 1, Limits(memory, seconds)), "missing": False}
         reply["argument"], table = ["isolate"], None
     _write(answer, reply, table)
     answer.close()
     os._exit(0)  # threads and exit handlers of the model do not matter any more
 
 
-def _answered(
+def _answer(
     request: dict[str, Any], rows: pd.DataFrame | None
 ) -> tuple[dict[str, Any], pd.DataFrame | None]:
     from fairaudit.models import load_model
@@ -269,12 +270,12 @@ def _write(file: IO[bytes], message: dict[str, Any], table: pd.DataFrame | None)
     arrays: dict[str, Any] = {}
     columns = None
     if table is not None:
-        columns = [_packed(table.iloc[:, j], f"c{j}", arrays) for j in range(table.shape[1])]
+        columns = [_pack_column(table.iloc[:, j], f"c{j}", arrays) for j in range(table.shape[1])]
     header = json.dumps({"message": message, "columns": columns}).encode()
     np.savez(file, header=np.frombuffer(header, np.uint8), **arrays)
 
 
-def _packed(column: pd.Series[Any], key: str, arrays: dict[str, Any]) -> dict[str, Any]:
+def _pack_column(column: pd.Series[Any], key: str, arrays: dict[str, Any]) -> dict[str, Any]:
     import numpy as np
     import pandas as pd
 
@@ -282,7 +283,7 @@ def _packed(column: pd.Series[Any], key: str, arrays: dict[str, Any]) -> dict[st
     if isinstance(column.dtype, pd.CategoricalDtype):
         arrays[key] = np.asarray(column.cat.codes)
         levels = column.cat.categories.to_series()
-        packed["levels"] = _packed(levels, f"{key}_levels", arrays)
+        packed["levels"] = _pack_column(levels, f"{key}_levels", arrays)
         packed["ordered"] = bool(column.cat.ordered)
     elif isinstance(column.dtype, np.dtype) and column.dtype.kind in "biufMm":
         arrays[key] = column.to_numpy()
@@ -306,16 +307,16 @@ def _read(file: IO[bytes]) -> tuple[dict[str, Any], pd.DataFrame | None]:
         columns = header["columns"]
         if columns is None:
             return header["message"], None
-        series = [_unpacked(column, arrays) for column in columns]
+        series = [_unpack_column(column, arrays) for column in columns]
     table = pd.concat(series, axis=1) if series else pd.DataFrame()
     return header["message"], table.set_axis([column["name"] for column in columns], axis=1)
 
 
-def _unpacked(packed: dict[str, Any], arrays: Any) -> pd.Series[Any]:
+def _unpack_column(packed: dict[str, Any], arrays: Any) -> pd.Series[Any]:
     import pandas as pd
 
     if "levels" in packed:
-        levels = pd.Index(_unpacked(packed["levels"], arrays))
+        levels = pd.Index(_unpack_column(packed["levels"], arrays))
         codes = arrays[packed["key"]]
         return pd.Series(pd.Categorical.from_codes(codes, levels, ordered=packed["ordered"]))
     if "values" in packed:

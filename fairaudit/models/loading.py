@@ -87,7 +87,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     trusted = check_trust(trust)
     spec = _FUNCTION.fullmatch(source)
     if spec is not None and not os.path.exists(source):
-        return replace(predictor_of(_imported(spec[1], spec[2])), source=source)
+        return replace(predictor_of(_import_function(spec[1], spec[2])), source=source)
     path = Path(source)
     stem = path.name.lower()
     packed = next((end for end in _PACKED if stem.endswith(end)), "")
@@ -95,7 +95,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     opened = OPEN.get(suffix)
     if opened is None or (packed and opened is not open_pickle):
         raise foreign_file(source, suffix) or InputError(
-            f"{source!r} is not a kind of model file that is known: {_UNDERSTOOD}."
+            f"{source!r} is not a known kind of model file: {_UNDERSTOOD}."
         )
     if path.exists() and not (path.is_file() or path.is_dir()):  # a device has no end
         raise InputError(
@@ -130,7 +130,7 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
     )
 
 
-def _imported(module: str, name: str) -> Any:
+def _import_function(module: str, name: str) -> Any:
     add_working_directory()
     try:
         function = getattr(import_module(module), name)

@@ -135,7 +135,7 @@ class Predictor:
         import pandas as pd
 
         if on not in ("scores", "labels"):
-            raise InputError(f"'on' must be 'scores' or 'labels'. Got {on!r} instead.")
+            raise InputError(f"'on' must be 'scores' or 'labels'. Got {on!r}.", argument="on")
         adapter = adapter_of(self.model)
         rows = self._rows(frame, adapter)
         with self._explained(), no_side_effects(self.guarded):

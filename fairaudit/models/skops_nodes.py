@@ -112,7 +112,7 @@ def _is_scalar(name: str) -> bool:
 def _check_partial(content: Any) -> None:
     function = content.get("func") if isinstance(content, dict) else None
     if not isinstance(function, dict) or function.get("__loader__") != "FunctionNode":
-        raise Refused("has a partial of what is no function")
+        raise Refused("has a partial of something that is not a function")
 
 
 def _check_keys(node: dict[str, Any], name: str) -> None:

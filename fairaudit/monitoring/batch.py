@@ -73,7 +73,7 @@ def evidence_of(
     values, products, reason = _statistics(table, frame, statistic, density, permutations)
     log_e = [log_e_values(values[0], values[1:])]
     for number, each in enumerate(products):
-        along = bets(_learned([products[number] for products in earlier], each.shape[1]), each)
+        along = bets(_learn([products[number] for products in earlier], each.shape[1]), each)
         log_e.append(log_e_values(along[0], along[1:]))
     joined = np.concatenate(log_e)
     if reason is not None:  # copies that failed their check may take evidence, and give none
@@ -136,7 +136,7 @@ def _statistics(
     return np.concatenate(values), joined, reason
 
 
-def _learned(earlier: Sequence[Array], width: int) -> Array:
+def _learn(earlier: Sequence[Array], width: int) -> Array:
     """The sum of what was shown, the older the less; nothing before the second batch."""
     if not earlier:
         return np.zeros(width)

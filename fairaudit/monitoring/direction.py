@@ -72,12 +72,12 @@ class Frame:
     def _residuals(self, table: AuditTable) -> list[Array]:
         """The residual prediction, apart for every class (or against the size) of the outcome."""
         columns = zip(table.prediction.columns, self.scales["prediction"], strict=True)
-        u = np.hstack([_described(column, scale) for column, scale in columns])
+        u = np.hstack([_describe_column(column, scale) for column, scale in columns])
         scores = all(scale["levels"] is None for scale in self.scales["prediction"])
         outcome, scale = table.require_outcome(), self.scales["outcome"]
         known = scale["levels"]
         if known is None:
-            parts = np.hstack([np.ones((len(table), 1)), _described(outcome, scale)])
+            parts = np.hstack([np.ones((len(table), 1)), _describe_column(outcome, scale)])
         elif len(known) * u.shape[1] <= MOST_RESIDUALS:
             parts = _one_hot(outcome, known)
         else:
@@ -88,7 +88,7 @@ class Frame:
     def _attributes(self, table: AuditTable) -> Array:
         """Each attribute alone, squares of numbers, and products of two."""
         pairs = zip(table.attributes, self.scales["attributes"], strict=True)
-        alone = [_described(column, scale) for column, scale in pairs]
+        alone = [_describe_column(column, scale) for column, scale in pairs]
         squares = [
             x**2 - 1
             for x, s in zip(alone, self.scales["attributes"], strict=True)
@@ -133,7 +133,7 @@ def _scale(column: Column, categorical: bool) -> dict[str, Any]:
     return {"levels": None, "mean": mean, "spread": spread or 1.0}
 
 
-def _described(column: Column, scale: Mapping[str, Any]) -> Array:
+def _describe_column(column: Column, scale: Mapping[str, Any]) -> Array:
     levels = scale["levels"]
     if levels is not None:  # of two levels one says all
         return _one_hot(column, levels[1:] if len(levels) == 2 else levels)

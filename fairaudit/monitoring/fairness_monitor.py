@@ -156,7 +156,7 @@ class Monitor:
         permutations: Permutations,
     ) -> None:
         if not 0 < alpha < 1:
-            raise InputError(f"The 'alpha' must lie between 0 and 1. Got {alpha:g}.")
+            raise InputError(f"'alpha' must lie between 0 and 1. Got {alpha:g}.", argument="alpha")
         if not isinstance(statistic, str) or not isinstance(density, str):
             raise InputError("A monitor takes its statistic and its density by name.")
         self.roles, self.predictor, self.permutations = roles, predictor, permutations
@@ -211,7 +211,7 @@ class Monitor:
         }
         if self.file.settings is None:
             self.file.begin(settings, batch)
-            self.roles = _pinned(self.roles, settings)
+            self.roles = _pin_roles(self.roles, settings)
         else:
             self.file.append(batch)
         result = self.result
@@ -268,11 +268,11 @@ class Monitor:
                 what = "another model" if name == "model" else f"other settings ({name})"
                 raise InputError(
                     f"The state {str(self.file.path)!r} was begun with {what}: "
-                    f"{_shown(begun[name])}, and not {_shown(value)}. Evidence of the two "
+                    f"{_show(begun[name])}, and not {_show(value)}. Evidence of the two "
                     "cannot be joined: repeat the settings, or begin a new 'state'.",
                     argument="state",
                 )
-        self.roles = _pinned(self.roles, settings)
+        self.roles = _pin_roles(self.roles, settings)
 
     def _check_form(self, table: AuditTable, settings: Mapping[str, Any]) -> None:
         width = len(settings["frame"]["prediction"])
@@ -344,7 +344,7 @@ def _verdict(
     )
 
 
-def _pinned(roles: Roles, settings: Mapping[str, Any]) -> Roles:
+def _pin_roles(roles: Roles, settings: Mapping[str, Any]) -> Roles:
     """The roles with the kinds that the columns had in the first batch."""
     kinds, outcome = settings["kinds"], settings["outcome"]
     names = [name for name in kinds if name != outcome]
@@ -355,6 +355,6 @@ def _pinned(roles: Roles, settings: Mapping[str, Any]) -> Roles:
     )
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     text = value[:12] + "…" if isinstance(value, str) and len(value) == 64 else value
     return repr(text) if isinstance(text, str) else str(text)

@@ -106,7 +106,7 @@ class StateFile:
         self.batches, self._last, self._whole, self._seen = [], "", 0, len(data)
         *lines, rest = data.split(b"\n")
         for number, line in enumerate(lines):
-            record, last = _checked(line, self._last)
+            record, last = _check_line(line, self._last)
             if number == 0 and (record is None or record.get("schema") != SCHEMA):
                 raise self._foreign()
             if record is None:
@@ -135,7 +135,7 @@ class StateFile:
 
     def _foreign(self) -> InputError:
         return InputError(
-            f"{str(self.path)!r} is no state of a monitor, or its first line is damaged. "
+            f"{str(self.path)!r} is not the state of a monitor, or its first line is damaged. "
             "Pass another 'state', or restore the file.",
             argument="state",
         )
@@ -161,7 +161,7 @@ def _line(record: Mapping[str, Any], before: str) -> tuple[bytes, str]:
     return f"{text} {check}\n".encode(), check
 
 
-def _checked(line: bytes, before: str) -> tuple[dict[str, Any] | None, str]:
+def _check_line(line: bytes, before: str) -> tuple[dict[str, Any] | None, str]:
     """The record of a line and its hash; None where it is not what was written."""
     text, _, check = line.rpartition(b" ")
     good = hashlib.sha256(before.encode() + text).hexdigest()

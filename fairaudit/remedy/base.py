@@ -155,7 +155,7 @@ class Remedy(BaseEstimator):
         train, networks, numpy_layers, settings = _torch_parts(self)
         for mu in mus:
             if not 0 <= mu <= 1:
-                raise InputError(f"The 'mu' parameter must lie in [0, 1]. Got {mu!r}.")
+                raise InputError(f"'mu' must lie in [0, 1]. Got {mu!r}.", argument="mu")
         values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=False)
         attributes = sensitive_columns(sensitive_features, len(values), self)
         outcome, numbers, classes = self._outcome(target)
@@ -314,8 +314,9 @@ class _Networks:
         known = {"mlp": (inputs, self.remedy.hidden, outputs), "linear": (inputs, outputs)}
         if self.remedy.predictor not in known:
             raise InputError(
-                "The 'predictor' parameter must be 'mlp', 'linear' or a torch module. "
-                f"Got {self.remedy.predictor!r}."
+                "'predictor' must be 'mlp', 'linear' or a torch module. "
+                f"Got {self.remedy.predictor!r}.",
+                argument="predictor",
             )
         generator = torch.Generator().manual_seed(self.remedy.random_state)
         network = StackedMLP(count, known[self.remedy.predictor], generator)
@@ -332,10 +333,11 @@ def _torch_parts(remedy: Remedy) -> Any:
 
     if remedy.objective not in ("kernel", "adversarial"):
         raise InputError(
-            f"The 'objective' must be 'kernel' or 'adversarial'. Got {remedy.objective!r}."
+            f"'objective' must be 'kernel' or 'adversarial'. Got {remedy.objective!r}.",
+            argument="objective",
         )
     if remedy.loss not in ("cross_entropy", "error"):
-        raise InputError(f"The 'loss' must be 'error' or 'cross_entropy'. Got {remedy.loss!r}.")
+        raise InputError(f"'loss' must be 'error' or 'cross_entropy'. Got {remedy.loss!r}.")
     settings = Settings(
         objective=remedy.objective,
         loss=remedy.loss,

@@ -55,7 +55,9 @@ class Rule:
             try:
                 value = float(mu)
             except ValueError:
-                raise InputError(f"The 'mu' must be a number or auto. Got {mu!r}.") from None
+                raise InputError(
+                    f"'mu' must be a number or 'auto'. Got {mu!r}.", argument="mu"
+                ) from None
             method.check(value)
         return cls(value, kpc, loss, alpha)
 

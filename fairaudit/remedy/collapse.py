@@ -57,12 +57,12 @@ def collapse(new: AuditTable, old: AuditTable) -> str | None:
     )
     rankings = [_ranking(table, outcome) for table in (new, old)]
     if rankings[0] is not None and rankings[1] is not None:
-        reasons.append(_lost(rankings[0], rankings[1], outcome.kind.is_categorical))
+        reasons.append(_ranking_lost(rankings[0], rankings[1], outcome.kind.is_categorical))
     given = [reason for reason in reasons if reason]
     return "; ".join(given) or None
 
 
-def _lost(new: _Ranking, old: _Ranking, classes: bool) -> str | None:
+def _ranking_lost(new: _Ranking, old: _Ranking, classes: bool) -> str | None:
     there_was = old.value > _SURE * old.error
     if not there_was or new.value >= max(KEPT * old.value, _SURE * new.error):
         return None

@@ -4,7 +4,7 @@
 kernel that KPC uses) around their mean given the outcome; explained is the part of it that a
 regression on features of the attributes accounts for, after subtracting from each attribute
 feature its mean over conditional copies. Pairs of a row with itself are left out, so that ρ² is
-centred at 0 under equalized odds and not at (features / rows). For categories this is KPC itself.
+centered at 0 under equalized odds and not at (features / rows). For categories this is KPC itself.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def attribute_residuals(
     if outcome.kind.is_categorical:
         classes = np.eye(len(outcome.levels))[outcome.codes]
         means = (classes.T @ psi) / classes.sum(axis=0)[:, None]
-        centred = psi - means[outcome.codes]
-        blocks = [centred * classes[:, [k]] for k in range(classes.shape[1])]
+        centered = psi - means[outcome.codes]
+        blocks = [centered * classes[:, [k]] for k in range(classes.shape[1])]
         return Residuals(np.hstack(blocks), classes, ridge)
     mean = np.zeros_like(psi)
     for number in range(_COPIES):
@@ -116,7 +116,7 @@ def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array,
 def _normal_scores(attributes: Sequence[Column], encoded: Array) -> Any:
     """The function that replaces numbers by the normal scores of their ranks among these.
 
-    Features of ranks are as fine as the rows are dense, as are the neighbours that KPC looks at;
+    Features of ranks are as fine as the rows are dense, as are the neighbors that KPC looks at;
     with a skewed attribute, features of its values see the few rows of its tail.
     """
     numbers = np.concatenate(
@@ -139,9 +139,9 @@ def _normal_scores(attributes: Sequence[Column], encoded: Array) -> Any:
 
 def _bumps(y: Array, count: int) -> Array:
     """Gaussian bumps at quantiles of the outcome, adding up to one."""
-    centres = np.quantile(y, (np.arange(count) + 0.5) / count)
-    width = max(float(np.ptp(centres)) / max(count - 1, 1), 1e-12)
-    bumps = np.exp(-0.5 * ((y[:, None] - centres) / width) ** 2) + 1e-9
+    centers = np.quantile(y, (np.arange(count) + 0.5) / count)
+    width = max(float(np.ptp(centers)) / max(count - 1, 1), 1e-12)
+    bumps = np.exp(-0.5 * ((y[:, None] - centers) / width) ** 2) + 1e-9
     return bumps / bumps.sum(axis=1, keepdims=True)
 
 
@@ -150,7 +150,7 @@ class Dependence:
 
     def __init__(self, residuals: Residuals, device: str = "cpu") -> None:
         n = len(residuals.features)
-        self.white = _tensor(_whitened(residuals.features, residuals.ridge), device)
+        self.white = _tensor(_whiten(residuals.features, residuals.ridge), device)
         self.leverage = (self.white**2).sum(dim=1)
         self.outcome = _tensor(_orthonormal(residuals.outcome), device)
         self.outcome_leverage = (self.outcome**2).sum(dim=1)
@@ -191,7 +191,7 @@ class Dependence:
         return waves / (self.frequencies.numel() * prediction.shape[2]) ** 0.5
 
 
-def _whitened(features: Array, ridge: float) -> Array:
+def _whiten(features: Array, ridge: float) -> Array:
     """Orthonormal columns that span the features, small directions damped."""
     left, size, _ = np.linalg.svd(features, full_matrices=False)
     large = size > 1e-6 * max(float(size[0]), 1e-12)

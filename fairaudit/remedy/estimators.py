@@ -32,7 +32,7 @@ def _permuted(
 
 
 class _ByICP:
-    """Copies by inverse conditional permutation: only q(y|a) is modelled."""
+    """Copies by inverse conditional permutation: only q(y|a) is modeled."""
 
     density: Any
     random_state: int

@@ -216,8 +216,8 @@ class _Learner:
         self.remedy, self.values = remedy, values
         self.rules: list[Any] = []
         if remedy.estimator is None:
-            self.centre = values.mean(axis=0)
-            self.inverse = np.linalg.pinv(values - self.centre)
+            self.center = values.mean(axis=0)
+            self.inverse = np.linalg.pinv(values - self.center)
 
     def respond(self, costs: Array) -> Array:
         """The rule's predictions on the training rows."""
@@ -228,7 +228,7 @@ class _Learner:
             self.rules.append(rule.fit(self.values, costs))
             return np.asarray(rule.predict(self.values) < 0, dtype=np.float64)
         slopes = self.inverse @ costs
-        level = float(costs.mean() - self.centre @ slopes)
+        level = float(costs.mean() - self.center @ slopes)
         self.rules.append(np.concatenate([[level], slopes]))
         return (self.values @ slopes + level < 0).astype(np.float64)
 
@@ -240,8 +240,8 @@ class _Auditor:
         self.rows = np.flatnonzero(rows)
         self.n = len(encoded)
         inside = encoded[self.rows]
-        self.centred = inside - inside.mean(axis=0)
-        self.inverse = np.linalg.pinv(self.centred)
+        self.centered = inside - inside.mean(axis=0)
+        self.inverse = np.linalg.pinv(self.centered)
 
     def respond(self, mixture: Array) -> tuple[float, Array]:
         """The violation, and what it adds to the costs of predicting 1.
@@ -251,7 +251,7 @@ class _Auditor:
         """
         rates = mixture[self.rows]
         excess = (rates - rates.mean()) / self.n
-        group = self.centred @ (self.inverse @ excess) < 0
+        group = self.centered @ (self.inverse @ excess) < 0
         total = float(excess[group].sum())
         costs = np.zeros(self.n)
         costs[self.rows] = -np.sign(total) * (group.mean() - group)

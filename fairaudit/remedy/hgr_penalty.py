@@ -120,7 +120,8 @@ class _Penalized(BaseEstimator):
     def _check(self, lams: Sequence[float]) -> None:
         if self.predictor not in ("mlp", "linear"):
             raise InputError(
-                f"The 'predictor' parameter must be 'mlp' or 'linear'. Got {self.predictor!r}."
+                f"'predictor' must be 'mlp' or 'linear'. Got {self.predictor!r}.",
+                argument="predictor",
             )
         if self.batch_size < 16 or self.epochs < 1:
             raise InputError(
@@ -129,7 +130,7 @@ class _Penalized(BaseEstimator):
             )
         for lam in lams:
             if not 0 <= lam < np.inf:
-                raise InputError(f"The 'lam' parameter must be a number from 0. Got {lam!r}.")
+                raise InputError(f"The 'lam' parameter must be at least 0. Got {lam!r}.")
 
     def _raw(self, X: Any) -> Array:
         check_is_fitted(self, "layers_")
@@ -324,9 +325,9 @@ def _score(output: Any, classes: int) -> Any:
 
 def _chi_squared(score: Any, attribute: Any, outcome: Any, points: Any, width: float) -> Any:
     """χ² of score (models × rows × outputs) and attribute, averaged over the outcome."""
-    centred = score - score.mean(dim=1, keepdim=True)
-    spread = (centred.square().mean(dim=1, keepdim=True) + 1e-8).sqrt()
-    kernel = (-0.5 * (((centred / spread).unsqueeze(-1) - points) / width).square()).exp()
+    centered = score - score.mean(dim=1, keepdim=True)
+    spread = (centered.square().mean(dim=1, keepdim=True) + 1e-8).sqrt()
+    kernel = (-0.5 * (((centered / spread).unsqueeze(-1) - points) / width).square()).exp()
     cells = attribute.unsqueeze(2) * outcome.unsqueeze(1)
     joint = kernel.permute(0, 2, 3, 1) @ cells.flatten(start_dim=1)
     joint = joint.unflatten(3, cells.shape[1:])  # models × outputs × points × attribute × outcome

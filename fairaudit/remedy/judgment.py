@@ -105,7 +105,7 @@ def _doubt(before: AuditResult, after: AuditResult, power: CarriedPower | None) 
     if before.verdict is not Verdict.VIOLATION:
         return (
             f"no violation is found after the repair ({_p(after)}), but none was found before "
-            f"either ({_p(before)}), so that these {after.table.rows:,} rows say nothing about the "
+            f"either ({_p(before)}), so these {after.table.rows:,} rows say nothing about the "
             "repair"
         )
     if power is None or power.power < POWER:

@@ -70,11 +70,9 @@ class Method:
         """Refuse a value that the parameter cannot have."""
         if 0 <= value <= self.largest and value < float("inf"):
             return
-        if self.largest < float("inf"):
-            raise InputError(
-                f"The '{self.parameter}' must lie in [0, {self.largest:g}]. Got {value:g}."
-            )
-        raise InputError(f"The '{self.parameter}' of {self.name} must be 0 or more. Got {value:g}.")
+        role = "" if self.parameter == "mu" else f" (the {self.parameter} of {self.name})"
+        range_ = f"lie in [0, {self.largest:g}]" if self.largest < float("inf") else "be 0 or more"
+        raise InputError(f"'mu'{role} must {range_}. Got {value:g}.", argument="mu")
 
     def estimator(
         self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None

@@ -46,8 +46,8 @@ def train_path(
     """
     stored = None if checkpoint is None else checkpoint.get("path")
     if stored is not None:
-        return Path(list(values), _unpacked(stored["models"], method), stored["said"], False)
-    path = _trained(
+        return Path(list(values), _unpack_models(stored["models"], method), stored["said"], False)
+    path = _train_models(
         method,
         values,
         X=X,
@@ -59,18 +59,18 @@ def train_path(
         checkpoint=checkpoint,
     )
     if checkpoint is not None and not path.interrupted:
-        checkpoint.put("path", {"models": _packed(path.models), "said": path.warnings})
+        checkpoint.put("path", {"models": _pack_models(path.models), "said": path.warnings})
     return path
 
 
-def _packed(models: list[Any]) -> str:
+def _pack_models(models: list[Any]) -> str:
     import base64
     import pickle
 
     return base64.b64encode(pickle.dumps(models)).decode()
 
 
-def _unpacked(text: str, method: Method) -> list[Any]:
+def _unpack_models(text: str, method: Method) -> list[Any]:
     """Models of a checkpoint, which anybody may have written: by the allow-list.
 
     The estimators of a method that an installed package added are trusted too.
@@ -87,7 +87,7 @@ def _unpacked(text: str, method: Method) -> list[Any]:
     return models
 
 
-def _trained(
+def _train_models(
     method: Method,
     values: Sequence[float],
     X: Any,
@@ -110,13 +110,13 @@ def _trained(
         for network in networks:
             if hasattr(network, "progress"):
                 network.progress = False  # not in the file
-        return Path(list(values), models, [None] * len(models), _stopped(networks[0]))
+        return Path(list(values), models, [None] * len(models), _was_stopped(networks[0]))
     path = Path([], [], [], False)
     for value in values:
         stored = None if checkpoint is None else checkpoint.get(f"model {value!r}")
         if stored is not None:
             path.values.append(value)
-            path.models.extend(_unpacked(stored["models"], method))
+            path.models.extend(_unpack_models(stored["models"], method))
             path.warnings.append(stored["said"])
             continue
         model = make(value)
@@ -134,12 +134,12 @@ def _trained(
         path.warnings.append(warned[0] if warned else None)
         if checkpoint is not None:
             checkpoint.put(
-                f"model {value!r}", {"models": _packed([model]), "said": path.warnings[-1]}
+                f"model {value!r}", {"models": _pack_models([model]), "said": path.warnings[-1]}
             )
     return path
 
 
-def _stopped(model: Any) -> bool:
+def _was_stopped(model: Any) -> bool:
     """Whether Ctrl-C ended the training of this network early."""
     history = getattr(model, "history_", None)
     if not history or "step" not in history[-1]:

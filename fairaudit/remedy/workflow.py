@@ -193,12 +193,12 @@ def repair(
         identity = job.identity(frame, **wishes, use_sensitive=use_sensitive)
         checkpoint = Checkpoint(resume, identity)
     audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
-    result = _trained_and_judged(audits, out, force=force, use_sensitive=use_sensitive)
+    result = _train_and_judge(audits, out, force=force, use_sensitive=use_sensitive)
     shares = tuple(float(share) for share in split)
     return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
 
 
-def _trained_and_judged(
+def _train_and_judge(
     audits: _Audits, out: str | Path | None, *, force: bool, use_sensitive: bool
 ) -> RemedyResult:
     """Train, choose, audit and judge; the notes are those of the training."""
@@ -275,7 +275,9 @@ def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: A
         return roles
     names = column_names(sensitive or ())
     if not names:
-        raise InputError("No sensitive attribute. Pass sensitive=…, names of columns.")
+        raise InputError(
+            "No sensitive attribute. Pass 'sensitive', names of columns.", argument="sensitive"
+        )
     return Roles(sensitive=names, outcome=outcome, **others)
 
 

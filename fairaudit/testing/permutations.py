@@ -66,8 +66,8 @@ class Permutations:
                 continue
             if isinstance(value, bool) or int(value) != value or value < least:
                 raise InputError(
-                    f"The '{name}' of Permutations must be an integer of at least {least}. "
-                    f"Got {value!r} instead."
+                    f"'{name}' must be an integer of at least {least}. Got {value!r}.",
+                    argument=name,
                 )
 
     @classmethod

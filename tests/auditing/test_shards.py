@@ -231,7 +231,7 @@ def test_columns_that_differ_between_partitions(tmp_path):
         ({"outcome": np.zeros(3)}, "'outcome' must be the name"),
         ({"sensitive": "race,color"}, "There is no column 'color'"),
         ({"engine": "spark"}, "must be one of local, dask"),
-        ({"scheduler": "tcp://a:1"}, "needs engine='dask'"),
+        ({"scheduler": "tcp://a:1"}, "'scheduler' goes with 'engine' dask"),
     ],
 )
 def test_what_shards_refuse(options, told):
@@ -242,7 +242,7 @@ def test_what_shards_refuse(options, told):
 def test_shards_in_which_nothing_varies_are_told():
     """One row differs in its attribute, another in its prediction: a raw error was the answer."""
     frame = pd.DataFrame({"sex": "f", "y": [0, 1] * 800, "score": 0.2})
-    shard = shard_of(np.arange(len(frame), dtype=np.uint64), 3)
+    shard = assign_shards(np.arange(len(frame), dtype=np.uint64), 3)
     frame.loc[0, "sex"] = "m"
     frame.loc[int(np.flatnonzero(shard != shard[0])[0]), "score"] = 0.9
     with pytest.raises(InputError, match="In no shard do both attributes and prediction vary"):

@@ -483,7 +483,7 @@ BAD = [
     (("--report", "x.docx"), "no report format 'docx'"),
     (("--report", "noext"), "no report format"),
     (("--report", "model.pkl/x.html"), "Cannot write"),
-    (("--pairs", "race"), "is no pair"),
+    (("--pairs", "race"), "is not a pair"),
     (("--pairs", "race+sexx"), "no column 'sexx'"),
     (("--statistic", "kcp"), "statistic"),
     (("--tolerance", "kcp=0.1"), "tolerance names 'kcp'"),

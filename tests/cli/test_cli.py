@@ -151,7 +151,7 @@ print(sorted({HEAVY!r} & set(sys.modules)), file=sys.stderr)
 def test_doctor_prints_one_line_per_component():
     done = run("doctor")
     assert (done.returncode, done.stderr) == (ExitCode.OK, "")
-    for name in ("Python", "numpy", "statsmodels", "R package KPC", "rpy2", "torch", "skops"):
+    for name in ("Python", "numpy", "pandas", "R package KPC", "rpy2", "torch", "skops"):
         assert any(line.startswith(name) for line in done.stdout.splitlines())
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +16,8 @@ import fairaudit as fa
 from fairaudit.errors import InputError, retold
 from fairaudit.models import load_model
 from fairaudit.models.isolation import Limits
-from fairaudit_cli.main import _parsers, main
+from fairaudit_cli.main import COMMANDS, _parsers, main
+from fairaudit_cli.options import TABLE
 
 
 @pytest.fixture
@@ -96,7 +100,7 @@ def test_conditions_limits_and_methods(table, capsys):
             lambda: Limits.parse("4 elephants"),
             f"{YES} --isolate=elephants --model m.pkl".replace("--predictions score ", ""),
             "isolate",
-            " '.*elephants' is no limit",
+            " '.*elephants' is not a limit",
         ),
         (
             lambda: fa.repair(table, sensitive=["sex"], outcome="y", mu=0.5, kpc=0.1),
@@ -159,3 +163,97 @@ def test_an_error_in_other_words_is_about_the_same():
     assert (again.column, again.row) == ("age", 3)
     assert pickle.loads(pickle.dumps(error)).argument == "where"  # out of a worker
     assert retold(fa.MissingDependencyError("no R"), "x: no R").argument is None
+
+
+def flags_of_all_commands() -> set[str]:
+    """What a message in the library can name that is an option of some command."""
+    names = {entry.parameter for entry in TABLE.values() if entry.goes_to == "roles"}
+    for command in COMMANDS:
+        parser = _parsers(command)[1]
+        assert parser is not None
+        names |= {
+            action.dest
+            for action in parser._actions
+            if any(flag.startswith("--") for flag in action.option_strings)
+        }
+    return names
+
+
+#: In quotes, and not the option of that name.
+OTHER_THINGS = {
+    ("fairaudit/remedy/base.py", "loss"),  # of an estimator; the option is --training-loss
+    ("fairaudit/remedy/tradeoff.py", "report"),  # a share of trade_off, not a file
+}
+
+
+def texts_in(node: ast.AST, function: ast.AST, elsewhere: dict[str, ast.AST]) -> Iterator[str]:
+    """The texts of an expression, of the variables in it and of the functions that it calls."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part.value
+        elif isinstance(part, ast.Name) and part.id in elsewhere:
+            yield from texts_in(elsewhere[part.id], elsewhere[part.id], {})
+        elif isinstance(part, ast.Name):
+            for line in ast.walk(function):
+                if isinstance(line, ast.Assign) and any(
+                    isinstance(target, ast.Name) and target.id == part.id for target in line.targets
+                ):
+                    yield from texts_in(line.value, ast.Module([], []), elsewhere)
+
+
+def unnamed_arguments(
+    source: str, options: set[str], elsewhere: dict[str, ast.AST]
+) -> Iterator[tuple[int, str]]:
+    """Line and option of every error that names an option in quotes and not in `argument`."""
+    for function in ast.walk(ast.parse(source)):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for call in ast.walk(function):
+            named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id
+            if named != "InputError" or not call.args:
+                continue
+            text = " ".join(texts_in(call.args[0], function, elsewhere))
+            given = [word.value for word in call.keywords if word.arg == "argument"]
+            if any(isinstance(part, ast.Name) for word in given for part in ast.walk(word)):
+                continue  # a variable
+            known = {str(getattr(p, "value", "")) for word in given for p in ast.walk(word)}
+            for name in sorted({*re.findall(r"(?<!olumn )'(\w+)'", text)} & (options - known)):
+                yield call.lineno, name
+
+
+def test_errors_about_an_option_name_it_as_their_argument():
+    root = Path(fa.__file__).parent
+    files = {f"fairaudit/{p.relative_to(root).as_posix()}": p for p in root.rglob("*.py")}
+    elsewhere: dict[str, ast.AST] = {}
+    for path in files.values():
+        for line in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(line, ast.FunctionDef) and ast.unparse(line.returns or line) == "str":
+                elsewhere[line.name] = ast.Module(line.body[1:], [])  # without its docstring
+            elif isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
+                elsewhere[line.targets[0].id] = line.value
+    options = flags_of_all_commands()
+    unnamed = {
+        (name, option): line
+        for name, path in files.items()
+        for line, option in unnamed_arguments(path.read_text(encoding="utf-8"), options, elsewhere)
+    }
+    assert {key: line for key, line in unnamed.items() if key not in OTHER_THINGS} == {}
+    assert set(unnamed) >= OTHER_THINGS  # no exception is left over
+
+
+def test_unnamed_arguments_are_seen():
+    source = (
+        "def check(alpha):\n"
+        "    way = 'Leave \\'where\\' out.'\n"
+        "    raise InputError(f\"'alpha' is {alpha} in column 'weights'. {way} {HINT}\"{0})\n"
+    )
+    hint = ast.parse("\"Pass 'positive'.\"").body[0]
+    options = {"alpha", "where", "weights", "positive"}
+    for given, missing in [
+        ("", ["alpha", "positive", "where"]),
+        (", argument='alpha'", ["positive", "where"]),
+        (", argument=('alpha', 'where', 'positive')", []),
+        (", argument=name", []),
+    ]:
+        text = source.replace("{0}", given)
+        assert [option for _, option in unnamed_arguments(text, options, {"HINT": hint})] == missing

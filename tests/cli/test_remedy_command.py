@@ -139,7 +139,9 @@ def test_the_page_in_a_browser(here, repaired, width):
         assert page.evaluate(f"{root}.scrollWidth - {root}.clientWidth") == 0
         found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
         browser.close()
-    assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+    assert [
+        problem["id"] for problem in found if problem["impact"] in ("serious", "critical")
+    ] == []
 
 
 def test_compare(here, repaired, capsys, tmp_path):
@@ -177,7 +179,7 @@ def test_status_of_compare(verdicts, status):
     from fairaudit_cli.compare import _status
 
     names = {"N": fa.Verdict.NO_VIOLATION, "V": fa.Verdict.VIOLATION, "I": fa.Verdict.INCONCLUSIVE}
-    assert _status([SimpleNamespace(verdict=names[one]) for one in verdicts]) == status
+    assert _status([SimpleNamespace(verdict=names[name]) for name in verdicts]) == status
 
 
 @trains
@@ -267,8 +269,8 @@ def test_same_seed_same_model(here, capsys, tmp_path):
     files = [tmp_path / f"{k}.pkl" for k in range(3)]
     for path, seed in zip(files, "001", strict=True):
         cli.main(small("--out", str(path), "--force", "--seed", seed))
-    one, two, other = (path.read_bytes() for path in files)
-    assert one == two != other
+    first, second, other = (path.read_bytes() for path in files)
+    assert first == second != other
 
 
 @trains
@@ -315,7 +317,7 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
     one_line(capsys, small("--drop", "sex"), "has a role")
     one_line(capsys, small("--mu", "1.5"), r"must lie in \[0, 1\]. Got 1.5")
     one_line(capsys, small("--mu", "much"), "a number or auto")
-    one_line(capsys, small("--mus", "0,x"), "numbers with commas")
+    one_line(capsys, small("--mus", "0,x"), "numbers separated by commas")
     one_line(capsys, small("--kpc", "0.01"), "one of --mu, --kpc and --loss")
     one_line(
         capsys, small("--method", "magic"), "'method' parameter must be one of fairicp.*Got 'magic'"
@@ -417,7 +419,7 @@ def test_settings_of_the_project(here, tmp_path, capsys):
     cli.main(["remedy", "--data", "small.csv", *quick, *config])
     record = json.loads(capsys.readouterr().out)
     assert record["seed"] == 3 and record["old"] is None
-    assert [one["name"] for one in record["after"]["table"]["attributes"]] == ["race", "sex"]
+    assert [column["name"] for column in record["after"]["table"]["attributes"]] == ["race", "sex"]
     cli.main(
         [
             "compare",
@@ -464,7 +466,7 @@ def test_reports_of_a_remedy_that_lacks_things(quick):
     page = remedy_page.render(quick)
     assert "<script" not in page and "&lt;script&gt;" in page
     before, after = (
-        replace(one, cells=None, null=(), measures=()) for one in (quick.before, quick.after)
+        replace(audit, cells=None, null=(), measures=()) for audit in (quick.before, quick.after)
     )
     bare = replace(quick, before=before, after=after, notes=())
     page = remedy_page.render(bare)

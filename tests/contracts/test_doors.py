@@ -89,7 +89,7 @@ def test_missing_values_are_dropped_or_refused_where_asked(door):
     ]
     with pytest.raises(fa.InputError, match=r"'race' has 86 missing values.*'missing' to drop"):
         DOORS[door](frame, missing="error")
-    with pytest.raises(fa.InputError, match="'missing' option must be one of auto"):
+    with pytest.raises(fa.InputError, match="'missing' must be one of auto"):
         DOORS[door](frame, missing="keep")
 
 

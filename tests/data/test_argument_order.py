@@ -56,9 +56,9 @@ def test_every_public_function_with_both_arguments_refuses_swaps():
         if not inspect.isfunction(function):
             continue
         positional = [
-            one.name
-            for one in inspect.signature(function).parameters.values()
-            if one.kind is one.POSITIONAL_OR_KEYWORD
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
         ]
         if {"sensitive", "y_true"} <= set(positional):
             assert function.__wrapped__ is not None, name

@@ -45,7 +45,7 @@ def fitted(kind=LogisticRegression, names=None, **options):
 def rates(result: fa.AuditResult) -> list[tuple]:
     """(group, TPR, FPR) of all groups."""
     return [
-        (cell.levels, *(one.value for one in cell.estimates[1:])) for cell in result.cells.cells
+        (cell.levels, *(rate.value for rate in cell.estimates[1:])) for cell in result.cells.cells
     ]
 
 
@@ -79,12 +79,12 @@ def test_classes_0_and_1_with_an_outcome_of_words_do_not_swap_tpr_and_fpr():
 
 
 @pytest.mark.parametrize("on", ["scores", "labels"])
-@pytest.mark.parametrize("names", [str, float, bool, lambda one: f"{float(one)}"])
+@pytest.mark.parametrize("names", [str, float, bool, lambda label: f"{float(label)}"])
 def test_harmless_ways_to_type_0_and_1_are_matches(names, on):
     _, y = people()
-    outcome = np.array([names(one) for one in y], dtype=object if names is str else None)
+    outcome = np.array([names(label) for label in y], dtype=object if names is str else None)
     assert rates(audited(outcome, on=on)) == rates(audited(y, on=on))
-    model = fitted(names=lambda y: np.array([str(one) for one in y]))
+    model = fitted(names=lambda y: np.array([str(label) for label in y]))
     assert rates(audited(y, on=on, model=model)) == rates(audited(y, on=on))
 
 
@@ -205,7 +205,7 @@ def test_positive_of_many_classes_gives_rates_gaps_and_deo_of_one_against_the_re
         rows = (frame["sex"] == group[0]).to_numpy()
         assert tpr == pytest.approx(said[rows & true].mean())
         assert fpr == pytest.approx(said[rows & ~true].mean())
-    measured = {one.key: one.value for one in result.measures}
+    measured = {measure.key: measure.value for measure in result.measures}
     deo = fa.metrics.deo(said.astype(int), sensitive=frame[["sex"]], y_true=true.astype(int))
     assert measured["deo"] == pytest.approx(float(deo))
     assert {gap.rate for gap in result.gaps.gaps} == {"TPR", "FPR"}
@@ -245,10 +245,10 @@ def test_statistics_of_rates_take_positive():
         model.predict(frame[["x", "z"]]), sensitive=frame[["sex"]], y_true=names, positive="high"
     )
     assert found.statistic == pytest.approx(float(direct))
-    (one,) = fa.certify(
+    (certificate,) = fa.certify(
         score, sensitive=frame[["sex"]], y_true=names, limits={"tpr_gap": 0.5}, positive="high"
     )
-    assert one.value is not None
+    assert certificate.value is not None
 
 
 # --- every door --------------------------------------------------------------------------------
@@ -406,7 +406,9 @@ def test_shards_match_by_name_too(files, capsys):
 
 def values(record: dict) -> list[list[float]]:
     """The rates of all groups."""
-    return [[one["value"] for one in cell["estimates"]] for cell in record["cells"]["cells"]]
+    return [
+        [estimate["value"] for estimate in cell["estimates"]] for cell in record["cells"]["cells"]
+    ]
 
 
 def test_a_remedy_corrects_the_class_that_positive_names():
@@ -446,7 +448,7 @@ def test_a_monitor_keeps_to_its_positive_class(tmp_path):
 
 def test_unknown_levels_and_continuous_outcomes_are_refused():
     frame, y = people()
-    with pytest.raises(fa.InputError, match=r"'positive' class must be a level .*arrested, clear"):
+    with pytest.raises(fa.InputError, match=r"'positive' must be a level .*arrested, clear"):
         audited(words(y), positive="arested")
     roles = Roles(sensitive=("sex",), outcome="amount", predictions=("x",), positive="1")
     with pytest.raises(fa.InputError, match="there is no positive class"):

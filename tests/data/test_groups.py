@@ -89,7 +89,7 @@ def size_by_hand(rows, weights, hit, unit):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_sizes_of_weighted_rates_by_hand(seed):
-    """How heavy a row may be is learnt from all groups, relative to rows of the other label."""
+    """How heavy a row may be is learned from all groups, relative to rows of the other label."""
     table = people(seed, weighted=True)
     weights, labels, groups = table.weights, binary_labels(table), label_groups(table)
     hit, cells = labels.predicted, by_hand(table)
@@ -123,16 +123,20 @@ def test_equal_weights_are_worth_their_rows(pooled):
     assert (sizes[0] == (rows.sum(axis=0) if pooled else rows)).all()
 
 
-def same(one, two):
-    assert (one.attributes, one.levels, one.unlisted) == (two.attributes, two.levels, two.unlisted)
-    np.testing.assert_array_equal(one.counts, two.counts)
-    np.testing.assert_array_equal(one.persons(), two.persons())
+def same(left, right):
+    assert (left.attributes, left.levels, left.unlisted) == (
+        right.attributes,
+        right.levels,
+        right.unlisted,
+    )
+    np.testing.assert_array_equal(left.counts, right.counts)
+    np.testing.assert_array_equal(left.persons(), right.persons())
     for name in ("rate", "overall", "sizes", "squares_of_people"):
-        np.testing.assert_allclose(getattr(one, name)(), getattr(two, name)(), rtol=1e-10)
-    np.testing.assert_allclose(one.sizes(pooled=True), two.sizes(pooled=True), rtol=1e-10)
-    assert one.deo() == pytest.approx(two.deo())
-    np.testing.assert_array_equal(one.masked(8), two.masked(8))
-    first, second = one.rates(), two.rates()
+        np.testing.assert_allclose(getattr(left, name)(), getattr(right, name)(), rtol=1e-10)
+    np.testing.assert_allclose(left.sizes(pooled=True), right.sizes(pooled=True), rtol=1e-10)
+    assert left.deo() == pytest.approx(right.deo())
+    np.testing.assert_array_equal(left.masked(8), right.masked(8))
+    first, second = left.rates(), right.rates()
     np.testing.assert_allclose(first.size, second.size, rtol=1e-10)
     assert first.groups_apart == second.groups_apart
     assert first.outcomes_apart == second.outcomes_apart
@@ -165,11 +169,11 @@ def test_parts_add_up_to_the_whole(seed, weighted, ids, most, monkeypatch):
 
 
 def test_tables_of_other_attributes_do_not_add_up():
-    one, other = people(0), people(1)
+    table, other = people(0), people(1)
     alone = AuditTable.of([0, 1, 1, 0], {"c": list("xyxy")}, [0, 1, 0, 1])
     with pytest.raises(ValueError, match="do not add up"):
-        label_groups(one) + label_groups(alone)
-    assert (label_groups(one) + label_groups(other)).counts.sum() == len(one) + len(other)
+        label_groups(table) + label_groups(alone)
+    assert (label_groups(table) + label_groups(other)).counts.sum() == len(table) + len(other)
 
 
 def test_people_by_hand():

@@ -186,8 +186,8 @@ def test_labels_from_scores():
     from fairaudit.data.threshold import as_labels
 
     binary = fa.AuditTable.of(SCORE, COLUMNS, OUTCOME)
-    labelled = as_labels(binary, 0.5)
-    assert labelled.prediction.form == "labels" and as_labels(labelled, 0.5) is labelled
+    labeled = as_labels(binary, 0.5)
+    assert labeled.prediction.form == "labels" and as_labels(labeled, 0.5) is labeled
     two = fa.AuditTable.of(np.column_stack([1 - np.array(SCORE), SCORE]), COLUMNS, OUTCOME)
     assert as_labels(two, None).prediction.columns[0].codes.tolist() == [
         int(score > 0.5) for score in SCORE
@@ -207,8 +207,8 @@ def test_roles():
 
     frame = pd.DataFrame(COLUMNS).assign(p=SCORE, y=OUTCOME)
     for roles, message in [
-        ({"missing": "keep"}, "'missing' option must be one of auto, error"),
-        ({"on": "logits"}, "'on' option must be one of scores, labels"),
+        ({"missing": "keep"}, "'missing' must be one of auto, error"),
+        ({"on": "logits"}, "'on' must be one of scores, labels"),
         ({"outcome": "race"}, "'race' is given two roles"),
         ({"sensitive": ("race", "race")}, "'race' is given twice"),
         ({"weights": "w"}, "no column 'w'"),

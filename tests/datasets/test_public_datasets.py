@@ -97,11 +97,11 @@ def test_communities(races, features, attributes):
 
 def test_acs_income():
     given("acsincome_ne_labels.csv")
-    one, two = (sound(fetch_acs_income(states=states)) for states in ("CO", ["co", "ne"]))
-    assert len(one.y) == 31_306 and len(two.y) == 31_306 + 10_785
-    assert set(two.sensitive["sex"]) == {1, 2} and set(two.sensitive["black"]) == {0, 1}
-    assert two.sensitive["age"].min() == 17
-    pd.testing.assert_frame_equal(one.sensitive, two.sensitive[:31_306])
+    first, both = (sound(fetch_acs_income(states=states)) for states in ("CO", ["co", "ne"]))
+    assert len(first.y) == 31_306 and len(both.y) == 31_306 + 10_785
+    assert set(both.sensitive["sex"]) == {1, 2} and set(both.sensitive["black"]) == {0, 1}
+    assert both.sensitive["age"].min() == 17
+    pd.testing.assert_frame_equal(first.sensitive, both.sensitive[:31_306])
 
 
 def test_diabetes():

@@ -50,9 +50,9 @@ def test_the_true_density_serves_as_an_oracle():
 
 def test_settings_of_the_authors_program():
     """Independent standardized attributes, and the variance of Y given A that follows."""
-    one = datasets.simulate_1(40_000, 3, w=0.6, settings="program")
-    two = datasets.simulate_2(40_000, 3, w=0.6, settings="program")
-    for table, variance in ((one, 3 * 0.4 + 3 + 6), (two, 0.4 + 1 + 2)):
+    first = datasets.simulate_1(40_000, 3, w=0.6, settings="program")
+    second = datasets.simulate_2(40_000, 3, w=0.6, settings="program")
+    for table, variance in ((first, 3 * 0.4 + 3 + 6), (second, 0.4 + 1 + 2)):
         assert np.corrcoef(table.A.T) == pytest.approx(np.eye(table.A.shape[1]), abs=0.03)
         assert table.A.mean(axis=0) == pytest.approx(0, abs=0.03)
         assert table.A.std(axis=0) == pytest.approx(1, abs=0.03)
@@ -73,6 +73,6 @@ def test_icp_is_closer_to_the_oracle_than_cp():
     from fairaudit.experiments.quality import distance_rows
 
     rows = [distance_rows("linear", 5, 20, run) for run in range(4)]
-    tv = np.array([[one["distance"] for one in pair] for pair in rows])
+    tv = np.array([[row["distance"] for row in pair] for pair in rows])
     assert ((tv > 0) & (tv < 1)).all()
     assert tv[:, 0].mean() < 0.7 * tv[:, 1].mean()

@@ -97,7 +97,7 @@ def test_small_groups_are_left_out_of_the_gaps():
     assert any("rare" in bounds.worst_pair for bounds in every.bounds)
     assert "rare" not in some.summary() and len(some.bounds) == 2
     assert some.notes[0].endswith("left out of its gaps, with others that protect them: 1.")
-    with pytest.raises(fa.InputError, match="'suppress' option must be 0 or more"):
+    with pytest.raises(fa.InputError, match="'suppress' must be 0 or more"):
         fa.audit_incomplete(label, y_true=y, sensitive={"race": race}, suppress=-5)
     two = pd.Series(race).where(race != "rare", "a").to_numpy(dtype=object)
     assert (

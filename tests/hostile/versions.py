@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-NEEDED = ["pandas", "statsmodels", "narwhals", "joblib", "rich", "skops", "tomli", "pytest"]
+NEEDED = ["pandas", "narwhals", "joblib", "rich", "skops", "tomli", "pytest"]
 
 
 def run(word: str, python: str, folder: Path) -> int:

@@ -43,8 +43,8 @@ def random_table(seed, n=300, levels=(3, 2)):
 @pytest.mark.parametrize(
     ("arguments", "options", "says"),
     [
-        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 0, 1]), {}, "'y_pred'.*threshold=0.5 or labels"),
-        (([0, 1, 1, 0], SEX, ["no", "yes", "no", "no"]), {}, "threshold=0.5 or labels"),
+        (([0.1, 0.9, 0.4, 0.3], SEX, [0, 1, 0, 1]), {}, "'y_pred'.*'threshold' 0.5 or labels"),
+        (([0, 1, 1, 0], SEX, ["no", "yes", "no", "no"]), {}, "'threshold' 0.5 or labels"),
         (([0.1, 0.9, 0.4, 0.3], SEX, [0.5, 1.5, 2.5, 3.5]), {}, "'y_true'.*group_errors or kpc"),
         (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {}, r"3 classes \(0, 1, 2\).*'positive'"),
         (([0, 1, 2, 0], SEX, [0, 1, 2, 0]), {"positive": 7}, "'positive'.*0, 1, 2.*Got 7"),

@@ -492,10 +492,14 @@ def test_functions(tmp_path, monkeypatch):
     def load(name):
         return load_model(f"scoring_for_tests:{name}")
 
-    one = load("one")
-    assert (one.kind, one.source, one.sha256) == ("function", "scoring_for_tests:one", None)
-    assert one.columns(["y", "a", "id"], outcome="y", sensitive=["a"], other=["id"]) == ["a"]
-    np.testing.assert_allclose(one.predict(X)["prediction"], X["income"] / 10)
+    predictor = load("one")
+    assert (predictor.kind, predictor.source, predictor.sha256) == (
+        "function",
+        "scoring_for_tests:one",
+        None,
+    )
+    assert predictor.columns(["y", "a", "id"], outcome="y", sensitive=["a"], other=["id"]) == ["a"]
+    np.testing.assert_allclose(predictor.predict(X)["prediction"], X["income"] / 10)
     assert list(load("two").predict(X)) == ["a", "b"]
     assert set(load("text").predict(X, on="labels")["label"]) == {"yes", "no"}
     for name, message in {
@@ -610,8 +614,8 @@ def test_versions_are_noted(tmp_path):
         ("m.json", b'{"a": 1}', "not an xgboost model"),
         ("m.txt", b"hello", "not a lightgbm model"),
         ("m.txt", b"tree\nnum_class=1\nrubbish", "not a lightgbm model"),
-        ("m.xyz", b"x", r"known: \.pkl"),
-        ("m.onnx.gz", b"x", r"known: \.pkl"),
+        ("m.xyz", b"x", r"model file: \.pkl"),
+        ("m.onnx.gz", b"x", r"model file: \.pkl"),
     ],
 )
 def test_unusable_files_end_in_one_line(tmp_path, name, data, message):

@@ -49,7 +49,7 @@ def as_observed(values, k):
 def test_an_e_value_has_mean_one_whichever_of_the_pool_is_the_data():
     pool = np.random.default_rng(0).gamma(0.5, size=20) ** 3
     each = [as_observed(pool, k) for k in range(20)]
-    e = np.exp([log_e_values(one[0], one[1:]) for one in each])
+    e = np.exp([log_e_values(values[0], values[1:]) for values in each])
     np.testing.assert_allclose(e.mean(axis=0), 1.0)
 
 
@@ -57,18 +57,18 @@ def test_leaving_the_data_out_of_the_denominator_is_not_an_e_value():
     pool = np.random.default_rng(0).normal(size=20)
     wrong = []
     for k in range(20):
-        one = as_observed(pool, k)
-        wrong.append(np.exp(4 * one[0]) / np.exp(4 * one[1:]).mean())
+        values = as_observed(pool, k)
+        wrong.append(np.exp(4 * values[0]) / np.exp(4 * values[1:]).mean())
     assert np.mean(wrong) > 1.5
 
 
 def test_the_learnt_direction_treats_data_and_copies_alike():
     rng = np.random.default_rng(1)
-    products, learnt = rng.normal(size=(30, 5)) @ rng.normal(size=(5, 5)), rng.normal(size=5)
+    products, learned = rng.normal(size=(30, 5)) @ rng.normal(size=(5, 5)), rng.normal(size=5)
     e = []
     for k in range(30):
         swapped = np.vstack([products[[k]], np.delete(products, k, axis=0)])
-        along = bets(learnt, swapped)
+        along = bets(learned, swapped)
         e.append(np.exp(log_e_values(along[0], along[1:])))
     np.testing.assert_allclose(np.mean(e, axis=0), 1.0)
 
@@ -246,9 +246,9 @@ def test_the_same_state_gives_the_same_answer(tmp_path):
     assert again.alarm is not None and again.since == 1
     assert again.verdict is fa.Verdict.VIOLATION
     assert list(again.to_frame()["label"]) == ["day 0", "day 1", "day 2"]
-    one = monitor(tmp_path / "t.state")  # one object for all batches: the same numbers
+    single = monitor(tmp_path / "t.state")  # one object for all batches: the same numbers
     for seed in range(3):
-        result = one.add(lending(seed, shift=1.0))
+        result = single.add(lending(seed, shift=1.0))
     assert [b.e_value for b in result.batches] == [b.e_value for b in again.batches]
 
 

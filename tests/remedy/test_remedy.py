@@ -40,7 +40,7 @@ def quick(name, **options):
 
 
 def violation(model, X, y, A):
-    """KPC with the neighbours of the test, which is less noisy than with one."""
+    """KPC with the neighbors of the test, which is less noisy than with one."""
     score = model.predict_proba(X)[:, 1] if hasattr(model, "predict_proba") else model.predict(X)
     few = fa.Permutations(n=1)
     return fa.equalized_odds_test(
@@ -199,7 +199,7 @@ def test_post_processing():
         corrected.fit(*some, sensitive_features=A[500:1000])
         assert violation(corrected, *rest) < 0.5 * violation(model, *rest)
         path = copy.copy(corrected).fit_path(*some, A[500:1000], [0.0, 0.9])
-        assert [one.mu for one in path] == [0.0, 0.9]
+        assert [model.mu for model in path] == [0.0, 0.9]
         assert path[1].predict(rest[0]) == pytest.approx(corrected.predict(rest[0]), abs=1e-3)
         knowing = clone(corrected).set_params(use_sensitive=True)
         knowing.estimator = model

@@ -143,7 +143,7 @@ def test_what_counts_as_collapsed():
     often = np.clip(good + 0.35, 0, 1)
     noise = rng.random(1000)
     made = tables(good, weaker, 0.5 + good / 3, few, often, noise, y=y, sex=sex)
-    said = [collapse(one, made[0]) for one in made]
+    said = [collapse(table, made[0]) for table in made]
     assert said[:2] == [None, None]
     assert said[2] == "it answers 1 in all 1,000 rows"
     assert said[3] == "it answers 1 in all but 5 of 1,000 rows"
@@ -180,7 +180,7 @@ def test_collapsed_numbers_and_classes():
     sex, y = rng.integers(0, 2, 600), rng.normal(size=600)
     good = y + rng.normal(size=600) / 2
     made = tables(good, good / 20, good + 3, rng.normal(size=600), 0.4 * good, y=y, sex=sex)
-    said = [collapse(one, made[0]) for one in made]
+    said = [collapse(table, made[0]) for table in made]
     assert said[0] is None and said[4] is None
     assert said[1].startswith("its predictions are nearly constant (standard deviation 0.05")
     assert said[2].startswith("its mean prediction is 2.98; the mean outcome is -0.0")
@@ -305,8 +305,11 @@ def test_repair_of_a_rare_outcome_ships_no_model_that_selects_nobody(tmp_path):
 def test_an_audit_that_could_not_have_seen_the_old_violation_is_inconclusive(told):
     given = told(Told(x=1.0, z=0.45), FAIR)
     found = [repair(lending(n, seed=4), mu=0.5, **given) for n in (240, 3000)]
-    assert [one.outcome for one in found] == [Outcome.INCONCLUSIVE, Outcome.REPAIRED]
-    assert [one.verdict for one in found] == [fa.Verdict.INCONCLUSIVE, fa.Verdict.NO_VIOLATION]
+    assert [result.outcome for result in found] == [Outcome.INCONCLUSIVE, Outcome.REPAIRED]
+    assert [result.verdict for result in found] == [
+        fa.Verdict.INCONCLUSIVE,
+        fa.Verdict.NO_VIOLATION,
+    ]
     few, many = found
     assert few.after.verdict is fa.Verdict.NO_VIOLATION  # the audit alone says no more
     assert few.headline.startswith("Inconclusive: no violation is found") and few.advice
@@ -365,7 +368,7 @@ def test_the_carried_violation_is_the_old_one():
     tested = run_test(made, statistic="kpc", copies=ICP("auto", 5), permutations=QUICK)
     power = carried_power(made, made, tested.null, statistic_named("kpc")[0], alpha=0.05, seed=0)
     assert power.power > 0.9
-    one = carried_power(
+    power = carried_power(
         made,
         replace(made, ids=made.attributes[0]),
         tested.null,
@@ -373,7 +376,7 @@ def test_the_carried_violation_is_the_old_one():
         alpha=0.05,
         seed=0,
     )
-    assert one is None
+    assert power is None
 
 
 def test_where_nothing_is_chosen_all_rows_but_those_of_training_are_audited(told):

@@ -215,7 +215,9 @@ def _start_engine(given: str | Engine, scheduler: str | None, plan: Plan) -> Ite
     engine = ENGINES.get(given)
     if scheduler is not None:
         if not hasattr(engine, "scheduler"):
-            raise InputError("A scheduler needs engine='dask'.")
+            raise InputError(
+                "'scheduler' goes with 'engine' dask only.", argument=("scheduler", "engine")
+            )
         engine = copy.copy(engine)
         engine.scheduler = scheduler
     if not isinstance(engine, Engine):  # has the methods, and nothing to start

@@ -323,7 +323,8 @@ def _make_column(
     if view.missing and missing != "drop":
         if outcome or not missing_is_level(kind, missing):
             declare = not outcome and missing != "error"
-            raise InputError(missing_values(title or name, view.missing, declare=declare))
+            message = missing_values(title or name, view.missing, declare=declare)
+            raise InputError(message, argument="missing")
         if not view.text:
             numbers = np.array(levels or [], dtype=_choose_dtype(levels or []))
             levels = [_write_number(level) for level in levels or []]

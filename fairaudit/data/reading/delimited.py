@@ -47,7 +47,7 @@ def read_delimited(label: str, name: str, data: bytes) -> pd.DataFrame:
     """
     import pandas as pd
 
-    data = _utf8(label, _unpacked(label, data))
+    data = _utf8(label, _unpack(label, data))
     separator, names = _header(label, name, data)
     try:
         frame = pd.read_csv(
@@ -85,7 +85,7 @@ def _exact_numbers(pandas: str) -> dict[str, Any]:
     return {} if (major, minor) >= (3, 1) else {"float_precision": "round_trip"}
 
 
-def _unpacked(label: str, data: bytes) -> bytes:
+def _unpack(label: str, data: bytes) -> bytes:
     if data[:2] == b"\x1f\x8b":
         try:
             return gzip.decompress(data)
@@ -191,7 +191,7 @@ def _check_records(label: str, data: bytes, separator: str) -> None:
                     f"Line {reader.line_num} of {label} has {len(record)} fields, its header "
                     f"{width}. Complete the row or remove it."
                 )
-            if reader.line_num - before > 1 and _swallowed(record, separator, width):
+            if reader.line_num - before > 1 and _swallows_rows(record, separator, width):
                 raise InputError(
                     f"A quoted value in lines {before + 1} to {reader.line_num} of {label} holds "
                     "whole rows: a quote is not closed. Close it, or double it if it belongs to "
@@ -205,7 +205,7 @@ def _check_records(label: str, data: bytes, separator: str) -> None:
         ) from None
 
 
-def _swallowed(record: list[str], separator: str, width: int) -> bool:
+def _swallows_rows(record: list[str], separator: str, width: int) -> bool:
     lines = [line for value in record for line in value.splitlines()[1:-1]]
     return any(line.count(separator) == width - 1 for line in lines if width > 1)
 

@@ -53,7 +53,7 @@ def read_tables(
             sources.append(source)
             continue
         data = _bytes_of(name)
-        frames.append(_parsed(name, data))
+        frames.append(_parse_table(name, data))
         label = STANDARD_INPUT if name == STDIN else name
         sources.append(Source(label, "table", hashlib.sha256(data).hexdigest()))
     first = frames[0]
@@ -74,7 +74,7 @@ def is_parquet(name: str) -> bool:
 
 def file_names(paths: Sequence[str]) -> list[str]:
     """The files behind paths and patterns, each once."""
-    names = [name for path in paths for name in _expanded(path)]
+    names = [name for path in paths for name in _expand_pattern(path)]
     known: dict[str, str] = {}
     for name in names:
         if os.path.isdir(name):
@@ -118,10 +118,10 @@ def _by_column(name: str, needed: Needed) -> tuple[pd.DataFrame, Source]:
         raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
     if _state(before) != _state(after):
         raise _changed(name)
-    return _checked(repr(name), frame), Source(name, "table", digest)
+    return _check_table(repr(name), frame), Source(name, "table", digest)
 
 
-def _expanded(path: str) -> list[str]:
+def _expand_pattern(path: str) -> list[str]:
     if path == STDIN or os.path.exists(path):
         return [path]
     if glob.has_magic(path):
@@ -162,7 +162,7 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _parsed(name: str, data: bytes) -> pd.DataFrame:
+def _parse_table(name: str, data: bytes) -> pd.DataFrame:
     label = STANDARD_INPUT if name == STDIN else repr(name)
     if not data.strip():
         raise InputError(f"The file {label} is empty. Pass a table with a header and rows.")
@@ -173,10 +173,10 @@ def _parsed(name: str, data: bytes) -> pd.DataFrame:
         frame = _by_feather(label, data)
     else:
         frame = read_delimited(label, name, data)
-    return _checked(label, frame)
+    return _check_table(label, frame)
 
 
-def _checked(label: str, frame: pd.DataFrame) -> pd.DataFrame:
+def _check_table(label: str, frame: pd.DataFrame) -> pd.DataFrame:
     reject_twice(label, [str(column) for column in frame.columns])
     if len(frame) == 0:
         raise InputError(f"The file {label} has a header and no rows. Pass at least two rows.")

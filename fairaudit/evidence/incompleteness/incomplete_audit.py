@@ -160,7 +160,7 @@ def incomplete_frame(
 ) -> IncompleteResult:
     """The same for one table with named columns; `probabilities` name columns per attribute."""
     if suppress < 0:
-        raise InputError(f"The 'suppress' option must be 0 or more. Got {suppress}.")
+        raise InputError(f"'suppress' must be 0 or more. Got {suppress}.", argument="suppress")
     if roles.weights is not None:
         raise InputError(
             "Gaps over fillings of missing values count rows and take no weights. Leave out the "

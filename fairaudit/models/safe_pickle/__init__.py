@@ -12,7 +12,7 @@ When all is read, the objects are walked: settings that would do harm when the m
 and matrices that point outside of themselves, and lists without end are refused.
 
 What is not. This reduces what a hostile file can do and does not prevent everything: the numbers of
-nearest neighbours, support vectors and boosters are not checked, and their compiled parts believe
+nearest neighbors, support vectors and boosters are not checked, and their compiled parts believe
 them, so that a crafted file can crash the process, or worse. The time and memory of predicting are
 not bounded either. Files from strangers belong in `fairaudit.models.isolation` or a container.
 """
@@ -93,7 +93,7 @@ def load_pickle(data: bytes, *, name: str, trust: Sequence[str] = ()) -> Any:
     data = unpacked(data, name)
     if not data:
         raise InputError(f"{name} is empty. Save the model again.")
-    policy = _examined(data, name, trusted)
+    policy = _examine(data, name, trusted)
     try:
         with no_side_effects(not trusted):
             made = Machine(File(data), policy).load()
@@ -113,7 +113,7 @@ def check_made(made: Any, name: str) -> None:
         raise InputError(unreadable(name, error)) from error
 
 
-def _examined(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
+def _examine(data: bytes, name: str, trust: tuple[str, ...]) -> Policy:
     """Read every name of the file, and the policy that allows them all."""
     names: dict[tuple[str, str], None] = {}
     problem: Exception | None = None

@@ -142,14 +142,14 @@ def refusal(name: str, refused: Sequence[str]) -> str:
     hostile = [full for full in refused if is_hostile(full)]
     if hostile:
         return (
-            f"{name} names {_listed(hostile)}, which can run code or touch files. "
+            f"{name} names {_list(hostile)}, which can run code or touch files. "
             "It looks hostile: do not open it, ask its author for a .skops or .onnx file."
         )
     packages = [full.partition(".")[0] for full in refused]
     framework = next((package for package in _FRAMEWORKS if package in packages), None)
     if framework is not None:
         return (
-            f"{name} was written by {framework} (it names {_listed(refused, most=3)}), and opening "
+            f"{name} was written by {framework} (it names {_list(refused, most=3)}), and opening "
             f"such a pickle can run any code. {OTHER_WAYS}"
         )
     if "cloudpickle" in packages:
@@ -158,13 +158,13 @@ def refusal(name: str, refused: Sequence[str]) -> str:
             "Move the code to a module and save the model with pickle, or as .skops or .onnx."
         )
     return (
-        f"{name} holds {_described(refused[0])} and needs names that are not on the allow-list: "
-        f"{_listed(refused)}. If you trust this file, pass 'trust' {quoted(refused[0])} (repeat "
+        f"{name} holds {_describe(refused[0])} and needs names that are not on the allow-list: "
+        f"{_list(refused)}. If you trust this file, pass 'trust' {quoted(refused[0])} (repeat "
         f"for each). {OTHER_WAYS}"
     )
 
 
-def _described(full: str) -> str:
+def _describe(full: str) -> str:
     """What the name that was refused first is; in a pickle that is mostly the model itself."""
     module, _, last = full.rpartition(".")
     package = module.partition(".")[0]
@@ -184,7 +184,7 @@ def is_hostile(full: str) -> bool:
     return first in _OWN_PACKAGES and bool((_HOSTILE_MODULES | _INNER) & set(parts))
 
 
-def _listed(names: Sequence[str], most: int = 8) -> str:
+def _list(names: Sequence[str], most: int = 8) -> str:
     text = ", ".join(quoted(name) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most} more"
 

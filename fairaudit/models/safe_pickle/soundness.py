@@ -66,7 +66,7 @@ _LEAVES = (
 def check_objects(root: Any) -> None:
     """Refuse an object graph in which an allowed object would do what no saved model does."""
     boxes = []
-    for thing in _everything(root):
+    for thing in _walk_objects(root):
         if type(thing).__name__ != "NAType":  # of pandas, which a file can only name
             check_attributes(type(thing).__name__, getattr(thing, "__dict__", ()))
         if type(thing).__module__.startswith("scipy.sparse"):
@@ -104,7 +104,7 @@ def _check_partial(thing: Any) -> None:
         raise Refused(f"has a partial of {kind.__module__}.{kind.__name__}")
 
 
-def _everything(root: Any) -> Iterator[Any]:
+def _walk_objects(root: Any) -> Iterator[Any]:
     """Every object that can be reached, once."""
     visited: dict[int, Any] = {}
     pending = [root]

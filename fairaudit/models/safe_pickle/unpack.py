@@ -44,11 +44,11 @@ def unpacked(data: bytes, name: str) -> bytes:
         )
     for start, opened in starts:
         if data.startswith(start):
-            return _inflated(data, opened(), name)
+            return _inflate(data, opened(), name)
     return data
 
 
-def _inflated(data: bytes, unpacker: Any, name: str) -> bytes:
+def _inflate(data: bytes, unpacker: Any, name: str) -> bytes:
     most = largest_unpacked(len(data))
     try:
         out = unpacker.decompress(data, most + 1)
