@@ -78,8 +78,8 @@ YES = f"{TEST} --positive yes"
         (
             {"calibrate": True, "permutations": fa.Permutations.auto()},
             f"{YES} --calibrate --permutations auto",
-            "say how many ('permutations'), and not 'auto'",
-            "say how many (--permutations), and not 'auto'",
+            "set 'permutations' to a number instead of 'auto'",
+            "set --permutations to a number instead of 'auto'",
         ),
     ],
 )

@@ -185,6 +185,6 @@ def test_probabilities_of_classes_add_up():
 
 
 def test_a_density_for_the_other_kind_of_outcome_is_refused():
-    with pytest.raises(InputError, match="'shares' is for a categorical outcome, and this"):
+    with pytest.raises(InputError, match="'shares' is for a categorical outcome, but this"):
         density_named(Shares(), categorical=False)
     assert density_named(Shares(), categorical=True) == Shares()

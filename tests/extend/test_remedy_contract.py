@@ -90,7 +90,7 @@ LENIENT = Lenient(**{field.name: getattr(SOUND, field.name) for field in fields(
     ("method", "told"),
     [
         (Method, "Method is a class"),
-        (replace(SOUND, grid=(0.0,)), "grid needs two values"),
+        (replace(SOUND, grid=(0.0,)), "grid needs at least two values"),
         (replace(SOUND, grid=(0.0, -2.0)), "value of its own grid is refused"),
         (LENIENT, "must refuse a value below 0"),
         (replace(SOUND, classifier=None), "neither a classifier nor a regressor"),
