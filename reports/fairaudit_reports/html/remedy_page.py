@@ -41,7 +41,7 @@ def render(result: RemedyResult) -> str:
     names = join_names(result.after.joint.attributes)
     frame = p.Frame(
         title=f"{capitalize(str(result.outcome))}: equalized odds of {names} – fairaudit",
-        about="remedy towards equalized odds",
+        about="remedy toward equalized odds",
         version=capsule.version,
         created=capsule.created,
         limit=LIMIT,
