@@ -150,12 +150,12 @@ class Roles:
             )
         features: Sequence[str] = ()
         if predictor is not None:
-            named = [name for name in beside.get("outcome", ()) if name in columns]
             features = predictor.columns(
                 columns,
-                outcome=outcome or (named[0] if named else None),
+                outcome=outcome,
                 sensitive=[*sensitive, *beside.get("sensitive", ())],
-                other=[*others, *beside.get("weights", ()), *beside.get("ids", ())],
+                other=others,
+                copied=[n for role in ("outcome", "weights", "ids") for n in beside.get(role, ())],
             )
         if len(set(columns)) < len(columns):
             features = [_find(name, columns) for name in features]  # each occurs once

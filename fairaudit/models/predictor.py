@@ -65,6 +65,7 @@ class Predictor:
         outcome: str | None,
         sensitive: Sequence[str],
         other: Sequence[str] = (),
+        copied: Sequence[str] = (),
     ) -> list[str]:
         """Which columns of a table are the features of this model.
 
@@ -76,16 +77,21 @@ class Predictor:
             Features too, unless the number of features says otherwise.
         other : sequence of str
             Never features: identifiers, weights.
+        copied : sequence of str
+            Columns whose names those of other roles have, which came beside the table: features,
+            unless the number of features says otherwise.
         """
         names = list(frame_columns)
         if self.features is not None:
             return self._named(names)
         left = [name for name in names if name != outcome and name not in other]
         without = [name for name in left if name not in sensitive]
-        if self.n_features is None or len(left) == self.n_features:
+        if self.n_features is None:
             return left
-        if len(without) == self.n_features:
-            return without
+        for gone in ((), copied, sensitive, (*copied, *sensitive)):
+            rest = [name for name in left if name not in gone]
+            if len(rest) == self.n_features:
+                return rest
         for prefix in ("f", "Column_"):  # the names that boosters give to unnamed columns
             automatic = [f"{prefix}{j}" for j in range(self.n_features)]
             if set(automatic) <= set(left):

@@ -354,6 +354,19 @@ def test_a_name_that_occurs_twice_is_told_where_it_is_used(name):
         fa.audit(model, twice, **given)
 
 
+def test_a_column_beside_the_table_takes_no_feature_of_its_name():
+    """Weights by age took the age from a model that did not know the names of its features."""
+    frame = people(200)
+    names = ["x", "z", "age"]
+    model = LogisticRegression().fit(frame[names].to_numpy(), frame["repaid"])
+    given = {"sensitive": frame[["sex"]], "permutations": QUICK, "power": False}
+    beside = {**given, "outcome": frame["repaid"], "weights": frame["age"]}
+    for asked in (model, lambda rows: model.predict_proba(rows[names].to_numpy())[:, 1]):
+        assert fa.audit(asked, frame[names], **beside).table.features == tuple(names)
+    more = fa.audit(model, frame[[*names, "repaid"]], frame["repaid"], **given)
+    assert more.table.features == tuple(names)  # their number tells
+
+
 # --- one table ---------------------------------------------------------------------------------
 
 
