@@ -142,23 +142,16 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         n_jobs=jobs,
         stop_after=options.get("stop_after"),
     )
-    plan = Plan(
-        locate=options.get("locate", False),
-        alpha=options["alpha"],
-        statistic=_make_again("statistic", options["statistic"]),
-        density=_make_again("density", options["density"]),
-        permutations=permutations,
-        folds=options["folds"],
-        adjust=options["adjust"],
-        pairs=tuple((a, b) for a, b in options["pairs"]),
-        tolerance=options["tolerance"],
-        certify=options.get("certify", {}),
-        threshold=options["threshold"],
-        power=options.get("power", False),
-        calibrate=options.get("calibrate", False),
-        with_r=any(measure.key in _ELSEWHERE for measure in record.measures),
-    )
-    return Roles(**roles), plan, fewest
+    settings: dict[str, Any] = {"power": False}  # of records that do not say
+    settings |= {field.name: options[field.name] for field in fields(Plan) if field.name in options}
+    settings |= {
+        "statistic": _make_again("statistic", options["statistic"]),
+        "density": _make_again("density", options["density"]),
+        "permutations": permutations,
+        "pairs": tuple((a, b) for a, b in options["pairs"]),
+        "with_r": any(measure.key in _ELSEWHERE for measure in record.measures),
+    }
+    return Roles(**roles), Plan(**settings), fewest
 
 
 def _make_again(what: str, description: Any) -> Any:

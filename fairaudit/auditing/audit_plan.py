@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from fairaudit.errors import InputError
@@ -14,6 +14,7 @@ __all__ = ["ADJUSTMENTS", "Plan"]
 
 
 ADJUSTMENTS = ("holm", "fdr_bh")
+_RECORDED_ELSEWHERE = ("permutations", "with_r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,19 @@ class Plan:
     power: bool = True
     calibrate: bool = False
     with_r: bool = True
+
+    def record(self) -> dict[str, Any]:
+        """All settings as plain values, except the copies, which the record has by themselves."""
+        values = {
+            setting.name: getattr(self, setting.name)
+            for setting in fields(self)
+            if setting.name not in _RECORDED_ELSEWHERE
+        }
+        values["pairs"] = [list(pair) for pair in self.pairs]
+        return {
+            name: dict(value) if isinstance(value, Mapping) else value
+            for name, value in values.items()
+        }
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:

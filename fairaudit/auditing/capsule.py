@@ -65,20 +65,7 @@ def make_capsule(
     options: dict[str, Any] = {}
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
-    options |= {
-        "locate": plan.locate,
-        "alpha": plan.alpha,
-        "statistic": statistic,
-        "density": density,
-        "folds": plan.folds,
-        "adjust": plan.adjust,
-        "pairs": [list(pair) for pair in plan.pairs],
-        "tolerance": dict(plan.tolerance),
-        "certify": dict(plan.certify),
-        "threshold": plan.threshold,
-        "power": plan.power,
-        "calibrate": plan.calibrate,
-    }
+    options |= {**plan.record(), "statistic": statistic, "density": density}
     if permutations.stop_after is not None:
         options["stop_after"] = permutations.stop_after
     return Capsule(

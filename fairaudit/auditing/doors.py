@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from difflib import get_close_matches
+from inspect import signature
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +64,7 @@ def audit(
     engine: Any = None,
     scheduler: str | None = None,
     shards: int | None = None,
+    **settings: Any,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
 
@@ -114,6 +117,8 @@ def audit(
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
         How many; by default as the number of rows asks for.
+    **settings
+        Any other setting of `Plan`, as ``folds=10``.
 
     Returns
     -------
@@ -131,6 +136,7 @@ def audit(
     """
     from fairaudit.models import predictor_of
 
+    _reject_unknown(settings)
     if X is None and hasattr(model, "columns"):
         model, X = None, model  # a table in the place of the model
     if engine is None and hasattr(X, "to_delayed"):
@@ -163,6 +169,7 @@ def audit(
         power=power,
         calibrate=calibrate,
         locate=locate,
+        **settings,
     )
     predictor = None if model is None else predictor_of(model)
     if engine is None and shards is None:
@@ -216,6 +223,16 @@ def _audit_given(
         **result.capsule.options,
     }
     return replace(result, capsule=replace(result.capsule, options=options))
+
+
+def _reject_unknown(settings: Mapping[str, Any]) -> None:
+    """As Python does for a function that lists all of its parameters."""
+    known = {setting.name for setting in fields(Plan)}
+    for name in settings:
+        if name not in known:
+            near = get_close_matches(name, [*known, *signature(audit).parameters], 1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"audit() got an unexpected keyword argument {name!r}{hint}")
 
 
 def _check_sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:

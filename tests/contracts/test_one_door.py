@@ -384,3 +384,17 @@ def test_an_audit_builds_and_checks_its_table_once(place, tmp_path, capsys):
     finally:
         sys.setprofile(None)
     assert (calls["of"], calls["columns_from"], calls["column_of"]) == (1, 3, 4)
+
+
+def test_a_setting_is_a_field_of_the_plan_and_a_line_of_the_options():
+    """`folds` is in no list of parameters: Python takes it, and the record keeps it."""
+    frame = people(400)
+    given = {"sensitive": "race", "outcome": "repaid", "predictions": "x"}
+    given |= {"power": False, "permutations": fa.Permutations(n=19)}
+    result = fa.audit(frame, **given, folds=3)
+    assert result.capsule.options["folds"] == 3
+    assert fa.audit(frame, **given).capsule.options["folds"] == 5
+    with pytest.raises(
+        TypeError, match=r"unexpected keyword argument 'fold'\. Did you mean 'folds'"
+    ):
+        fa.audit(frame, **given, fold=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
@@ -46,6 +47,7 @@ def write_python_call(result: AuditResult) -> str:
 
 
 def _list_arguments(result: AuditResult) -> Iterator[str]:
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.doors import audit
 
     capsule, table = result.capsule, result.table
@@ -61,9 +63,12 @@ def _list_arguments(result: AuditResult) -> Iterator[str]:
             yield "outcome=y"
         yield "sensitive=A"
         yield from (f"{name}={name}" for name in ("weights", "ids") if getattr(table, name))
-    for name, parameter in inspect.signature(audit).parameters.items():
+    named = inspect.signature(audit).parameters.values()
+    defaults = {setting.name: setting.default for setting in fields(Plan)}
+    defaults |= {parameter.name: parameter.default for parameter in named}
+    for name, default in defaults.items():
         value = options.get(name)
-        if value == parameter.default or value in (None, [], {}):
+        if value == default or value in (None, [], {}):
             continue
         yield f"{name}={_write_literal(name, value)}"
     settings = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
