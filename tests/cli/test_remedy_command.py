@@ -316,7 +316,7 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
     one_line(capsys, small("--drop", "wealth"), "no column 'wealth'")
     one_line(capsys, small("--drop", "sex"), "has a role")
     one_line(capsys, small("--mu", "1.5"), r"must lie in \[0, 1\]. Got 1.5")
-    one_line(capsys, small("--mu", "much"), "a number or auto")
+    one_line(capsys, small("--mu", "much"), "--mu must be a number or 'auto'")
     one_line(capsys, small("--mus", "0,x"), "numbers separated by commas")
     one_line(capsys, small("--kpc", "0.01"), "one of --mu, --kpc and --loss")
     one_line(

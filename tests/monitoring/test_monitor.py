@@ -169,7 +169,7 @@ def test_lines_cannot_be_moved_or_left_out(tmp_path, order):
 def test_another_file_is_refused_and_kept(tmp_path, content):
     path = tmp_path / "model.pkl"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="no state of a monitor"):
+    with pytest.raises(InputError, match="not the state of a monitor"):
         StateFile(path)
     assert path.read_bytes() == content
 
