@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio  # its TimeoutError is a class of its own before Python 3.11
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -97,7 +98,7 @@ class DaskEngine(Engine):
                 "out of memory. Give workers more memory, or use more 'shards'.",
                 argument="shards",
             ) from None
-        except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
+        except (CancelledError, CommClosedError, OSError, asyncio.TimeoutError) as error:
             raise InputError(
                 f"The scheduler of Dask was lost ({type(error).__name__}) during the step "
                 f"'{step}'. Nothing was concluded; start it again, then the audit."
@@ -143,7 +144,7 @@ def _client(scheduler: str | None, workers: int, memory: int | None) -> Iterator
     if scheduler is not None:
         try:
             client = distributed.Client(scheduler, timeout="10s")
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, ValueError, asyncio.TimeoutError) as error:
             raise InputError(
                 f"There is no scheduler of Dask at {scheduler!r} ({type(error).__name__}). "
                 "Start one with `dask scheduler`, and workers with `dask worker`."
