@@ -15,7 +15,7 @@ from pathlib import Path
 import nox
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # 3.14 has no wheels of some extras yet
+LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # few machines have 3.14; its wheels are there
 #: Extras whose lower bounds are tried together with those of the core.
 EXTRAS = ("onnx", "skops", "parquet", "dask", "plot", "reduction")
 

@@ -1,5 +1,6 @@
 """The audit in shards through Dask, and what happens when parts of it fail."""
 
+import asyncio
 import json
 import os
 import signal
@@ -21,7 +22,7 @@ distributed = pytest.importorskip("distributed")
 pytest.importorskip("dask.dataframe")
 pytest.importorskip("pyarrow")
 
-from fairaudit.auditing.engines.dask_engine import dask_cluster  # noqa: E402
+from fairaudit.auditing.engines.dask_engine import DaskEngine, dask_cluster  # noqa: E402
 from fairaudit.auditing.engines.entry import audit_files  # noqa: E402
 
 pytestmark = pytest.mark.timeout(300)
@@ -284,6 +285,15 @@ def test_a_scheduler_that_goes_away(files, tmp_path):
         scheduler.kill()
         if worker is not None:
             worker.kill()
+
+
+def test_a_timeout_of_asyncio_is_a_lost_scheduler():
+    """Before Python 3.11 it is no `TimeoutError`, and ended as an internal error."""
+    with (
+        pytest.raises(InputError, match=r"scheduler of Dask was lost .* 'shuffle'"),
+        DaskEngine()._explained("shuffle"),
+    ):
+        raise asyncio.TimeoutError
 
 
 def test_no_scheduler_at_an_address(files, capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio  # its TimeoutError is a class of its own before Python 3.11
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,7 @@ class DaskEngine(Engine):
                 "ran out of memory. Give workers more memory, or use more 'shards'.",
                 argument="shards",
             ) from None
-        except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
+        except (CancelledError, CommClosedError, OSError, asyncio.TimeoutError) as error:
             raise InputError(
                 f"The Dask scheduler was lost ({type(error).__name__}) during the step '{step}'. "
                 "Nothing was concluded; restart the scheduler, then the audit."
@@ -145,7 +146,7 @@ def _open_client(scheduler: str | None, workers: int, memory: int | None) -> Ite
     if scheduler is not None:
         try:
             client = distributed.Client(scheduler, timeout="10s")
-        except (OSError, ValueError, TimeoutError) as error:
+        except (OSError, ValueError, asyncio.TimeoutError) as error:
             raise InputError(
                 f"There is no Dask scheduler at {scheduler!r} ({type(error).__name__}). "
                 "Start one with `dask scheduler`, and workers with `dask worker`."
