@@ -238,8 +238,7 @@ def _reject_unknown(settings: Mapping[str, Any]) -> None:
 def _check_sizes(name: str, given: Mapping[str, float] | None) -> dict[str, float]:
     if given is not None and not isinstance(given, Mapping):
         raise InputError(
-            f"{name!r} must be measures with sizes, as {{'kpc': 0.02}}. Got: {given}.",
-            argument=name,
+            f"{name!r} must map measures to sizes: {{'kpc': 0.02}}. Got {given!r}.", argument=name
         )
     return dict(given or {})
 

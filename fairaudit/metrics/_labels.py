@@ -145,7 +145,8 @@ def _above(table: AuditTable, chosen: Any, threshold: float) -> NDArray[np.bool_
     if column.numeric is None:
         raise InputError(
             f"The prediction {column.name!r} holds labels, which have no threshold. "
-            "Leave out 'threshold'."
+            "Leave out 'threshold'.",
+            argument="threshold",
         )
     if prediction.form == "labels":  # numbers: a threshold between them parts them
         every = {*table.require_outcome().levels.tolist(), *column.levels.tolist(), chosen}

@@ -290,8 +290,8 @@ def test_a_scheduler_that_goes_away(files, tmp_path):
 def test_a_timeout_of_asyncio_is_a_lost_scheduler():
     """Before Python 3.11 it is no `TimeoutError`, and ended as an internal error."""
     with (
-        pytest.raises(InputError, match=r"scheduler of Dask was lost .* 'shuffle'"),
-        DaskEngine()._explained("shuffle"),
+        pytest.raises(InputError, match=r"Dask scheduler was lost .* 'shuffle'"),
+        DaskEngine()._explain_errors("shuffle"),
     ):
         raise asyncio.TimeoutError
 

@@ -57,6 +57,7 @@ ONLY_IN_PYTHON = {
     "y": "outcome",
     "kinds": "a kind follows the name, as in age:continuous",
     "progress": "always shown",
+    "settings": "further fields of Plan, by their names",
 }
 #: Options of `fairaudit test` that fa.audit does not have, and why.
 ONLY_IN_THE_SHELL = {

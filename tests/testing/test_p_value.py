@@ -7,7 +7,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.data.table import AuditTable
-from fairaudit.evidence.placebo import _p_value
+from fairaudit.evidence.placebo import _test_placebo
 from fairaudit.evidence.power.detect import Trial
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
@@ -67,7 +67,7 @@ def test_the_same_copies_give_one_number_at_every_place(statistic):
     result = run_test(table, statistic=statistic, copies=ICP("exact"), permutations=drawn)
     fitted = ICP("exact").prepare(table.outcome, table.attributes, steps=50, seed=0)
     copies = fitted.sampler.block(range(199))
-    assert _p_value(table, fitted, statistics, copies, 0) == result.p_value
+    assert _test_placebo(table, fitted, statistics, copies, 0) == result.p_value
     if len(statistics) > 1:  # planted violations draw the null of a combination again
         return
     own = np.arange(300)[None, :]

@@ -247,7 +247,7 @@ def test_stopping_early_keeps_the_level():
     for _ in range(2_000):
         evaluation = Uniform()
         for observed, null in zip(
-            evaluation.observed, core._null_values(evaluation, plan, None, None), strict=True
+            evaluation.observed, core._draw_null(evaluation, plan, None, None), strict=True
         ):
             reached = int((null >= observed).sum())
             p.append(reached / len(null) if len(null) < 99 else (1 + reached) / 100)

@@ -31,7 +31,7 @@ def assign_shards(keys: Keys, shards: int) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> shard_of(np.arange(8, dtype=np.uint64), 3)
+    >>> assign_shards(np.arange(8, dtype=np.uint64), 3)
     array([1, 2, 1, 0, 1, 2, 2, 0])
     """
     return (_mix_bits(keys, _SHARD) % np.uint64(shards)).astype(np.int64)
