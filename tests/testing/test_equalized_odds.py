@@ -207,10 +207,7 @@ BAD = {
     "density": (lambda u, y, f: odds_test(u, y, f, density="maff"), "for a categorical outcome"),
     "copies": (lambda u, y, f: fa.Permutations(n=0), "'n' must be an integer of at least 1"),
     "seed": (lambda u, y, f: fa.Permutations(seed=-1), "'seed' must be an integer of at least 0"),
-    "steps": (
-        lambda u, y, f: fa.Permutations(steps=1.5),
-        "'steps' must be an integer",
-    ),
+    "steps": (lambda u, y, f: fa.Permutations(steps=1.5), "'steps' must be an integer"),
     "folds": (lambda u, y, f: odds_test(u, u, f, folds=0, density="ols"), "'folds' parameter"),
     "few to fit": (
         lambda u, y, f: odds_test(u[:15], u[:15], f[:15], density="ols"),
