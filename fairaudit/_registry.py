@@ -85,7 +85,8 @@ class Registry:
         if isinstance(given, type):
             raise InputError(
                 f"The {self.kind!r} is the class {given.__name__}. "
-                f"Pass an instance: {given.__name__}()."
+                f"Pass an instance: {given.__name__}().",
+                argument=self.kind,
             )
         if hasattr(given, self.method):
             return given
@@ -146,7 +147,8 @@ class Registry:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return InputError(
             f"The {self.kind!r} parameter{self.suited} must be one of {', '.join(names)}, {takes}. "
-            f"Got {given!r} instead.{hint}"
+            f"Got {given!r} instead.{hint}",
+            argument=self.kind,
         )
 
 

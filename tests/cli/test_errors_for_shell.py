@@ -257,3 +257,14 @@ def test_unnamed_arguments_are_seen():
     ]:
         text = source.replace("{0}", given)
         assert [option for _, option in unnamed_arguments(text, options, {"HINT": hint})] == missing
+
+
+@pytest.mark.parametrize("kind", ["statistic", "density"])
+def test_an_unknown_name_is_told_by_its_option(kind, tmp_path, capsys):
+    """The registry's message speaks of a parameter; the shell has an option."""
+    rows = "\n".join(f"{k % 2},{k % 3},{k / 40}" for k in range(40))
+    (tmp_path / "t.csv").write_text(f"sex,y,score\n{rows}\n")
+    line = ["test", "--data", str(tmp_path / "t.csv"), "--sensitive", "sex"]
+    line += ["--outcome", "y:categorical", "--predictions", "score", f"--{kind}", "nope"]
+    assert main(line) == 2
+    assert f"The --{kind} parameter" in capsys.readouterr().err

@@ -320,7 +320,7 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
     one_line(capsys, small("--mus", "0,x"), "numbers separated by commas")
     one_line(capsys, small("--kpc", "0.01"), "one of --mu, --kpc and --loss")
     one_line(
-        capsys, small("--method", "magic"), "'method' parameter must be one of fairicp.*Got 'magic'"
+        capsys, small("--method", "magic"), "--method parameter must be one of fairicp.*Got 'magic'"
     )
     one_line(capsys, small("--method", "postprocess"), "pass --model")
     one_line(capsys, small("--method", "gerryfair", "--objective", "kernel"), "has no objective")
