@@ -10,6 +10,7 @@ __all__ = [
     "densities",
     "engines",
     "forms",
+    "laws",
     "methods",
     "missing_values",
     "statistics",
@@ -26,6 +27,12 @@ def densities() -> tuple[str, ...]:
     from fairaudit.density import density_names
 
     return tuple(density_names())
+
+
+def laws() -> tuple[str, ...]:
+    from fairaudit.permute.laws import AUTO, LAWS
+
+    return (AUTO, *LAWS.names())
 
 
 def engines() -> tuple[str, ...]:

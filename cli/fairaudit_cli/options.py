@@ -158,10 +158,10 @@ _OPTIONS = (
         "NAME",
         "{names}",
         also={
-            "monitor": "kpc (default), codec, features, correlation, deo",
-            "plan": "of the test (default: kpc)",
+            "monitor": "omnibus (default), kpc, codec, features, correlation, scan, deo",
+            "plan": "of the test (default: omnibus)",
         },
-        default="kpc",
+        default="omnibus",
         names=known_names.statistics,
         file=("test", "plan", "monitor"),
     ),
@@ -173,6 +173,14 @@ _OPTIONS = (
         default="auto",
         names=known_names.densities,
         file=("test", "monitor"),
+    ),
+    _setting(
+        "law",
+        TEXT,
+        "NAME",
+        "how attributes move given the outcome (default auto: by what the data show)",
+        default="auto",
+        names=known_names.laws,
     ),
     _setting(
         "adjust",

@@ -41,6 +41,12 @@ _WORDS = ("notes", "note", "because")
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"
+_LAW_OF_0_1 = "icp"  # of records that name none
+_HOMES = {
+    "statistic": "fairaudit.testing.",
+    "density": "fairaudit.density.",
+    "law": "fairaudit.permute.",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,6 +153,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
     settings |= {
         "statistic": _make_again("statistic", options["statistic"]),
         "density": _make_again("density", options["density"]),
+        "law": _make_again("law", options.get("law", _LAW_OF_0_1)),
         "permutations": permutations,
         "pairs": tuple((a, b) for a, b in options["pairs"]),
         "with_r": any(measure.key in _ELSEWHERE for measure in record.measures),
@@ -165,7 +172,7 @@ def _make_again(what: str, description: Any) -> Any:
     if "package" in description:
         return _added_name(what, description)
     module, _, name = str(description.get("class")).rpartition(".")
-    home = {"statistic": "fairaudit.testing.", "density": "fairaudit.density."}[what]
+    home = _HOMES[what]
     given = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in description.get("parameters", {}).items()
@@ -189,9 +196,10 @@ def _added_name(what: str, description: dict[str, Any]) -> str:
     """A name that a package added, if it stands for what it stood for in the record."""
     from fairaudit.auditing.descriptions import recorded
     from fairaudit.density import CONTINUOUS
+    from fairaudit.permute.laws import LAWS
     from fairaudit.testing.statistic import STATISTICS
 
-    registry = {"statistic": STATISTICS, "density": CONTINUOUS}[what]
+    registry = {"statistic": STATISTICS, "density": CONTINUOUS, "law": LAWS}[what]
     name, package = str(description["name"]), description["package"]
     if registry.package_of(name) is None:
         raise InputError(f"The record's {what} {name!r} is of {package}. Install that first.")

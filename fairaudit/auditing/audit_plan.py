@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from fairaudit.errors import InputError
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import statistic_named
 
@@ -29,6 +30,8 @@ class Plan:
         See `fairaudit.equalized_odds_test`.
     density : str
         q(y|a) behind the copies; ``"auto"`` permutes within classes where the outcome has them.
+    law : str or law
+        How attributes move given the outcome; see `fairaudit.testing.choice_of_law.ChoiceOfLaw`.
     permutations : Permutations
     folds : int
     locate : bool
@@ -53,8 +56,9 @@ class Plan:
     """
 
     alpha: float = 0.05
-    statistic: Any = "kpc"
+    statistic: Any = "omnibus"
     density: Any = "auto"
+    law: Any = "auto"
     permutations: Permutations = field(default_factory=Permutations)
     folds: int = 5
     locate: bool = False
@@ -66,6 +70,10 @@ class Plan:
     power: bool = True
     calibrate: bool = False
     with_r: bool = True
+
+    @property
+    def choice_of_law(self) -> ChoiceOfLaw:
+        return ChoiceOfLaw(self.law, self.density, self.folds)
 
     def record(self) -> dict[str, Any]:
         """All settings as plain values, except the copies, which the record has by themselves."""
@@ -85,6 +93,7 @@ class Plan:
             raise InputError(
                 f"'alpha' must lie between 0 and 1. Got {self.alpha:g}.", argument="alpha"
             )
+        _ = self.choice_of_law  # refuses what does not go together
         if self.adjust not in ADJUSTMENTS:
             raise InputError(
                 f"'adjust' must be one of {', '.join(ADJUSTMENTS)}. Got {self.adjust!r}.",

@@ -14,6 +14,7 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.facts import Source
 from fairaudit.data.table import AuditTable
 from fairaudit.density import CONTINUOUS
+from fairaudit.permute.laws import LAWS
 from fairaudit.results import now
 from fairaudit.testing.statistic import STATISTICS
 
@@ -54,8 +55,9 @@ def make_capsule(
     from importlib.metadata import PackageNotFoundError, version
 
     statistic, density = recorded(STATISTICS, plan.statistic), recorded(CONTINUOUS, plan.density)
+    law = recorded(LAWS, plan.law)
     packages = {}
-    added = [*packages_in(statistic), *packages_in(density)]
+    added = [*packages_in(statistic), *packages_in(density), *packages_in(law)]
     for name in ("numpy", "scipy", "scikit-learn", "pandas", *added):
         try:
             packages[name] = version(name)
@@ -65,7 +67,7 @@ def make_capsule(
     options: dict[str, Any] = {}
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
-    options |= {**plan.record(), "statistic": statistic, "density": density}
+    options |= {**plan.record(), "statistic": statistic, "density": density, "law": law}
     if permutations.stop_after is not None:
         options["stop_after"] = permutations.stop_after
     return Capsule(

@@ -84,7 +84,8 @@ class Answer:
 
 def permutes_within_classes(outcome: Any, plan: Plan) -> bool:
     """Whether rows of equal outcome exchange attributes, so that nothing is to be estimated."""
-    return bool(outcome.kind.is_categorical and plan.density in ("auto", "exact"))
+    exact = plan.law in ("auto", "icp", "exact") and plan.density in ("auto", "exact")
+    return bool(outcome.kind.is_categorical and exact)
 
 
 def list_questions(names: Sequence[str], parts: Sequence[Part], plan: Plan) -> list[Question]:
@@ -102,9 +103,9 @@ def list_questions(names: Sequence[str], parts: Sequence[Part], plan: Plan) -> l
     return [*questions, *(Question("outcome", everything, part) for part in parts)]
 
 
-def split_rounds(questions: Sequence[Question], *, within_classes: bool) -> list[list[Question]]:
-    """Questions that share their copies, round by round."""
-    if within_classes:
+def split_rounds(questions: Sequence[Question], *, shared: bool) -> list[list[Question]]:
+    """Questions that share their copies, round by round; `shared` copies serve all."""
+    if shared:
         return [list(questions)]
     # a fitted density answers for the attributes that it was fitted on
     rounds = [[question] for question in questions if question.part is None]

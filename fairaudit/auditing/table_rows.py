@@ -27,7 +27,7 @@ from fairaudit.data.facts import TableFacts
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.measurements import Measurements, measure
-from fairaudit.permute.icp import ICP
+from fairaudit.testing.choice_of_law import prepare_copies
 from fairaudit.testing.core import Scope, run_tests
 from fairaudit.testing.rate_statistics import set_threshold
 from fairaudit.testing.statistic import Statistic, statistic_named
@@ -114,7 +114,8 @@ class TableRows:
         names = [column.name for column in table.attributes]
         within = permutes_within_classes(table.require_outcome(), plan)
         all_questions = list_questions(names, self._parts(within), plan)
-        rounds = split_rounds(all_questions, within_classes=within)
+        shared = within or plan.choice_of_law.fits_nothing(table)
+        rounds = split_rounds(all_questions, shared=shared)
         known = {
             measure.attributes: measure.value for measure in sizes.values if measure.key == "kpc"
         }
@@ -142,8 +143,10 @@ class TableRows:
     ) -> list[Answer]:
         """Ask the questions that share their copies."""
         permutations = self.plan.permutations
-        ranges = questions[0].part is not None
-        what = "outcome ranges" if ranges else f"copies of {questions[0].name}"
+        parts = [question for question in questions if question.part is not None]
+        what = (
+            "outcome ranges" if len(parts) == len(questions) else f"copies of {questions[0].name}"
+        )
         done = number * permutations.n
         progress(what, done, rounds * permutations.n)
 
@@ -157,7 +160,7 @@ class TableRows:
         if not scopes:  # in no range of the outcome is there anything to compare
             return []
         start = time.process_time()
-        fitted = self._copies(questions[0].attributes, self._strata(questions) if ranges else None)
+        fitted = self._copies(questions[0].attributes, self._strata(parts))
         spent = time.process_time() - start
         store = None
         if self.checkpoint is not None:
@@ -185,9 +188,11 @@ class TableRows:
             spent = 0.0
         return answers
 
-    def _strata(self, questions: Sequence[Question]) -> Index:
-        """Ranges of the outcome, which stay apart."""
+    def _strata(self, questions: Sequence[Question]) -> Index | None:
+        """Ranges of a continuous outcome, which stay apart where there are questions about them."""
         outcome = self.table.require_outcome()
+        if outcome.kind.is_categorical or not questions:
+            return None
         strata = np.empty(len(self.table), dtype=np.intp)
         for number, question in enumerate(questions):
             assert question.part is not None  # noqa: S101  for mypy: questions about ranges
@@ -196,16 +201,7 @@ class TableRows:
 
     def _copies(self, names: Sequence[str], strata: Index | None) -> FittedCopies:
         table, plan = _keep_attributes(self.table, names), self.plan
-        # too few rows to cross-fit are too few to conclude from: the test will say so
-        folds = plan.folds if len(table) >= 4 * plan.folds else 1
-        return ICP(plan.density, folds).prepare(
-            table.require_outcome(),
-            table.attributes,
-            steps=plan.permutations.steps,
-            seed=plan.permutations.seed,
-            units=None if table.ids is None else table.ids.codes,
-            strata=strata,
-        )
+        return prepare_copies(table, plan.choice_of_law, plan.permutations, strata=strata)
 
     def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
         plan = self.plan
@@ -268,8 +264,7 @@ class TableRows:
             gate.p_value if gate.significant else None,
             alpha=plan.alpha,
             permutations=plan.permutations,
-            density=plan.density,
-            folds=plan.folds,
+            choice=plan.choice_of_law,
             progress=progress,
         )
 

@@ -12,8 +12,9 @@ from fairaudit.errors import InputError
 from fairaudit.evidence.power.power_result import Calibration
 from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.evaluation import bind_statistic
 from fairaudit.testing.p_value import Null
-from fairaudit.testing.statistic import Statistic
+from fairaudit.testing.statistic import Statistic, list_parts
 
 if TYPE_CHECKING:
     from fairaudit._types import Index, Progress
@@ -104,15 +105,14 @@ def calibrate(
 def _test_placebo(
     table: AuditTable, fitted: FittedCopies, statistics: list[Statistic], copies: Index, seed: int
 ) -> float:
-    within = fitted.sampler.within_outcome
     together = np.vstack([np.arange(len(table)), copies])
     values = np.column_stack(
         [
-            statistic.bind(table, within_outcome=within, seed=seed)(together)
+            bind_statistic(statistic, table, fitted.sampler, seed)(together)
             for statistic in statistics
         ]
     )
-    return Null(values[0], values[1:]).p_value()
+    return Null(values[0], values[1:], list_parts(statistics)[1]).p_value()
 
 
 def _plant_violations(

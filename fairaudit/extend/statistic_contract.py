@@ -11,7 +11,8 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.extend.promises import check_object, make_example_table, promise, unchanged
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.statistic import Bound
+from fairaudit.testing.p_value import Null
+from fairaudit.testing.statistic import Bound, list_parts
 
 __all__ = ["check_statistic"]
 
@@ -46,8 +47,8 @@ def check_statistic(statistic: Any, *, row_order: bool = True, tables: int = 60)
 
     Examples
     --------
-    >>> from fairaudit.testing.linear import Correlation
-    >>> check_statistic(Correlation())
+    >>> from fairaudit.testing.omnibus import Omnibus
+    >>> check_statistic(Omnibus())
     >>> check_statistic(Correlation)
     Traceback (most recent call last):
     AssertionError: Correlation is a class: pass an instance.
@@ -98,10 +99,12 @@ def _check_values(statistic: Any, name: str, kind: str) -> None:
         first = _bind(statistic, table, within)
         values = np.asarray(first(rows))
         again = _bind(statistic, table, within)(rows)
+    parts = len(getattr(statistic, "parts", ()))
+    shape = (len(rows), parts) if parts else (len(rows),)
     promise(
-        values.shape == (len(rows),) and values.dtype.kind == "f",
-        f"{name} must give one number per copy: {len(rows)} numbers for {len(rows)} copies. "
-        f"Got shape {values.shape} of {values.dtype}.",
+        values.shape == shape and values.dtype.kind == "f",
+        f"{name} must give one number per copy (and part, if it has parts): shape {shape} for "
+        f"{len(rows)} copies. Got shape {values.shape} of {values.dtype}.",
     )
     promise(np.isfinite(values).all(), f"{name} gives NaN or infinity.")
     promise(np.array_equal(values, again), f"{name} gives different values for the same seed.")
@@ -110,7 +113,7 @@ def _check_values(statistic: Any, name: str, kind: str) -> None:
         _are_close(values, single),
         f"{name} gives different values for copies in a block and for the same copies one by one.",
     )
-    if within:
+    if within and not parts:  # parts may be scaled by what the copies leave alone
         promise(
             _are_close(values, np.asarray(_bind(statistic, table, False)(rows))),
             f"{name} gives different values with and without 'within_outcome' for the same copies.",
@@ -137,8 +140,10 @@ def _check_level(statistic: Any, name: str, kind: str, tables: int) -> None:
     for number in range(tables):
         table = make_example_table(kind=kind, n=40, seed=number)
         rows = _draw_copies(statistic, table, kind, _LEVEL_COPIES, seed=number)
-        values = np.asarray(_bind(statistic, table, kind != "numbers", number)(rows))
-        small += int((values[1:] >= values[0]).sum() <= 1)
+        value, copies = _combine(
+            statistic, _bind(statistic, table, kind != "numbers", number)(rows)
+        )
+        small += int((copies >= value).sum() <= 1)
     promise(
         small <= binom.isf(_ERROR, tables, 0.1),
         f"{name} finds violations where there are none: p ≤ 0.1 in {small} of {tables} tables. "
@@ -149,8 +154,14 @@ def _check_level(statistic: Any, name: str, kind: str, tables: int) -> None:
 def _sees_violation(statistic: Any, kind: str) -> bool:
     table = make_example_table(kind=kind, n=240, seed=0, effect=4.0)
     rows = _draw_copies(statistic, table, kind, _LEVEL_COPIES)
-    values = np.asarray(_bind(statistic, table, kind != "numbers")(rows))
-    return bool((values[0] > values[1:]).all())
+    value, copies = _combine(statistic, _bind(statistic, table, kind != "numbers")(rows))
+    return bool((value > copies).all())
+
+
+def _combine(statistic: Any, values: Array) -> tuple[float, Array]:
+    """Data and copies in one number each."""
+    columns = values.reshape(len(values), -1)
+    return Null(columns[0], columns[1:], list_parts([statistic])[1]).combined()
 
 
 def _are_close(first: Array, second: Array) -> bool:

@@ -13,18 +13,18 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.monitoring.direction import Frame, all_alike, bets
 from fairaudit.monitoring.evidence import TILTS, log_e_values
-from fairaudit.permute.icp import ICP
+from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
 from fairaudit.testing.core import FEWEST_ROWS
 from fairaudit.testing.diagnostics import CopyCheck, see_enough
-from fairaudit.testing.p_value import PValue
+from fairaudit.testing.evaluation import bind_statistic
+from fairaudit.testing.p_value import Combination, PValue
 from fairaudit.testing.permutations import Permutations
-from fairaudit.testing.statistic import statistic_named
+from fairaudit.testing.statistic import list_parts, statistic_named
 
 __all__ = ["FORGETTING", "BatchEvidence", "evidence_of"]
 
 #: What earlier batches showed counts this much less with every batch.
 FORGETTING = 0.85
-_FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +107,9 @@ def _statistics(
             "A monitor bets on one statistic. Use kpc, codec, features or correlation."
         )
     outcome, seed = table.require_outcome(), permutations.seed
-    fitted = ICP(density, _FOLDS if len(table) >= 4 * _FOLDS else 1).prepare(
-        outcome,
-        table.attributes,
-        steps=permutations.steps,
-        seed=seed,
-        units=None if table.ids is None else table.ids.codes,
-    )
+    fitted = prepare_copies(table, ChoiceOfLaw(density=density), permutations)
     sampler = fitted.sampler
-    bound = chosen[0].bind(table, within_outcome=sampler.within_outcome, seed=seed)
+    bound = bind_statistic(chosen[0], table, sampler, seed)
     # exact copies need no check: their e-values hold whatever they are
     check = None if sampler.within_outcome else CopyCheck(outcome, table.attributes, fitted, seed)
     itself = np.arange(len(table))[None, :]
@@ -133,7 +127,10 @@ def _statistics(
         reason = trust.because
     elif all(map(all_alike, joined)):
         reason = "no copy differs from the data: nothing can be exchanged given the outcome"
-    return np.concatenate(values), joined, reason
+    pool = np.vstack([block.reshape(len(block), -1) for block in values])
+    weights = list_parts(chosen)[1]
+    together = Combination(pool, weights)(pool) if pool.shape[1] > 1 else pool[:, 0]
+    return together, joined, reason
 
 
 def _learn(earlier: Sequence[Array], width: int) -> Array:

@@ -12,7 +12,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.permute.copies import gathered
-from fairaudit.testing.linear import remove_outcome
+from fairaudit.testing.given_outcome import look_at_outcome
 
 __all__ = ["Frame", "all_alike", "bets"]
 
@@ -82,7 +82,7 @@ class Frame:
             parts = _one_hot(outcome, known)
         else:
             parts = np.ones((len(table), 1))
-        residuals = [remove_outcome(x, outcome, 3) for x in ([u, u**2] if scores else [u])]
+        residuals = [look_at_outcome(outcome).remove(x) for x in ([u, u**2] if scores else [u])]
         return [np.hstack([residual * part[:, None] for part in parts.T]) for residual in residuals]
 
     def _attributes(self, table: AuditTable) -> Array:

@@ -26,8 +26,13 @@ __all__ = [
     "LimitedSampler",
     "gathered",
     "make_fitted_law",
+    "remember",
     "stream",
 ]
+
+
+_REMEMBERED = 199  # copies
+_MOST_REMEMBERED = 1 << 24  # numbers of rows
 
 
 def stream(seed: int, *key: int) -> np.random.Generator:
@@ -52,10 +57,13 @@ class CopySampler(ABC):
         Rows.
     within_outcome : bool
         Every copy keeps each outcome value's own attributes: (Y, Ã) is a reordering of (Y, A).
+    near_outcome : bool
+        Attributes are exchanged between neighbors in the outcome only.
     """
 
     n: int
     within_outcome: bool
+    near_outcome = False
 
     @abstractmethod
     def block(self, copies: range) -> Index:
@@ -78,7 +86,7 @@ class LimitedSampler(CopySampler):
     def __init__(self, whole: CopySampler, rows: Index) -> None:
         self.whole, self.rows = whole, rows
         self.n = len(rows)
-        self.within_outcome = whole.within_outcome
+        self.within_outcome, self.near_outcome = whole.within_outcome, whole.near_outcome
         self.place = np.full(whole.n, -1, dtype=np.intp)
         self.place[rows] = np.arange(self.n)
 
@@ -89,15 +97,30 @@ class LimitedSampler(CopySampler):
         return self.place[block[:, self.rows]]
 
 
+class RememberedSampler(CopySampler):
+    """Another sampler's copies, of which the first are drawn once."""
+
+    def __init__(self, whole: CopySampler, count: int) -> None:
+        self.whole, self.n = whole, whole.n
+        self.within_outcome, self.near_outcome = whole.within_outcome, whole.near_outcome
+        self.drawn = whole.block(range(count)).astype(np.int32)
+
+    def block(self, copies: range) -> Index:
+        if copies.stop > len(self.drawn):
+            return self.whole.block(copies)
+        return self.drawn[copies.start : copies.stop].astype(np.intp)
+
+
 @dataclass(frozen=True, slots=True)
 class CopyLaw:
     """The conditional law behind copies.
 
     Attributes
     ----------
-    kind : {"exact", "resampled", "known", "fitted"}
-        Exact copies permute rows of equal outcome; others rest on a density that was given
-        (known) or estimated (fitted), or draw rows of equal outcome with replacement.
+    kind : {"exact", "resampled", "known", "fitted", "local"}
+        Exact copies permute rows of equal outcome, local ones rows of neighboring outcomes;
+        others rest on a density that was given (known) or estimated (fitted), or draw rows of
+        equal outcome with replacement.
     words : str
         The same for people.
     family : str
@@ -143,12 +166,18 @@ class FittedCopies:
         For ``"auto"``: the mean held-out log-likelihood of every family it tried.
     pit : array or None
         Probability integral transforms of all rows under the density that permutes them.
+    reason : str
+        Why this law was chosen, where another comes first.
+    witness : FittedCopies, optional
+        Copies by another law, for a second opinion.
     """
 
     sampler: CopySampler
     law: CopyLaw
     scores: dict[str, float] = field(default_factory=dict)
     pit: Array | None = None
+    reason: str = ""
+    witness: FittedCopies | None = None
 
     @property
     def density(self) -> str:
@@ -160,8 +189,15 @@ class FittedCopies:
         return replace(self, sampler=LimitedSampler(self.sampler, rows))
 
 
+def remember(fitted: FittedCopies) -> FittedCopies:
+    """The same copies; the first of them are kept where they take little room."""
+    if fitted.sampler.n * _REMEMBERED > _MOST_REMEMBERED:
+        return fitted
+    return replace(fitted, sampler=RememberedSampler(fitted.sampler, _REMEMBERED))
+
+
 class Copies(Protocol):
-    """A way to draw conditional copies: ICP, CP, conditional randomization."""
+    """A way to draw conditional copies: ICP, CP, conditional randomization, local permutation."""
 
     def prepare(
         self,
@@ -172,6 +208,7 @@ class Copies(Protocol):
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
+        strata: Index | None = None,
     ) -> FittedCopies:
         """Fit what must be fitted and return the sampler."""
         ...

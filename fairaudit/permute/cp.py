@@ -13,7 +13,7 @@ from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import FittedCopies, make_fitted_law, stream
-from fairaudit.permute.folds import encode_table, group_units, split_rows
+from fairaudit.permute.folds import encode_table, group_units, split_by_stratum, split_rows
 
 __all__ = ["CP"]
 
@@ -65,6 +65,7 @@ class CP:
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
+        strata: Index | None = None,
     ) -> FittedCopies:
         """Fit q(a|y) and return the sampler; the arguments are those of `ICP.prepare`."""
         density = inverse_named(self.density, categorical=outcome.kind.is_categorical)
@@ -78,7 +79,10 @@ class CP:
             else:
                 others = np.setdiff1d(np.arange(len(y)), rows) if len(parts) > 1 else rows
                 fitted = density.fit(y[others], a[others], fit_seed)
-            folds.append(Fold(rows, fitted.pairs(y[rows], a[rows]), group_units(rows, units)))
+            folds += [
+                Fold(some, fitted.pairs(y[some], a[some]), group_units(some, units))
+                for some in split_by_stratum(rows, strata)
+            ]
         sampler = ConditionalPermutation(folds, steps, seed, inverse=False)
         law = make_fitted_law(density.name, folds=len(parts), given=training is not None)
         return FittedCopies(sampler, law)

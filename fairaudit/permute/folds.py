@@ -14,7 +14,7 @@ from fairaudit.errors import InputError
 from fairaudit.permute.chain import Fold
 from fairaudit.permute.copies import stream
 
-__all__ = ["encode_table", "group_units", "join_pits", "split_rows"]
+__all__ = ["encode_table", "group_units", "join_pits", "split_by_stratum", "split_rows"]
 
 
 def split_rows(
@@ -40,6 +40,13 @@ def split_rows(
         )
     fold = stream(seed, 5).permutation(count) % folds
     return [np.flatnonzero(fold[unit] == k) for k in range(folds)]
+
+
+def split_by_stratum(rows: Index, strata: Index | None) -> list[Index]:
+    """The rows of each stratum, which do not exchange with others."""
+    if strata is None:
+        return [rows]
+    return [rows[strata[rows] == stratum] for stratum in np.unique(strata[rows])]
 
 
 def encode_table(

@@ -16,7 +16,13 @@ from fairaudit.density.oracle import Oracle
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, make_fitted_law, stream
-from fairaudit.permute.folds import encode_table, group_units, join_pits, split_rows
+from fairaudit.permute.folds import (
+    encode_table,
+    group_units,
+    join_pits,
+    split_by_stratum,
+    split_rows,
+)
 from fairaudit.permute.within import WithinOutcome
 
 __all__ = ["ICP"]
@@ -69,7 +75,7 @@ class ICP:
         folds = [
             Fold(rows, fitted.pairs(y[rows], a[rows]), group_units(rows, units))
             for part, fitted in zip(parts, choice.fits, strict=True)
-            for rows in _split_by_stratum(part, strata)
+            for rows in split_by_stratum(part, strata)
         ]
         _check_densities(folds)
         law = CopyLaw("known", density.name)
@@ -89,12 +95,6 @@ def _check_densities(folds: Sequence[Fold]) -> None:
                 f"The density of the outcome is NaN or infinite at {int(wrong.sum())} rows, the "
                 f"first row {fold.rows[wrong][0]}. Choose another density, or rescale the columns."
             )
-
-
-def _split_by_stratum(rows: Index, strata: Index | None) -> list[Index]:
-    if strata is None:
-        return [rows]
-    return [rows[strata[rows] == stratum] for stratum in np.unique(strata[rows])]
 
 
 def _cross_fit(density: Any, y: Array, a: Array, parts: list[Index], seed: int) -> Choice:

@@ -89,7 +89,7 @@ def curve_of(
 
 def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
     """Of every model, by the same copies; 1 for a constant."""
-    from fairaudit.permute.icp import ICP
+    from fairaudit.testing.choice_of_law import prepare_copies
     from fairaudit.testing.core import Scope, run_tests
     from fairaudit.testing.statistic import statistic_named
 
@@ -99,13 +99,7 @@ def _p_values(tables: list[AuditTable], plan: Plan) -> list[float]:
     if not varied:
         return p
     first = tables[0]
-    fitted = ICP(plan.density, plan.folds).prepare(
-        first.require_outcome(),
-        first.attributes,
-        steps=permutations.steps,
-        seed=permutations.seed,
-        units=None if first.ids is None else first.ids.codes,
-    )
+    fitted = prepare_copies(first, plan.choice_of_law, permutations)
     scopes = [Scope(tables[k]) for k in varied]
     results = run_tests(scopes, fitted, statistic_named(plan.statistic), permutations)
     for k, result in zip(varied, results, strict=True):

@@ -35,12 +35,12 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
     """Power of the audit after against the violation before; None where an audit has no answer."""
     if Verdict.INCONCLUSIVE in (before.result.verdict, after.result.verdict):
         return None
-    alpha, (statistic,) = plan.alpha, statistic_named(plan.statistic)
+    alpha = plan.alpha
     carried = carried_power(
         before.table,
         after.table,
         np.array(after.result.null),
-        statistic,
+        statistic_named(plan.statistic),
         alpha=alpha,
         seed=plan.permutations.seed,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,13 +14,13 @@ from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
-from fairaudit.permute.copies import Copies, FittedCopies
-from fairaudit.permute.icp import ICP
+from fairaudit.permute.copies import FittedCopies
+from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
 from fairaudit.testing.evaluation import Evaluation, Scope, make_evaluation
 from fairaudit.testing.p_value import Null, PValue, reaches
 from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.permutations import Permutations
-from fairaudit.testing.statistic import Statistic, statistic_named
+from fairaudit.testing.statistic import Statistic, list_parts, statistic_named
 from fairaudit.testing.trust import Trust
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 FEWEST_ROWS = 20
+_WITNESS_COPIES = 99
 
 
 @swaps_refused
@@ -42,8 +44,9 @@ def equalized_odds_test(
     y_true: Any,
     sensitive: Any,
     *,
-    statistic: str | Statistic | Sequence[str | Statistic] = "kpc",
+    statistic: str | Statistic | Sequence[str | Statistic] = "omnibus",
     density: Any = "auto",
+    law: Any = "auto",
     permutations: Permutations | None = None,
     folds: int = 5,
     density_data: tuple[Any, Any] | None = None,
@@ -62,15 +65,19 @@ def equalized_odds_test(
     sensitive : array, series, frame or mapping of columns
         Any number of attributes of any kind, tested jointly.
     statistic : str, Statistic, or list
-        ``"kpc"`` (default), ``"codec"``, ``"deo"``, ``"equalized_odds_difference"``,
-        ``"correlation"``, ``"features"``, ``"hrt"``, ``"max"`` (kpc, correlation and features
-        combined), an object with `bind`, or a list of these (combined by their smallest p-value,
-        calibrated on the same copies).
+        ``"omnibus"`` (default: linear effects, products, smooth ones, subgroups, spread, and
+        effects that change along the outcome, combined), ``"kpc"``, ``"codec"``, ``"deo"``,
+        ``"equalized_odds_difference"``, ``"correlation"``, ``"features"``, ``"scan"``,
+        ``"hrt"``, ``"max"`` (kpc, correlation and features), an object with `bind`, or a list of
+        these (combined after calibration on the same copies).
     density : str, density or callable
         q(y|a) behind the copies. ``"auto"``: for a categorical outcome ``"exact"`` (permute
         within classes, nothing estimated), else the best of several cheap families by held-out
         likelihood. Other names: see `fairaudit.density.density_named`. A callable is the known
         log-density, ``f(y, a)``.
+    law : str or law
+        How attributes move given the outcome: ``"auto"``, ``"exact"``, ``"icp"``, ``"local"``,
+        ``"cp"``, ``"randomization"``; see `fairaudit.testing.choice_of_law.ChoiceOfLaw`.
     permutations : Permutations, optional
         Number of copies, steps, seed, batch, n_jobs, early stopping.
     folds : int
@@ -119,7 +126,7 @@ def equalized_odds_test(
     return run_test(
         table,
         statistic=statistic,
-        copies=ICP(density, folds),
+        choice=ChoiceOfLaw(law, density, folds),
         permutations=permutations or Permutations(),
         training=training,
     )
@@ -146,22 +153,15 @@ def run_test(
     table: AuditTable,
     *,
     statistic: str | Statistic | Sequence[str | Statistic],
-    copies: Copies,
     permutations: Permutations,
+    choice: ChoiceOfLaw | None = None,
     training: Any = None,
 ) -> TestResult:
     """The test on a table that has been checked."""
     start = time.process_time()
     statistics = statistic_named(statistic)
     tested = _take_tested(table, statistics, permutations.seed)
-    fitted = copies.prepare(
-        tested.require_outcome(),
-        tested.attributes,
-        steps=permutations.steps,
-        seed=permutations.seed,
-        units=None if tested.ids is None else tested.ids.codes,
-        training=training,
-    )
+    fitted = prepare_copies(tested, choice or ChoiceOfLaw(), permutations, training=training)
     scope = Scope(table, tested=None if tested is table else tested)
     fit = time.process_time() - start
     (result,) = run_tests([scope], fitted, statistics, permutations)
@@ -204,18 +204,33 @@ def run_tests(
     start = time.process_time()
     nulls = _draw_null(evaluation, permutations, progress, store)
     shared = (time.process_time() - start) / len(scopes)
-    names = [s.name for s in statistics]
+    weights = list_parts(statistics)[1]
+    trusts = [evaluation.trust(k) for k in range(len(scopes))]
+    trusts[0] = _ask_witness(trusts[0], scopes[0], fitted, statistics, permutations.seed)
     return [
         judge_null(
-            Null(evaluation.observed[k], nulls[k]),
-            evaluation.trust(k),
-            names=names,
+            Null(evaluation.observed[k], nulls[k], weights),
+            trusts[k],
+            statistics=statistics,
             rows=len(scope.tested or scope.table),
             permutations=permutations,
             seconds={"fit": evaluation.seconds(k), "copies and statistics": shared},
         )
         for k, scope in enumerate(scopes)
     ]
+
+
+def _ask_witness(
+    trust: Trust, scope: Scope, fitted: FittedCopies, statistics: list[Statistic], seed: int
+) -> Trust:
+    """What copies by another law say, where there are some and all rows are asked about."""
+    witness = fitted.witness
+    if witness is None or scope.rows is not None or scope.tested is not None:
+        return trust
+    few = Permutations(n=_WITNESS_COPIES, seed=seed)
+    asked = [getattr(statistic, "quick", statistic) for statistic in statistics]
+    (result,) = run_tests([scope], witness, asked, few)
+    return replace(trust, witness_by=witness.law.words, witness_p=result.p_value)
 
 
 def _take_tested(table: AuditTable, statistics: list[Statistic], seed: int) -> AuditTable:
@@ -318,14 +333,15 @@ def judge_null(
     null: Null,
     trust: Trust,
     *,
-    names: Sequence[str],
+    statistics: Sequence[Statistic],
     rows: int,
     permutations: Permutations,
     seconds: dict[str, float],
 ) -> TestResult:
     """What the statistics of data and copies say, and whether that can be believed."""
     value, copies = null.combined()
-    several = len(names) > 1
+    names = [statistic.name for statistic in statistics]
+    parts = list_parts(statistics)[0]
     stopped = permutations.stop_after is not None and null.drawn < permutations.n
     p_value = PValue.of(value, copies, stopped=stopped)
     reason = None if trust.trustworthy else trust.because
@@ -339,7 +355,7 @@ def judge_null(
         p_value=p_value.value if defined else float("nan"),
         interval=p_value.interval if defined else (0.0, 1.0),
         null=copies,
-        name=f"-log10 of the smallest p of {', '.join(names)}" if several else names[0],
+        name=f"combination of {', '.join(names)}" if len(names) > 1 else names[0],
         n=rows,
         density=trust.copies_by,
         scores=trust.scores,
@@ -347,5 +363,5 @@ def judge_null(
         inconclusive=reason,
         permutations=permutations,
         seconds=seconds,
-        parts=null.of_each(names) if several else {},
+        parts=null.of_each(parts) if len(parts) > 1 else {},
     )

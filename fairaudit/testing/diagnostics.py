@@ -90,6 +90,7 @@ class CopyCheck:
             check=check,
             pit=pit,
             scores=self.copies.scores,
+            reason=self.copies.reason,
         )
 
 
@@ -124,6 +125,7 @@ def judge_copies(
     check: float | None = None,
     pit: float | None = None,
     scores: Mapping[str, float] | None = None,
+    reason: str = "",
 ) -> Trust:
     """The judgment on copies of this law, from what was seen of them."""
     problem = None
@@ -141,6 +143,10 @@ def judge_copies(
     fine = "nothing was estimated: copies are exact"
     if law.estimated:
         fine = "copies cannot be told from the data"
+    elif law.kind == "local":
+        fine = "attributes move among neighbors in the outcome only, and no density is needed"
+    if reason:
+        fine += f" ({reason})"
     return Trust(
         trustworthy=problem is None,
         because=problem or fine,

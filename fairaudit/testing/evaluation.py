@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -22,15 +22,16 @@ from fairaudit.geometry.block_sums import (
     draw_blocks,
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
-from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
+from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, judge_copies, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
+from fairaudit.testing.p_value import Combination
 from fairaudit.testing.permutations import Permutations
-from fairaudit.testing.statistic import Statistic
+from fairaudit.testing.statistic import Bound, Statistic, list_parts
 from fairaudit.testing.trust import Trust
 
-__all__ = ["Evaluation", "Scope", "make_evaluation"]
+__all__ = ["Evaluation", "Scope", "bind_combined", "bind_statistic", "make_evaluation"]
 
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
@@ -103,6 +104,31 @@ def make_evaluation(
     )
 
 
+def bind_statistic(
+    statistic: Statistic, table: AuditTable, sampler: CopySampler, seed: int
+) -> Bound:
+    """The statistic for copies that move as this sampler's do."""
+    if sampler.near_outcome and hasattr(statistic, "bind_near_outcome"):
+        return cast("Bound", statistic.bind_near_outcome(table, seed=seed))
+    return statistic.bind(table, within_outcome=sampler.within_outcome, seed=seed)
+
+
+def bind_combined(
+    statistics: Sequence[Statistic], table: AuditTable, sampler: CopySampler, seed: int
+) -> Bound:
+    """The statistics in one number, calibrated on copies of this sampler where they are several."""
+    bound = [bind_statistic(statistic, table, sampler, seed) for statistic in statistics]
+
+    def see(rows: Index) -> Array:
+        return np.column_stack([statistic(rows) for statistic in bound])
+
+    names, weights = list_parts(statistics)
+    if len(names) == 1:
+        return lambda rows: see(rows)[:, 0]
+    combination = Combination(see(sampler.block(range(CHECKED_COPIES))), weights)
+    return lambda rows: combination(see(rows))
+
+
 class RowEvaluation:
     """Copies are row numbers, and every statistic has its own way with them."""
 
@@ -157,16 +183,17 @@ class _Bound:
         start = time.process_time()
         table = scope.tested or scope.table
         view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
-        within = fitted.sampler.within_outcome
-        self.bound = [s.bind(scope.table, within_outcome=within, seed=seed) for s in statistics]
+        self.bound = [bind_statistic(s, scope.table, fitted.sampler, seed) for s in statistics]
         self.local = view.sampler.local
         self.check = CopyCheck(table.require_outcome(), table.attributes, view, seed)
         identity = np.arange(len(table))[None, :]
-        self.observed = np.array([statistic(identity)[0] for statistic in self.bound])
+        self.observed = self._evaluate(identity)[0]
         self.seconds = time.process_time() - start
 
     def values(self, block: Index) -> Array:
-        rows = self.local(block)
+        return self._evaluate(self.local(block))
+
+    def _evaluate(self, rows: Index) -> Array:
         return np.column_stack([statistic(rows) for statistic in self.bound])
 
     def without_check(self) -> _Bound:

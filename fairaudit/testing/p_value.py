@@ -10,9 +10,10 @@ import numpy as np
 
 from fairaudit._types import Array
 
-__all__ = ["Null", "PValue", "p_values", "reaches"]
+__all__ = ["Combination", "Null", "PValue", "p_values", "reaches"]
 
 _ROUNDING = 1e-12
+_SHARPNESS = 2.0  # of a combination: 0 is the mean of statistics, infinity the largest
 
 
 def _find_bound(observed: Any) -> Any:
@@ -72,6 +73,36 @@ def p_values(observed: Array, copies: Array) -> Array:
     return np.asarray((1 + reached) / (len(copies) + 1))
 
 
+class Combination:
+    """Several statistics in one number.
+
+    Cube roots of the statistics (of sums of squares they are nearly normal) are standardized over
+    a pool of copies, with the data among them or not; the number is the logarithm of the weighted
+    mean of exp(2 z), which lies between the mean and the largest of the z.
+
+    Parameters
+    ----------
+    pool : array
+        One row per copy, one column per statistic.
+    weights : sequence of float, optional
+        Equal unless given.
+    """
+
+    def __init__(self, pool: Array, weights: Sequence[float] | None = None) -> None:
+        roots = np.cbrt(pool)
+        self.mean, spread = roots.mean(axis=0), roots.std(axis=0)
+        self.spread = np.where(spread > _ROUNDING, spread, np.inf)
+        shares = np.ones(pool.shape[1]) if weights is None else np.asarray(weights)
+        self.shares = shares / shares.sum()
+
+    def __call__(self, values: Array) -> Array:
+        """One number per row."""
+        from scipy.special import logsumexp
+
+        z = (np.cbrt(values) - self.mean) / self.spread
+        return np.asarray(logsumexp(_SHARPNESS * z, axis=1, b=self.shares))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Null:
     """The statistics of the data and of its copies.
@@ -82,10 +113,13 @@ class Null:
         One value per statistic.
     copies : array
         One row per copy, one column per statistic.
+    weights : sequence of float, optional
+        Of the statistics in their combination; equal unless given.
     """
 
     observed: Array
     copies: Array
+    weights: Sequence[float] | None = None
 
     @classmethod
     def mean(cls, shards: Sequence[Null], rows: Sequence[int]) -> Null:
@@ -96,7 +130,7 @@ class Null:
         for null, count in zip(shards, rows, strict=True):
             observed += null.observed * (count / total)
             copies += null.copies * (count / total)
-        return cls(observed, copies)
+        return cls(observed, copies, shards[0].weights)
 
     @property
     def drawn(self) -> int:
@@ -110,15 +144,12 @@ class Null:
         }
 
     def combined(self) -> tuple[float, Array]:
-        """The statistic, or of several −log10 of their smallest p; of data and every copy alike."""
+        """The statistic, or several in one number, of the data and of every copy alike."""
         if len(self.observed) == 1:
             return float(self.observed[0]), self.copies[:, 0]
-        from scipy.stats import rankdata
-
-        together = np.vstack([self.observed, self.copies])
-        p = rankdata(-together, method="max", axis=0) / len(together)
-        smallest = -np.log10(p.min(axis=1))
-        return float(smallest[0]), smallest[1:]
+        pool = np.vstack([self.observed, self.copies])
+        together = Combination(pool, self.weights)(pool)
+        return float(together[0]), together[1:]
 
     def p_value(self) -> float:
         """Of the statistic, or of several together."""

@@ -15,9 +15,9 @@ if TYPE_CHECKING:  # names of statistics are for the command line too, which wai
     from fairaudit._types import Array, Index
     from fairaudit.data.table import AuditTable
 
-__all__ = ["STATISTICS", "Bound", "Statistic", "statistic_named"]
+__all__ = ["STATISTICS", "Bound", "Statistic", "list_parts", "statistic_named"]
 
-#: Row indices of copies (B × n) → B values.
+#: Row indices of copies (B × n) → B values, or B × parts of a statistic that has parts.
 Bound = Callable[["Index"], "Array"]
 
 
@@ -29,26 +29,33 @@ class Statistic(Protocol):
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         """Bind to a table; `within_outcome` tells that copies only exchange equal outcomes.
 
-        A statistic that has a method `tested_rows(n, seed)` gets copies of these rows only.
+        A statistic that has a method `tested_rows(n, seed)` gets copies of these rows only. One
+        that has `parts` (names) and `weights` (numbers) has a column for each, to be combined. One
+        that has `bind_near_outcome(table, seed)` is bound by it where copies exchange attributes
+        between neighbors in a continuous outcome.
         """
         ...
 
 
 _MAX = ("kpc", "correlation", "features")
+_OMNIBUS = "fairaudit.testing.omnibus:Omnibus"
+_FEATURES = ("smooth", "curves", "smooth along the outcome")
 
 STATISTICS = Registry(
     kind="statistic",
     method="bind",
     group="fairaudit.statistics",
     built_in={
+        "omnibus": Named(_OMNIBUS),
         "kpc": Named("fairaudit.testing.neighbor_statistics:KPCStatistic"),
         "codec": Named("fairaudit.testing.neighbor_statistics:CODECStatistic"),
         "deo": Named("fairaudit.testing.rate_statistics:DEOStatistic"),
         "equalized_odds_difference": Named(
             "fairaudit.testing.rate_statistics:OddsDifferenceStatistic"
         ),
-        "correlation": Named("fairaudit.testing.linear:Correlation"),
-        "features": Named("fairaudit.testing.linear:Features"),
+        "correlation": Named(_OMNIBUS, {"parts": ("linear",), "name": "correlation"}),
+        "features": Named(_OMNIBUS, {"parts": _FEATURES, "name": "features"}),
+        "scan": Named(_OMNIBUS, {"parts": ("scan", "scan in spread"), "name": "scan"}),
         "hrt": Named("fairaudit.testing.holdout:HoldoutGain"),
         "max": Named("fairaudit.testing.statistic:statistic_named", {"statistic": _MAX}),
     },
@@ -61,3 +68,15 @@ def statistic_named(statistic: str | Statistic | Sequence[str | Statistic]) -> l
         return [each for item in statistic for each in statistic_named(item)]
     statistics = STATISTICS.get(statistic)
     return statistics if isinstance(statistics, list) else [statistics]
+
+
+def list_parts(statistics: Sequence[Statistic]) -> tuple[list[str], list[float]]:
+    """Names and weights of the columns that the statistics have together."""
+    names: list[str] = []
+    weights: list[float] = []
+    for statistic in statistics:
+        parts = getattr(statistic, "parts", ())
+        parts = parts if len(parts) > 1 else (statistic.name,)
+        names += parts
+        weights += getattr(statistic, "weights", (1.0,) * len(parts))
+    return names, weights

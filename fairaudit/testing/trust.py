@@ -29,13 +29,17 @@ class Trust:
         Different copies among those looked at.
     scores : dict
         Held-out log-likelihood per row of the density families that were tried.
-    law : {"exact", "resampled", "known", "fitted"}
+    law : {"exact", "resampled", "known", "fitted", "local"}
         Of the copies; see `fairaudit.permute.copies.CopyLaw`.
     family : str
         The family of the density that was fitted; empty otherwise.
     fit : str
         On which rows: ``"cross-fitted"``, ``"in sample"``, ``"given table"`` or
         ``"held-out sample"``; empty where nothing was fitted.
+    witness_by : str
+        Another law of copies that was asked too, in words; empty where none was.
+    witness_p : float or None
+        What it says.
     """
 
     trustworthy: bool
@@ -49,6 +53,8 @@ class Trust:
     law: str = ""
     family: str = ""
     fit: str = ""
+    witness_by: str = ""
+    witness_p: float | None = None
 
     def __post_init__(self) -> None:
         if not self.law:

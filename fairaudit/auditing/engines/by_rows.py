@@ -35,7 +35,7 @@ from fairaudit.testing.diagnostics import (
 from fairaudit.testing.evaluation import Scope, make_evaluation
 from fairaudit.testing.p_value import Null
 from fairaudit.testing.rate_statistics import set_threshold
-from fairaudit.testing.statistic import statistic_named
+from fairaudit.testing.statistic import list_parts, statistic_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -220,7 +220,7 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
         ]
         number = {question: k for k, question in enumerate(job.questions)}
         answers = []
-        for questions in split_rounds(job.questions, within_classes=not job.densities):
+        for questions in split_rounds(job.questions, shared=not job.densities):
             scopes = _make_scopes(questions, table)
             if not scopes:
                 continue
@@ -241,7 +241,9 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
                         number=number[question],
                         rows=len(scope.table),
                         null=Null(
-                            evaluation.observed[k], np.vstack([block[k] for block in blocks])
+                            evaluation.observed[k],
+                            np.vstack([block[k] for block in blocks]),
+                            list_parts(statistics)[1],
                         ),
                         size=measure_kpc(scope.table),
                         moved=moved,

@@ -295,7 +295,7 @@ class ShardRows:
     def _answers(self) -> list[Answer]:
         self.progress("copies", 3, 4)
         plan = self.plan
-        names = [statistic.name for statistic in statistic_named(plan.statistic)]
+        statistics = statistic_named(plan.statistic)
         ask = answer_by_blocks if self.by_blocks else answer_by_rows
         answers = ask(
             self.engine,
@@ -312,7 +312,7 @@ class ShardRows:
                 result=judge_null(
                     answer.null,
                     answer.trust,
-                    names=names,
+                    statistics=statistics,
                     rows=answer.rows,
                     permutations=plan.permutations,
                     seconds={},

@@ -12,7 +12,6 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.evidence.incompleteness.incompleteness_result import ImputedTest
 from fairaudit.permute.copies import stream
-from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.permutations import Permutations
@@ -82,10 +81,7 @@ def imputed_test(
     """
     _check_probabilities(table, name)
     result = run_test(
-        table,
-        statistic=ImputedKPC(range(imputations)),
-        copies=ICP(),
-        permutations=permutations or Permutations(),
+        table, statistic=ImputedKPC(range(imputations)), permutations=permutations or Permutations()
     )
     settled = result.inconclusive is None and bool(np.isfinite(result.p_value))
     return ImputedTest(

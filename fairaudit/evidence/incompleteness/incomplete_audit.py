@@ -31,7 +31,6 @@ from fairaudit.evidence.incompleteness.incompleteness_result import (
 from fairaudit.evidence.incompleteness.worst_case import best_gap, gap, worst_gap
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
-from fairaudit.permute.icp import ICP
 from fairaudit.testing.core import run_test
 from fairaudit.testing.multiplicity import adjust_p_values
 from fairaudit.testing.permutations import Permutations
@@ -218,10 +217,7 @@ def _test_missingness(table: AuditTable, name: str, permutations: Permutations) 
     missing = _is_missing(table.attributes[0])
     (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
     result = run_test(
-        replace(table, attributes=(column,)),
-        statistic="kpc",
-        copies=ICP(),
-        permutations=permutations,
+        replace(table, attributes=(column,)), statistic="kpc", permutations=permutations
     )
     p = result.p_value if np.isfinite(result.p_value) and result.inconclusive is None else None
     return MissingnessTest(
@@ -379,10 +375,7 @@ def _test_fillings(
             {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
         )
         result = run_test(
-            replace(table, attributes=(column,)),
-            statistic="kpc",
-            copies=ICP(),
-            permutations=permutations,
+            replace(table, attributes=(column,)), statistic="kpc", permutations=permutations
         )
         if np.isfinite(result.p_value):
             tried[title] = result.p_value

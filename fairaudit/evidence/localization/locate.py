@@ -15,6 +15,7 @@ from fairaudit.testing.multiplicity import adjust_p_values
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
+    from fairaudit.testing.choice_of_law import ChoiceOfLaw
     from fairaudit.testing.permutations import Permutations
 
 __all__ = ["locate"]
@@ -26,8 +27,7 @@ def locate(
     *,
     alpha: float,
     permutations: Permutations,
-    density: Any,
-    folds: int,
+    choice: ChoiceOfLaw,
     progress: Progress,
 ) -> Localization:
     """Say where, if the joint test with this p-value rejected at `alpha`.
@@ -50,9 +50,7 @@ def locate(
         for beyond in beyond_others(table, p_value, permutations):
             claims.append(_claim_attribute(beyond, table, people, families, alpha))
     progress("subgroups", 1, 3)
-    groups = find_subgroups(
-        table, confidence=confidence, permutations=permutations, density=density, folds=folds
-    )
+    groups = find_subgroups(table, confidence=confidence, permutations=permutations, choice=choice)
     raised = adjust_p_values([subgroup.p_value for subgroup in groups], "holm")
     claims += [
         _claim_subgroup(subgroup, min(1.0, p * families), alpha)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.differences import mean_difference, people_of, unexplained
 from fairaudit.evidence.localization.scores import Part, Score, parts_of, score_of
 from fairaudit.permute.copies import stream
-from fairaudit.permute.icp import ICP
+from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
 from fairaudit.testing.p_value import PValue, reaches
 from fairaudit.testing.permutations import Permutations
 
@@ -45,7 +44,7 @@ class Subgroup:
 
 
 def find_subgroups(
-    table: AuditTable, *, confidence: float, permutations: Permutations, density: Any, folds: int
+    table: AuditTable, *, confidence: float, permutations: Permutations, choice: ChoiceOfLaw
 ) -> list[Subgroup]:
     """One subgroup per outcome class; `confidence` is that of all intervals together."""
     searched, tested = (table.take(rows) for rows in _halves(table, permutations.seed))
@@ -63,8 +62,7 @@ def find_subgroups(
             rule=rule,
             confidence=level,
             permutations=permutations,
-            density=density,
-            folds=folds,
+            choice=choice,
         )
         for label, rule in rules
         if label in known
@@ -178,8 +176,7 @@ def _test_subgroup(
     rule: tuple[_Condition, ...],
     confidence: float,
     permutations: Permutations,
-    density: Any,
-    folds: int,
+    choice: ChoiceOfLaw,
 ) -> Subgroup | None:
     """The subgroup against the others of its part, with copies that nothing was searched on."""
     by_name = {column.name: column for column in table.attributes}
@@ -197,13 +194,7 @@ def _test_subgroup(
     )
     residual = unexplained(score.values, table)[part.rows]
     p, copies_by = _p_value(
-        table,
-        part,
-        inside=inside,
-        residual=residual,
-        permutations=permutations,
-        density=density,
-        folds=folds,
+        table, part, inside=inside, residual=residual, permutations=permutations, choice=choice
     )
     return Subgroup(
         name=" and ".join(condition.words() for condition in rule),
@@ -226,8 +217,7 @@ def _p_value(
     inside: NDArray[np.bool_],
     residual: Array,
     permutations: Permutations,
-    density: Any,
-    folds: int,
+    choice: ChoiceOfLaw,
 ) -> tuple[float, str]:
     """Copies of membership given the outcome; the statistic is the sum of residuals inside."""
     from fairaudit.data.columns import columns_from
@@ -235,14 +225,9 @@ def _p_value(
     outcome = table.require_outcome()
     (member,) = columns_from({"subgroup": inside.astype(np.int64)}, argument="sensitive")
     if outcome.kind.is_categorical:
-        density = "exact"  # also where the audit fitted one: nothing is to be estimated
-    fitted = ICP(density, folds if len(table) >= 4 * folds else 1).prepare(
-        outcome,
-        (replace(member, kind=Kind.BINARY),),
-        steps=permutations.steps,
-        seed=permutations.seed,
-        units=None if table.ids is None else table.ids.codes,
-    )
+        choice = ChoiceOfLaw("exact")  # also where the audit fitted one
+    members = replace(table, attributes=(replace(member, kind=Kind.BINARY),))
+    fitted = prepare_copies(members, choice, permutations)
     expected = inside[part.rows].mean() * residual.sum()
     observed = abs(float(inside[part.rows] @ residual) - expected)
     reached = 0

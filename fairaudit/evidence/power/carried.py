@@ -12,17 +12,27 @@ from fairaudit.evidence.power.detect import POWER
 from fairaudit.evidence.power.plant import field_of
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.permute.copies import stream
+from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.evaluation import bind_statistic
 from fairaudit.testing.neighbor_statistics import KPCStatistic
-from fairaudit.testing.statistic import Statistic
+from fairaudit.testing.p_value import Combination
+from fairaudit.testing.statistic import Bound, Statistic, list_parts
 
 __all__ = ["POWER", "carried_power", "power_of"]
 
 _SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of the rows that keep the violation
 _DRAWS, _HALVES = 8, 40
+_COPIES = 199  # that several statistics are calibrated on
 
 
 def carried_power(
-    old: AuditTable, new: AuditTable, null: Array, statistic: Statistic, *, alpha: float, seed: int
+    old: AuditTable,
+    new: AuditTable,
+    null: Array,
+    statistics: list[Statistic],
+    *,
+    alpha: float,
+    seed: int,
 ) -> CarriedPower | None:
     """Power of the test of `new` against the violation that `old` shows on the same rows.
 
@@ -42,13 +52,18 @@ def carried_power(
     strata = field_of(new, None).strata
     copy = _carry_over(old, new, strata, seed)
     rng = stream(seed, 14)
-    bound = statistic.bind(new, within_outcome=within, seed=seed)
+    see, combine = _bind(statistics, new, strata, seed)
+    if combine is not None:  # `null` was combined with the data among the copies
+        null = combine(see(WithinOutcome(strata, seed).block(range(_COPIES))))
+
+    def bound(rows: Index) -> Array:
+        return see(rows)[:, 0] if combine is None else combine(see(rows))
+
     at_null = float(np.std(null))
-    beyond = max(
-        _estimate_spread(new, copy, statistic=statistic, within=within, seed=seed, rng=rng) ** 2
-        - at_null**2,
-        0.0,
+    spread_of_halves = _estimate_spread(
+        new, copy, statistics=statistics, combine=combine, seed=seed, rng=rng
     )
+    beyond = max(spread_of_halves**2 - at_null**2, 0.0)
 
     def power(planted: Index, share: float) -> float:
         spread = float(np.sqrt(at_null**2 + share**2 * beyond))
@@ -102,8 +117,8 @@ def _dilute(copy: Index, strata: Index, share: float, rng: np.random.Generator) 
 def _estimate_spread(
     table: AuditTable,
     copy: Index,
-    statistic: Statistic,
-    within: bool,
+    statistics: list[Statistic],
+    combine: Combination | None,
     seed: int,
     rng: np.random.Generator,
 ) -> float:
@@ -113,6 +128,29 @@ def _estimate_spread(
     values = []
     for _ in range(_HALVES):
         half = planted.take(np.sort(rng.permutation(len(table))[:size]))
-        bound = statistic.bind(half, within_outcome=within, seed=seed)
-        values.append(float(bound(np.arange(size)[None])[0]))
+        see, _ = _bind(statistics, half, field_of(half, None).strata, seed)
+        value = see(np.arange(size)[None])
+        if combine is None:
+            values.append(float(value[0, 0]))
+            continue
+        # sums of squares over half of the rows are half as large
+        values.append(float(combine(value * (len(table) / size))[0]))
     return float(np.std(values))
+
+
+def _bind(
+    statistics: list[Statistic], table: AuditTable, strata: Index, seed: int
+) -> tuple[Bound, Combination | None]:
+    """All parts of the statistics, and how they are combined where there are several."""
+    sampler = WithinOutcome(strata, seed)
+    sampler.within_outcome = table.require_outcome().kind.is_categorical
+    sampler.near_outcome = not sampler.within_outcome
+    bound = [bind_statistic(statistic, table, sampler, seed) for statistic in statistics]
+
+    def see(rows: Index) -> Array:
+        return np.column_stack([statistic(rows) for statistic in bound])
+
+    names, weights = list_parts(statistics)
+    if len(names) == 1:
+        return see, None
+    return see, Combination(see(sampler.block(range(_COPIES))), weights)

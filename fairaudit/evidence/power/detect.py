@@ -9,9 +9,10 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, shifted
 from fairaudit.evidence.power.power_result import Detectable, Power
 from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.testing.evaluation import bind_combined
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.p_value import p_values
-from fairaudit.testing.statistic import Bound, Statistic
+from fairaudit.testing.statistic import Bound, Statistic, list_parts
 
 __all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]
 
@@ -20,6 +21,7 @@ FEWEST_COPIES = 99  # with fewer, power is lost to the copies themselves
 MOST_GROUPS = 8
 MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
+_COPIES = 199  # that combined statistics are calibrated on
 _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
 
 
@@ -36,30 +38,16 @@ class Trial:
         alpha: float,
         seed: int,
     ) -> None:
-        within = fitted.sampler.within_outcome
-        self.bound: list[Bound] = [
-            statistic.bind(table, within_outcome=within, seed=seed) for statistic in statistics
-        ]
+        self.value = bind_combined(statistics, table, fitted.sampler, seed)
         self.sampler = fitted.sampler
-        if len(statistics) > 1:  # their smallest p-value: the record holds only the combination
-            null = self.raw(self.sampler.block(range(min(len(null), 199))))
-        self.null = np.sort(null.reshape(len(null), -1), axis=0)
+        if len(list_parts(statistics)[0]) > 1:  # the record holds them combined with the data
+            null = self.value(self.sampler.block(range(min(len(null), _COPIES))))
+        self.null = np.sort(null)
         self.alpha = alpha
-        # combined statistics: the law of the smallest p-value, from the copies
-        self.smallest = np.sort(-self._p(self.null).min(axis=1)) if len(statistics) > 1 else None
-
-    def raw(self, copies: Index) -> Array:
-        return np.column_stack([value_of(copies) for value_of in self.bound])
-
-    def _p(self, values: Array) -> Array:
-        columns = range(values.shape[1])
-        return np.column_stack([p_values(values[:, k], self.null[:, k]) for k in columns])
 
     def rejects(self, copies: Index) -> Array:
         """For every copy, whether its p-value is at most alpha."""
-        p = self._p(self.raw(copies)).min(axis=1)
-        if self.smallest is not None:
-            p = p_values(-p, self.smallest)
+        p = p_values(self.value(copies), self.null)
         return np.asarray(p <= self.alpha, dtype=np.float64)
 
 

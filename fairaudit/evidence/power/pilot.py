@@ -23,9 +23,10 @@ from fairaudit.evidence.power.plant import (
 from fairaudit.evidence.power.power_result import PowerPoint
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.evaluation import bind_combined
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.rate_statistics import set_threshold
-from fairaudit.testing.statistic import Statistic
+from fairaudit.testing.statistic import Statistic, list_parts
 
 __all__ = ["Pilot", "PlantedEffect", "null_table", "planted_amount"]
 
@@ -102,12 +103,13 @@ class Pilot:
         sampler = WithinOutcome(field.strata, self.seed)
         # blocks of neighbors do not have one outcome each: statistics must follow the copies
         sampler.within_outcome = drawn.require_outcome().kind.is_categorical
+        sampler.near_outcome = not sampler.within_outcome
         fitted = FittedCopies(sampler, CopyLaw("exact", "within the outcome"))
         statistics = [set_threshold(statistic, drawn) for statistic in self.statistics]
-        null = np.zeros((COPIES, 1))
-        if len(statistics) == 1:
-            bound = statistics[0].bind(drawn, within_outcome=sampler.within_outcome, seed=self.seed)
-            null = bound(sampler.block(range(COPIES)))[:, None]
+        null = np.zeros(COPIES)
+        if len(list_parts(statistics)[0]) == 1:
+            bound = bind_combined(statistics, drawn, sampler, self.seed)
+            null = bound(sampler.block(range(COPIES)))
         trial = Trial(drawn, fitted, statistics, null, alpha=self.alpha, seed=self.seed)
         return trial, sampler
 

@@ -1,0 +1,185 @@
+"""The statistic of the gate: effects of many shapes, looked for in the same products.
+
+What the outcome does not explain of the prediction (its level and its spread) is multiplied with
+functions of the attributes (lines, products, waves, subgroups) and with functions along the
+outcome. Each part is a statistic of its own; they are combined after they have been calibrated
+on the same copies (`fairaudit.testing.p_value.Null`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from fairaudit._types import Array, Index
+from fairaudit.data.encode import encode
+from fairaudit.data.table import AuditTable
+from fairaudit.permute.copies import gathered, stream
+from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees, show_rows
+from fairaudit.testing.given_outcome import GivenOutcome, look_at_outcome, standardize
+from fairaudit.testing.statistic import Bound
+from fairaudit.testing.subgroup_scan import SubgroupScan
+
+__all__ = ["PARTS", "Omnibus"]
+
+#: Part → its weight in the combination.
+PARTS = {
+    "linear": 2.0,
+    "linear along the outcome": 1.0,
+    "linear in spread": 1.0,
+    "products": 2.0,
+    "smooth": 1.0,
+    "curves": 1.0,
+    "smooth along the outcome": 1.0,
+    "scan": 1.0,
+    "scan in spread": 1.0,
+}
+_QUICK = ("linear", "linear in spread", "products", "curves", "smooth")
+_MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
+_FARTHEST_SQUARE = 9.0  # squared residuals count up to this
+_MOST_ALONG = 24  # columns of residuals times functions along the outcome
+_STRETCHES = 64  # of a continuous outcome, for subgroups
+_ROWS_PER_STRETCH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Omnibus:
+    """Effects of many shapes at once.
+
+    Parameters
+    ----------
+    parts : tuple of str
+        Some of `PARTS`.
+    name : str
+
+    Notes
+    -----
+    With residuals of the prediction on one side and attributes on the other, and both without what
+    the outcome explains, an error in either (a wrong density behind the copies, a smooth curve
+    that is not followed) enters only as the product of both errors.
+    """
+
+    parts: tuple[str, ...] = tuple(PARTS)
+    name: str = "omnibus"
+
+    @property
+    def quick(self) -> Omnibus:
+        """The parts that cost least."""
+        kept = tuple(part for part in self.parts if part in _QUICK)
+        return Omnibus(kept or self.parts, self.name)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        return tuple(PARTS[part] for part in self.parts)
+
+    def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
+        return self._bind(table, "within" if within_outcome else "anywhere", seed)
+
+    def bind_near_outcome(self, table: AuditTable, *, seed: int) -> Bound:
+        """For copies that exchange attributes between neighbors in the outcome.
+
+        Attributes move without what the outcome explains of them.
+        """
+        return self._bind(table, "near", seed)
+
+    def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
+        table.require_varying_prediction()
+        given = look_at_outcome(table.require_outcome())
+        products = _Products(table, given, moves, self.parts, seed)
+        return lambda rows: np.array([products.values(copy) for copy in rows])
+
+
+class _Products:
+    """A table bound to the functions that its copies are evaluated with."""
+
+    def __init__(
+        self, table: AuditTable, given: GivenOutcome, moves: str, parts: tuple[str, ...], seed: int
+    ) -> None:
+        rng = stream(seed, 2)
+        n = self.n = len(table)
+        self.parts = parts
+        level, spread, along = _take_residuals(table, given)
+        if moves == "anywhere":  # again: attributes of copies are not without the outcome's part
+            level, spread = (standardize(given.remove(side)) for side in (level, spread))
+            along = standardize(given.remove(along)) if along.shape[1] else along
+        basis = given.basis * np.sqrt(n) if moves == "anywhere" else level[:, :0]
+        self.left = np.hstack([level, spread, along, basis])
+        ends = np.cumsum([level.shape[1], spread.shape[1], along.shape[1], basis.shape[1]])
+        starts = ends - np.diff(ends, prepend=0)
+        names = ("level", "spread", "along", "basis")
+        self.rows = {
+            name: slice(start, end) for name, start, end in zip(names, starts, ends, strict=True)
+        }
+        a = encode(table.attributes)
+        few = n < _MANY_ROWS
+        shown = a[show_rows(n, rng)]
+        functions = AttributeFunctions(shown, waves=50 if few else 25, rng=rng)
+        right = functions(a)
+        right = right - right.mean(axis=0) if moves == "anywhere" else given.remove(right)
+        self.columns = functions.places
+        lines = make_lines(right[:, self.columns["lines"]])
+        right[:, self.columns["lines"]] = 0.0
+        right[:, : lines.shape[1]] = lines
+        self.right = right
+        self.scan: SubgroupScan | None = None
+        if any("scan" in part for part in parts):
+            stretches = 1 if moves == "anywhere" else min(_STRETCHES, n // _ROWS_PER_STRETCH)
+            trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
+            self.scan = SubgroupScan(trees, a, given.find_stretches(max(1, stretches)))
+        self.whitened = moves != "anywhere"
+
+    def values(self, copy: Index) -> Array:
+        """Every part on a copy."""
+        moved = gathered(copy, self.left)
+        products = moved.T @ self.right / np.sqrt(self.n)
+        kinds = {
+            "linear": lambda: self._square_of_lines(products, "level"),
+            "linear along the outcome": lambda: self._square_of_lines(products, "along"),
+            "linear in spread": lambda: self._square_of_lines(products, "spread"),
+            "products": lambda: self._mean_square(products, "level", "products"),
+            "smooth": lambda: self._mean_square(products, "level", "waves"),
+            "curves": lambda: self._mean_square(products, "level", "curves"),
+            "smooth along the outcome": lambda: self._mean_square(products, "along", "waves"),
+            "scan": lambda: self._scan(moved, "level"),
+            "scan in spread": lambda: self._scan(moved, "spread"),
+        }
+        return np.array([kinds[part]() for part in self.parts])
+
+    def _mean_square(self, products: Array, rows: str, columns: str) -> float:
+        part = products[self.rows[rows], self.columns[columns]]
+        return float(np.mean(part**2)) if part.size else 0.0
+
+    def _square_of_lines(self, products: Array, rows: str) -> float:
+        """Products with lines, in units of the lines' own spread given the outcome."""
+        part = products[self.rows[rows], self.columns["lines"]]
+        if self.whitened or not part.size:
+            return float((part**2).sum())
+        explained = products[self.rows["basis"], self.columns["lines"]]
+        left = np.eye(part.shape[1]) - explained.T @ explained / self.n
+        left += 1e-6 * np.eye(len(left))
+        return float((part * np.linalg.solve(left, part.T).T).sum())
+
+    def _scan(self, moved: Array, rows: str) -> float:
+        return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
+
+
+def _take_residuals(table: AuditTable, given: GivenOutcome) -> tuple[Array, Array, Array]:
+    """Level and spread of the prediction given the outcome, and its level along the outcome."""
+    u = table.prediction.matrix()
+    scores = np.column_stack([ndtri((rankdata(column) - 0.5) / len(u)) for column in u.T])
+    level = standardize(given.remove(standardize(scores)))
+    spread = standardize(given.remove(np.minimum(level**2, _FARTHEST_SQUARE)))
+    pairs = [(i, j) for j in range(given.along.shape[1]) for i in range(level.shape[1])]
+    if len(pairs) > _MOST_ALONG:  # every function with one column, in turn
+        pairs = [(j % level.shape[1], j) for j in range(given.along.shape[1])]
+    along = np.column_stack([level[:, :0], *(level[:, i] * given.along[:, j] for i, j in pairs)])
+    return level, spread, along
+
+
+def make_lines(columns: Array) -> Array:
+    """Uncorrelated columns of unit variance that span the same space."""
+    left, singular, _ = np.linalg.svd(columns - columns.mean(axis=0), full_matrices=False)
+    return np.asarray(left[:, singular > 1e-9 * singular[0]] * np.sqrt(len(columns)))
