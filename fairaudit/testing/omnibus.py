@@ -27,17 +27,18 @@ __all__ = ["PARTS", "Omnibus"]
 
 #: Part → its weight in the combination.
 PARTS = {
-    "linear": 2.0,
-    "linear along the outcome": 1.0,
-    "linear in spread": 1.0,
+    "linear": 3.0,
+    "linear, one attribute": 8.0,
+    "linear along the outcome": 2.0,
+    "linear in spread": 2.0,
     "products": 2.0,
     "smooth": 1.0,
     "curves": 1.0,
     "smooth along the outcome": 1.0,
-    "scan": 1.0,
+    "scan": 2.0,
     "scan in spread": 1.0,
 }
-_QUICK = ("linear", "linear in spread", "products", "curves", "smooth")
+_QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
 _MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
 _FARTHEST_SQUARE = 9.0  # squared residuals count up to this
 _MOST_ALONG = 24  # columns of residuals times functions along the outcome
@@ -120,25 +121,29 @@ class _Products:
         right = functions(a)
         right = right - right.mean(axis=0) if moves == "anywhere" else given.remove(right)
         self.columns = functions.places
-        lines = make_lines(right[:, self.columns["lines"]])
-        right[:, self.columns["lines"]] = 0.0
-        right[:, : lines.shape[1]] = lines
-        self.right = right
+        lines = right[:, self.columns["lines"]]
+        lines /= np.where(lines.std(axis=0) > 1e-12, lines.std(axis=0), np.inf)
+        self.right, self.square = right, lines.T @ lines / n
+        self.inverse = None if moves == "anywhere" else np.linalg.pinv(self.square, hermitian=True)
         self.scan: SubgroupScan | None = None
         if any("scan" in part for part in parts):
             stretches = 1 if moves == "anywhere" else min(_STRETCHES, n // _ROWS_PER_STRETCH)
             trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
             self.scan = SubgroupScan(trees, a, given.find_stretches(max(1, stretches)))
-        self.whitened = moves != "anywhere"
 
     def values(self, copy: Index) -> Array:
         """Every part on a copy."""
         moved = gathered(copy, self.left)
         products = moved.T @ self.right / np.sqrt(self.n)
+        square, inverse = self._find_spread(products)
+        lines = products[:, self.columns["lines"]]
         kinds = {
-            "linear": lambda: self._square_of_lines(products, "level"),
-            "linear along the outcome": lambda: self._square_of_lines(products, "along"),
-            "linear in spread": lambda: self._square_of_lines(products, "spread"),
+            "linear": lambda: _square_of_lines(lines[self.rows["level"]], inverse),
+            "linear, one attribute": lambda: _largest_line(lines[self.rows["level"]], square),
+            "linear along the outcome": lambda: _square_of_lines(
+                lines[self.rows["along"]], inverse
+            ),
+            "linear in spread": lambda: _square_of_lines(lines[self.rows["spread"]], inverse),
             "products": lambda: self._mean_square(products, "level", "products"),
             "smooth": lambda: self._mean_square(products, "level", "waves"),
             "curves": lambda: self._mean_square(products, "level", "curves"),
@@ -152,15 +157,13 @@ class _Products:
         part = products[self.rows[rows], self.columns[columns]]
         return float(np.mean(part**2)) if part.size else 0.0
 
-    def _square_of_lines(self, products: Array, rows: str) -> float:
-        """Products with lines, in units of the lines' own spread given the outcome."""
-        part = products[self.rows[rows], self.columns["lines"]]
-        if self.whitened or not part.size:
-            return float((part**2).sum())
+    def _find_spread(self, products: Array) -> tuple[Array, Array]:
+        """Second moments of the lines given the outcome, and their inverse."""
+        if self.inverse is not None:
+            return self.square, self.inverse
         explained = products[self.rows["basis"], self.columns["lines"]]
-        left = np.eye(part.shape[1]) - explained.T @ explained / self.n
-        left += 1e-6 * np.eye(len(left))
-        return float((part * np.linalg.solve(left, part.T).T).sum())
+        square = self.square - explained.T @ explained / self.n
+        return square, np.linalg.pinv(square, rcond=1e-6, hermitian=True)
 
     def _scan(self, moved: Array, rows: str) -> float:
         return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
@@ -179,7 +182,11 @@ def _take_residuals(table: AuditTable, given: GivenOutcome) -> tuple[Array, Arra
     return level, spread, along
 
 
-def make_lines(columns: Array) -> Array:
-    """Uncorrelated columns of unit variance that span the same space."""
-    left, singular, _ = np.linalg.svd(columns - columns.mean(axis=0), full_matrices=False)
-    return np.asarray(left[:, singular > 1e-9 * singular[0]] * np.sqrt(len(columns)))
+def _square_of_lines(products: Array, inverse: Array) -> float:
+    """In units of the lines' own spread given the outcome."""
+    return float((products * (products @ inverse)).sum()) if products.size else 0.0
+
+
+def _largest_line(products: Array, square: Array) -> float:
+    spread = np.diag(square)
+    return float(np.max(products**2 / np.where(spread > 1e-6, spread, np.inf), initial=0.0))
