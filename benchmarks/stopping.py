@@ -166,7 +166,7 @@ def show_power(runs: int) -> None:
                 normal[0, guilty] += 2.5
                 columns = zip(names, norm.cdf(normal).T, strict=True)
                 values = np.column_stack([tails[tail](u) for tail, u in columns])
-                p = [draw_tally(values, Permutations.auto(a))[0] <= a for a in (0.05, 0.01)]
+                p = [draw_tally(values, Permutations(settle_at=a))[0] <= a for a in (0.05, 0.01)]
                 full = Null(values[0], values[1:]).p_value()
                 found.append([full <= 0.05, full <= 0.01, *p])
             power = np.mean(found, axis=0)

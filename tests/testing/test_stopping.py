@@ -288,6 +288,19 @@ def test_questions_behind_the_gate_may_be_claimed():
     assert all(found[name].copies < 999 for name in "bcdefg")
 
 
+@pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.1])
+@pytest.mark.parametrize("statistics", [1, 3])
+def test_a_stop_below_is_small_enough_to_be_claimed(alpha, statistics):
+    """Among m questions Holm's first step asks for alpha/m."""
+    for among in (1, 2, 5, 9):
+        boundary = Permutations.auto(alpha).boundary(statistics, among)
+        points = _find_points(boundary)
+        below, _ = boundary.limits(points.drawn)
+        claimed = points.as_extreme[points.reached <= below]
+        assert (claimed <= alpha / among).all()
+        assert len(claimed) > 0 or boundary.n < 6 * among / (0.95 * alpha)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
