@@ -324,10 +324,11 @@ def judge_null(
     among: int = 1,
 ) -> TestResult:
     """What the statistics of data and copies say, and whether that can be believed."""
-    several, held_out = len(names) > 1, permutations.held_out(len(names))
+    several, columns = len(names) > 1, len(null.observed)
+    held_out = permutations.held_out(columns)
     counted = Null(null.observed, null.copies[held_out:])
     value, copies = counted.combined(null.copies[:held_out] if held_out else None)
-    boundary = permutations.boundary(len(names), among)
+    boundary = permutations.boundary(columns, among)
     p_value = PValue.of(value, copies, boundary=boundary)
     reason = None if trust.trustworthy else trust.because
     if rows < FEWEST_ROWS:
