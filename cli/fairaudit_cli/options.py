@@ -133,8 +133,8 @@ _OPTIONS = (
         "permutations",
         COPIES,
         "N",
-        "conditional copies (default: 999); auto: each question stops when its p-value cannot "
-        "become small",
+        "conditional copies (default: 999); auto: each question stops when they have settled "
+        "whether its p-value is below the level",
         also=dict.fromkeys(("missing", "monitor", "remedy"), "conditional copies (default: 999)"),
         default=999,
         goes_to="copies",

@@ -147,6 +147,7 @@ def _settings(record: AuditResult, jobs: int) -> tuple[Roles, Plan, int]:
         seed=capsule.seed,
         n_jobs=jobs,
         stop_after=options.get("stop_after"),
+        settle_at=options.get("settle_at"),
     )
     settings: dict[str, Any] = {"power": False}  # of records that do not say
     settings |= {field.name: options[field.name] for field in fields(Plan) if field.name in options}

@@ -111,7 +111,7 @@ class Plan:
                     f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.",
                     argument="tolerance",
                 )
-        if self.calibrate and self.permutations.stop_after is not None:
+        if self.calibrate and self.permutations.stops_early:
             raise InputError(
                 "Calibration needs all copies: set 'permutations' to a number instead of 'auto'.",
                 argument="permutations",

@@ -68,8 +68,9 @@ def make_capsule(
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
     options |= {**plan.record(), "statistic": statistic, "density": density, "law": law}
-    if permutations.stop_after is not None:
-        options["stop_after"] = permutations.stop_after
+    for rule in ("stop_after", "settle_at"):
+        if getattr(permutations, rule) is not None:
+            options[rule] = getattr(permutations, rule)
     return Capsule(
         created=now(),
         version=version("fairaudit-icp"),

@@ -10,6 +10,8 @@ from fairaudit.auditing.examination import Absent, Rows
 from fairaudit.auditing.findings import Finding, Verdict
 from fairaudit.data.facts import TableFacts
 from fairaudit.evidence.measurements import Measurements, caution_about
+from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.statistic import list_parts, statistic_named
 from fairaudit.testing.trust import Trust
 
 __all__ = ["write_notes"]
@@ -34,20 +36,26 @@ def _list_unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust
     return [f"{label} ({why})" for label in labels if label not in parts]
 
 
-def _describe_effort(findings: tuple[Finding, ...], planned: int, stop: int) -> str:
-    """How many copies each question took, and why no more."""
+def _describe_effort(findings: tuple[Finding, ...], permutations: Permutations, count: int) -> str:
+    """How many copies each question took, and why no more; `count` statistics were combined."""
+    held_out = permutations.held_out(count)
+    planned, stop = permutations.n - held_out, permutations.stop_after
     stopped = [
         f"{finding.name} ({finding.copies})" for finding in findings if finding.copies < planned
     ]
     full = [finding.name for finding in findings if finding.copies >= planned]
     sentence_parts = []
     if stopped:
-        sentence_parts.append(
-            f"drawing stopped when {stop} copies had reached the data, since p cannot be small "
-            f"then: {', '.join(stopped)}"
+        why = (
+            f"when they had settled p at the level {permutations.settle_at:g}"
+            if stop is None
+            else f"when {stop} copies had reached the data, since p cannot be small then"
         )
+        sentence_parts.append(f"drawing stopped {why}: {', '.join(stopped)}")
     if full:
         sentence_parts.append(f"all {planned:,} were drawn: {', '.join(full)}")
+    if held_out:
+        sentence_parts.append(f"{held_out} more calibrated the combination of {count} statistics")
     return f"Copies as needed: {'; '.join(sentence_parts)}."
 
 
@@ -55,8 +63,9 @@ def _write_finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: 
     """What a reader must know about the p-values."""
     gate, permutations = findings[0], plan.permutations
     notes = []
-    if permutations.stop_after is not None:
-        notes.append(_describe_effort(findings, permutations.n, permutations.stop_after))
+    if permutations.stops_early:
+        count = len(list_parts(statistic_named(plan.statistic))[0])
+        notes.append(_describe_effort(findings, permutations, count))
     single = [finding for finding in findings if finding.family == "attribute"]
     alone = [
         finding.p_value is None or finding.p_value <= plan.alpha or finding.inconclusive is not None

@@ -85,7 +85,7 @@ def run_audit(
         tolerance=plan.tolerance,
         certificates=certificates,
         calibration=calibration,
-        planned=plan.permutations.n,
+        planned=plan.permutations.n - plan.permutations.held_out(max(1, len(gate.parts))),
     )
     localisation = keep_present(rows.localization(findings[0], progress))
     trust = gate.diagnostics

@@ -86,6 +86,7 @@ class TableRows:
             ids=None if table.ids is None else table.ids.name,
         )
         self.statistics: list[Statistic] = []
+        self.behind = 0  # questions behind the gate, which are adjusted for one another
         self.gate_copies: FittedCopies | None = None
 
     @property
@@ -119,6 +120,7 @@ class TableRows:
         known = {
             measure.attributes: measure.value for measure in sizes.values if measure.key == "kpc"
         }
+        self.behind = len(all_questions) - 1
         answers = []
         for number, questions in enumerate(rounds):
             answers += self._round(number, questions, len(rounds), known, progress)
@@ -172,6 +174,7 @@ class TableRows:
             permutations=permutations,
             progress=count,
             store=store,
+            among=[1 if question.family == "joint" else self.behind for question, _ in scopes],
         )
         self.gate_copies = self.gate_copies or fitted
         answers = []
@@ -216,7 +219,7 @@ class TableRows:
 
     def power(self, gate: TestResult, progress: Progress) -> Power | None:
         plan, permutations, fitted = self.plan, self.plan.permutations, self.gate_copies
-        stated = len(self.table) <= MOST_ROWS_FOR_POWER and permutations.stop_after is None
+        stated = len(self.table) <= MOST_ROWS_FOR_POWER and not permutations.stops_early
         if not plan.power or not stated or gate.inconclusive is not None or fitted is None:
             return None
         from fairaudit.evidence.power.detect import smallest_detectable

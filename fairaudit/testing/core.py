@@ -17,10 +17,11 @@ from fairaudit.errors import InputError
 from fairaudit.permute.copies import FittedCopies
 from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
 from fairaudit.testing.evaluation import Evaluation, Scope, make_evaluation
-from fairaudit.testing.p_value import Null, PValue, reaches
+from fairaudit.testing.p_value import Null, PValue
 from fairaudit.testing.permutation_result import TestResult
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic, list_parts, statistic_named
+from fairaudit.testing.stopping import Tally
 from fairaudit.testing.trust import Trust
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
 
 FEWEST_ROWS = 20
 _WITNESS_COPIES = 99
+_LOOK = 20  # copies between two looks at what has been settled; changes no result
 
 
 @swaps_refused
@@ -184,17 +186,15 @@ def run_tests(
     permutations: Permutations,
     progress: Callable[[int], None] | None = None,
     store: BlockStore | None = None,
+    among: Sequence[int] | None = None,
 ) -> list[TestResult]:
     """Several questions asked of the same copies, which are drawn once.
 
     `progress` hears how many copies each block had; `store` holds the blocks that an interrupted
-    run has finished, and takes the others.
+    run has finished, and takes the others. `among` has for each question the number of questions
+    that its p-value is adjusted for, so that no early stop leaves it too large for a claim.
     """
-    if permutations.stop_after is not None and len(statistics) > 1:
-        raise InputError(
-            "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
-            f"{len(statistics)} of them."
-        )
+    among = among or [1] * len(scopes)
     evaluation = make_evaluation(scopes, fitted, statistics, permutations)
     if any(np.isnan(values).any() for values in evaluation.observed):
         raise InputError(
@@ -202,9 +202,14 @@ def run_tests(
             "their differences overflow? Rescale them."
         )
     start = time.process_time()
-    nulls = _draw_null(evaluation, permutations, progress, store)
-    shared = (time.process_time() - start) / len(scopes)
     weights = list_parts(statistics)[1]
+    if permutations.stops_early:
+        nulls = _draw_until_settled(
+            evaluation, permutations, among=among, weights=weights, progress=progress, store=store
+        )
+    else:
+        nulls = _draw_null(evaluation, permutations, progress, store)
+    shared = (time.process_time() - start) / len(scopes)
     trusts = [evaluation.trust(k) for k in range(len(scopes))]
     trusts[0] = _ask_witness(trusts[0], scopes[0], fitted, statistics, permutations.seed)
     return [
@@ -215,6 +220,7 @@ def run_tests(
             rows=len(scope.tested or scope.table),
             permutations=permutations,
             seconds={"fit": evaluation.seconds(k), "copies and statistics": shared},
+            among=among[k],
         )
         for k, scope in enumerate(scopes)
     ]
@@ -251,11 +257,7 @@ def _draw_null(
     progress: Callable[[int], None] | None,
     store: BlockStore | None,
 ) -> list[Array]:
-    """Per question the statistics of the copies, one row per copy; fewer after early stopping."""
-    if permutations.stop_after is not None:
-        return _draw_until_reached(
-            evaluation, permutations, permutations.stop_after, progress, store
-        )
+    """Per question the statistics of the copies, one row per copy."""
     ranges = _split_range(permutations.n, evaluation.batch)
     if permutations.n_jobs != 1:
         blocks = _draw_in_parallel(evaluation, ranges, permutations.n_jobs, store)
@@ -284,31 +286,32 @@ def _evaluate_block(
     return finished
 
 
-def _draw_until_reached(
+def _draw_until_settled(
     evaluation: Evaluation,
     permutations: Permutations,
-    stop: int,
+    *,
+    among: Sequence[int],
+    weights: Sequence[float],
     progress: Callable[[int], None] | None,
     store: BlockStore | None,
 ) -> list[Array]:
-    """Every question until `stop` copies have reached its data; the others go on."""
-    observed = evaluation.observed
-    values: list[list[Array]] = [[] for _ in observed]
-    reached = [0] * len(observed)
-    open_questions = list(range(len(observed)))
-    for numbers in _split_range(permutations.n, min(stop, evaluation.batch)):
+    """Every question up to its boundary; the others go on."""
+    tallies = []
+    for observed, count in zip(evaluation.observed, among, strict=True):
+        boundary = permutations.boundary(len(observed), count)
+        assert boundary is not None  # noqa: S101  for mypy: it stops early
+        tallies.append(Tally(observed, boundary, permutations.held_out(len(observed)), weights))
+    open_questions = list(range(len(tallies)))
+    for numbers in _split_range(permutations.n, min(_LOOK, evaluation.batch)):
         parts = _evaluate_block(evaluation, numbers, open_questions, store)
         for k, part in zip(open_questions, parts, strict=True):
-            hits = reached[k] + np.cumsum(reaches(part[:, 0], observed[k][0]))
-            reached[k] = int(hits[-1])
-            last = int(np.argmax(hits >= stop)) + 1 if reached[k] >= stop else len(part)
-            values[k].append(part[:last])
-        open_questions = [k for k in open_questions if reached[k] < stop]
+            tallies[k].add(part)
+        open_questions = [k for k in open_questions if not tallies[k].stopped]
         if progress is not None:
             progress(len(numbers))
         if not open_questions:
             break
-    return [np.vstack(parts) for parts in values]
+    return [tally.values for tally in tallies]
 
 
 def _draw_in_parallel(
@@ -337,13 +340,15 @@ def judge_null(
     rows: int,
     permutations: Permutations,
     seconds: dict[str, float],
+    among: int = 1,
 ) -> TestResult:
     """What the statistics of data and copies say, and whether that can be believed."""
-    value, copies = null.combined()
     names = [statistic.name for statistic in statistics]
-    parts = list_parts(statistics)[0]
-    stopped = permutations.stop_after is not None and null.drawn < permutations.n
-    p_value = PValue.of(value, copies, stopped=stopped)
+    parts, weights = list_parts(statistics)
+    held_out = permutations.held_out(len(parts))
+    counted = Null(null.observed, null.copies[held_out:], weights)
+    value, copies = counted.combined(null.copies[:held_out] if held_out else None)
+    p_value = PValue.of(value, copies, boundary=permutations.boundary(len(parts), among))
     reason = None if trust.trustworthy else trust.because
     if rows < FEWEST_ROWS:
         reason = f"{rows} rows are too few; at least {FEWEST_ROWS} are needed"

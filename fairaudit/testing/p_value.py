@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from fairaudit._types import Array
+from fairaudit._types import Array, Index
 
-__all__ = ["Combination", "Null", "PValue", "p_values", "reaches"]
+__all__ = ["Boundary", "Combination", "Null", "PValue", "p_values", "reaches"]
 
 _ROUNDING = 1e-12
+_LARGEST = 1e300
 _SHARPNESS = 2.5  # of a combination: 0 is the mean of statistics, infinity the largest
 
 
@@ -27,38 +28,47 @@ def reaches(values: Any, observed: float) -> Any:
     return values >= _find_bound(observed)
 
 
+class Boundary(Protocol):
+    """When drawing stops, laid down before the first copy; see `fairaudit.testing.stopping`."""
+
+    def find_stop(self, reached: Index, drawn: int) -> int | None:
+        """The first of the next copies to stop at; `reached` counts on from `drawn` copies."""
+        ...
+
+    def p_value(self, reached: int, drawn: int) -> float: ...
+
+    def interval(self, reached: int, drawn: int) -> tuple[float, float]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class PValue:
-    """Copies that reach the data, among those drawn.
-
-    Drawing that was `stopped` after a number of them (Besag and Clifford 1991) has the share
-    itself as p-value.
+    """Copies that reach the data, among those drawn: all, or up to a boundary.
 
     Examples
     --------
     >>> PValue(reached=4, drawn=99).value
     0.05
-    >>> PValue(reached=20, drawn=50, stopped=True).value
-    0.4
     """
 
     reached: int
     drawn: int
-    stopped: bool = False
+    boundary: Boundary | None = None
 
     @classmethod
-    def of(cls, observed: float, copies: Array, *, stopped: bool = False) -> PValue:
-        return cls(int(reaches(copies, observed).sum()), len(copies), stopped)
+    def of(cls, observed: float, copies: Array, *, boundary: Boundary | None = None) -> PValue:
+        return cls(int(reaches(copies, observed).sum()), len(copies), boundary)
 
     @property
     def value(self) -> float:
-        if self.stopped:
-            return self.reached / self.drawn
+        if self.boundary is not None:
+            return self.boundary.p_value(self.reached, self.drawn)
         return (1 + self.reached) / (self.drawn + 1)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 % Monte-Carlo interval (Clopper–Pearson)."""
+        """95 % Monte-Carlo interval (Clopper–Pearson; over the stopping points of a boundary)."""
+        if self.boundary is not None:
+            return self.boundary.interval(self.reached, self.drawn)
         from scipy.stats import beta
 
         reached, missed = self.reached, self.drawn - self.reached
@@ -89,7 +99,7 @@ class Combination:
     """
 
     def __init__(self, pool: Array, weights: Sequence[float] | None = None) -> None:
-        roots = np.cbrt(pool)
+        roots = _take_roots(pool)
         self.mean, spread = roots.mean(axis=0), roots.std(axis=0)
         self.spread = np.where(spread > _ROUNDING, spread, np.inf)
         shares = np.ones(pool.shape[1]) if weights is None else np.asarray(weights)
@@ -99,8 +109,13 @@ class Combination:
         """One number per row."""
         from scipy.special import logsumexp
 
-        z = (np.cbrt(values) - self.mean) / self.spread
+        z = (_take_roots(values) - self.mean) / self.spread
         return np.asarray(logsumexp(_SHARPNESS * z, axis=1, b=self.shares))
+
+
+def _take_roots(values: Array) -> Array:
+    """Cube roots; what is infinite stays beyond everything and spoils no mean."""
+    return np.cbrt(np.clip(values, -_LARGEST, _LARGEST))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,13 +158,18 @@ class Null:
             for k, name in enumerate(names)
         }
 
-    def combined(self) -> tuple[float, Array]:
-        """The statistic, or several in one number, of the data and of every copy alike."""
+    def combined(self, calibration: Array | None = None) -> tuple[float, Array]:
+        """The statistic, or several in one number, of the data and of every copy alike.
+
+        Several are standardized over data and copies; with a `calibration`, values of further
+        copies, over these alone.
+        """
         if len(self.observed) == 1:
             return float(self.observed[0]), self.copies[:, 0]
-        pool = np.vstack([self.observed, self.copies])
-        together = Combination(pool, self.weights)(pool)
-        return float(together[0]), together[1:]
+        together = np.vstack([self.observed, self.copies])
+        pool = together if calibration is None else calibration
+        values = Combination(pool, self.weights)(together)
+        return float(values[0]), values[1:]
 
     def p_value(self) -> float:
         """Of the statistic, or of several together."""

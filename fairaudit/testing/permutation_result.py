@@ -24,12 +24,13 @@ class TestResult:
     statistic : float
         Observed value; large values are evidence of a violation.
     p_value : float
-        (1 + copies that reach the statistic) / (1 + copies). NaN where the test is inconclusive
-        because nothing could be permuted.
+        (1 + copies that reach the statistic) / (1 + copies); after early stopping as the rule
+        says (`Permutations`). NaN where the test is inconclusive because nothing could be permuted.
     interval : tuple of float
-        95 % Monte-Carlo interval of the p-value (Clopper–Pearson), for the copies drawn.
+        95 % Monte-Carlo interval of the p-value (Clopper–Pearson), for the copies drawn and the
+        rule of stopping.
     null : array
-        The statistic of every copy.
+        The statistic of every copy that was counted.
     name : str
         The statistic's name.
     n : int
@@ -45,7 +46,8 @@ class TestResult:
     seconds : dict
         CPU seconds for fitting, copies and statistics.
     parts : dict
-        p-value of every statistic, where several were combined.
+        p-value of every statistic, where several were combined; estimates after early stopping,
+        which looks at their combination.
     """
 
     __test__ = False  # not a test class for pytest

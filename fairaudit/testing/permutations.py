@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairaudit.errors import InputError
+from fairaudit.testing.p_value import Boundary
+from fairaudit.testing.stopping import AfterReached, OnceSettled
 
 __all__ = ["Permutations"]
 
 _BLOCK = 1 << 18  # numbers of copies × rows that are held at once
-_REACHED = 20  # copies that reach the data after which `auto` stops
+_REACHED = 20  # copies that reach the data at alpha, of as many as `auto` draws at most
+_CALIBRATION = 99  # copies that tell how rare values of several statistics are
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,23 @@ class Permutations:
     stop_after : int, optional
         Besag and Clifford (1991): stop at this many copies that reach the observed statistic;
         p is then exceedances / copies drawn, which is valid too. Saves work when p is large.
-        Each question of an audit stops by itself. Copies are then drawn one batch after the
-        other, whatever `n_jobs`. `Permutations.auto` chooses it.
     memory : int, optional
         Bytes that copies and features may take, about; sets batch sizes and no result.
+    settle_at : float, optional
+        A level: stop once six copies more, or six fewer, reach the observed statistic than p at
+        this level lets expect. p is exact for this rule. Saves work when p is small, too.
+        `Permutations.auto` chooses it.
+
+    Notes
+    -----
+    With `stop_after` or `settle_at` each question of an audit stops by itself, and copies are
+    drawn one batch after the other, whatever `n_jobs`. Where several statistics are combined, the
+    first 99 copies (at most a fifth) calibrate the combination and are not counted.
 
     Examples
     --------
-    >>> Permutations(n=199, seed=7)
-    Permutations(n=199, steps=50, seed=7, batch=None, n_jobs=1, stop_after=None, memory=None)
+    >>> Permutations(n=199, seed=7).n
+    199
     """
 
     n: int = 999
@@ -51,6 +62,7 @@ class Permutations:
     n_jobs: int = 1
     stop_after: int | None = None
     memory: int | None = None
+    settle_at: float | None = None
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -69,6 +81,16 @@ class Permutations:
                     f"'{name}' must be an integer of at least {least}. Got {value!r}.",
                     argument=name,
                 )
+        if self.settle_at is not None and not 0 < self.settle_at < 1:
+            raise InputError(
+                f"'settle_at' must be between 0 and 1. Got {self.settle_at!r}.",
+                argument="settle_at",
+            )
+        if self.settle_at is not None and self.stop_after is not None:
+            raise InputError(
+                "'stop_after' and 'settle_at' are two rules for stopping. Pass one of them.",
+                argument="settle_at",
+            )
 
     @classmethod
     def auto(cls, alpha: float = 0.05, **others: Any) -> Permutations:
@@ -77,11 +99,36 @@ class Permutations:
         Examples
         --------
         >>> drawn = Permutations.auto(0.01, seed=7)
-        >>> drawn.n, drawn.stop_after, drawn.seed
-        (1999, 20, 7)
+        >>> drawn.n, drawn.settle_at, drawn.seed
+        (1999, 0.01, 7)
         """
         most = max(999, math.ceil(_REACHED / alpha - 1e-9) - 1)
-        return cls(n=most, stop_after=_REACHED, **others)
+        return cls(n=most, settle_at=alpha, **others)
+
+    @property
+    def stops_early(self) -> bool:
+        return self.stop_after is not None or self.settle_at is not None
+
+    def held_out(self, statistics: int) -> int:
+        """Copies that calibrate a combination of statistics, and are not counted."""
+        if statistics == 1 or not self.stops_early:
+            return 0
+        if self.n < _REACHED:
+            raise InputError(
+                f"Early stopping with {statistics} statistics needs at least {_REACHED} copies. "
+                f"Got {self.n}.",
+                argument="n",
+            )
+        return min(_CALIBRATION, self.n // 5)
+
+    def boundary(self, statistics: int = 1, among: int = 1) -> Boundary | None:
+        """When drawing stops, for a question that is adjusted among this many; None: never."""
+        counted = self.n - self.held_out(statistics)
+        if self.stop_after is not None:
+            return AfterReached(self.stop_after, counted)
+        if self.settle_at is not None:
+            return OnceSettled(counted, self.settle_at / among, self.settle_at)
+        return None
 
     def batch_for(self, rows: int) -> int:
         block = _BLOCK if self.memory is None else min(_BLOCK, self.memory // 64)

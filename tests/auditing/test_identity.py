@@ -66,6 +66,7 @@ PLANS = {
     "steps": {"permutations": permutations(steps=6)},
     "seed": {"permutations": permutations(seed=1)},
     "stop": {"permutations": permutations(stop_after=5)},
+    "settle": {"permutations": permutations(settle_at=0.05)},
     "adjust": {"adjust": "fdr_bh"},
     "pairs": {"pairs": (("sex", "race"),)},
     "tolerance": {"tolerance": {"kpc": 0.1}},

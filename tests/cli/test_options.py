@@ -48,7 +48,8 @@ LEFT = {
     "Permutations": {
         "steps": "a matter of the algorithm, for Python",
         "batch": "set by memory",
-        "stop_after": "permutations = auto",
+        "stop_after": "a rule of 0.1, for Python",
+        "settle_at": "permutations = auto",
     },
 }
 #: Parameters of fa.audit without an option, and why.

@@ -240,7 +240,7 @@ def test_permutations_auto_works_where_models_are_audited(tmp_path, monkeypatch,
         ]
     )
     out = capsys.readouterr()
-    assert code in (0, 1) and '"stop_after": 20' in out.out, out.err
+    assert code in (0, 1) and '"settle_at": 0.05' in out.out, out.err
 
 
 # --- warnings ----------------------------------------------------------------------------------

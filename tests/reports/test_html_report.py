@@ -268,6 +268,11 @@ def test_p_value_is_explained(results: dict[str, AuditResult]) -> None:
     )
     text = _Page(render(stopped)).text
     assert "2 reached the observed value before drawing stopped, so p = 2 / 4 = 0.5" in text
+    capsule = stopped.capsule
+    settled = replace(capsule, options={**capsule.options, "settle_at": 0.05})
+    text = _Page(render(replace(stopped, capsule=settled))).text
+    assert "as soon as p is settled at the level 0.05, and p = 0.5 is the chance of" in text
+    assert "2 / 4" not in text
     assert "so there is nothing to break it down into" in text
 
 

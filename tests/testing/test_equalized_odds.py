@@ -216,12 +216,6 @@ BAD = {
     "no outcome": (lambda u, y, f: odds_test(u, None, f), "'y_true' argument is missing"),
     "continuous groups": (lambda u, y, f: odds_test(y, y, f, statistic="deo"), "'age' is integer"),
     "hrt with others": (lambda u, y, f: odds_test(u, y, f, statistic=["hrt", "kpc"]), "combined"),
-    "stop several": (
-        lambda u, y, f: odds_test(
-            u, y, f, statistic="max", permutations=fa.Permutations(stop_after=3)
-        ),
-        "one statistic",
-    ),
     "oracle shape": (
         lambda u, y, f: odds_test(u, u, f, density=lambda y, a: 0.0),
         "one value per pair",

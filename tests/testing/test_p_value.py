@@ -22,7 +22,6 @@ def test_the_formula_and_its_interval(reached, drawn):
     found = PValue(reached, drawn)
     assert found.value == (1 + reached) / (drawn + 1)
     assert found.interval == pytest.approx(proportion_confint(reached, drawn, method="beta"))
-    assert PValue(reached, drawn, stopped=True).value == reached / drawn
 
 
 def test_rounding_is_relative_to_large_statistics():

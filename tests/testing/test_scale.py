@@ -215,17 +215,18 @@ def test_each_question_stops_by_itself():
     result = fa.audit(predictions=score, outcome=y, sensitive=frame, permutations=plan)
     drawn = {finding.name: finding for finding in result.findings}
     full = fa.audit(
-        predictions=score, outcome=y, sensitive=frame, permutations=replace(plan, stop_after=None)
+        predictions=score, outcome=y, sensitive=frame, permutations=replace(plan, settle_at=None)
     )
-    assert drawn["sex"].copies == drawn["race, sex, age"].copies == 999
-    assert drawn["sex"].p_value == 0.001
-    assert 20 <= drawn["race"].copies < 999
-    assert drawn["race"].p_value == 20 / drawn["race"].copies
+    behind = len(result.findings) - 1
+    assert drawn["race, sex, age"].copies == 127  # none of them reaches the data
+    assert drawn["sex"].copies == int(np.ceil(6 / (0.95 * 0.05 / behind)))
+    assert drawn["sex"].p_value == pytest.approx(1 / (1 + drawn["sex"].copies))
+    assert 7 <= drawn["race"].copies < 127 and drawn["race"].p_value > 0.05
     values = np.array(full.null)
     assert result.null == tuple(values[: len(result.null)])
     note = next(note for note in result.notes if note.startswith("Copies as needed"))
-    assert f"race ({drawn['race'].copies})" in note
-    assert "all 999 were drawn: race, sex, age, sex" in note
+    assert "drawing stopped when they had settled p at the level 0.05: race, sex, age (127)" in note
+    assert f"race ({drawn['race'].copies})" in note and "all 999" not in note
 
 
 def test_stopping_early_keeps_the_level():
@@ -247,7 +248,7 @@ def test_stopping_early_keeps_the_level():
     for _ in range(2_000):
         evaluation = Uniform()
         for observed, null in zip(
-            evaluation.observed, core._draw_null(evaluation, plan, None, None), strict=True
+            evaluation.observed, core._draw_null(evaluation, plan, [1, 1], None, None), strict=True
         ):
             reached = int((null >= observed).sum())
             p.append(reached / len(null) if len(null) < 99 else (1 + reached) / 100)
@@ -330,16 +331,17 @@ def test_a_wrong_size_is_refused(parquet, text, capsys):
     assert "must be a size such as 2GB" in capsys.readouterr().err
 
 
-def test_an_interrupted_run_with_early_stopping_goes_on(tmp_path):
+@pytest.mark.parametrize("statistic", ["kpc", "max"])
+def test_an_interrupted_run_with_early_stopping_goes_on(statistic, tmp_path):
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.checkpoint import Checkpoint
     from fairaudit.auditing.run import audit_table
     from fairaudit.data.preparation import Prepared
     from fairaudit.data.table import AuditTable
 
-    score, y, frame = people(600)
+    score, y, frame = people(600, effect=0.6)
     prepared = Prepared(table=AuditTable.of(score, frame, y), features=(), excluded=(), missing={})
-    plan = Plan(permutations=Permutations.auto(0.05), with_r=False)
+    plan = Plan(permutations=Permutations.auto(0.05), with_r=False, statistic=statistic)
     path = tmp_path / "run.jsonl"
     whole = audit_table(prepared, plan, checkpoint=Checkpoint(path, "run"))
     lines = path.read_text().splitlines(keepends=True)

@@ -83,7 +83,7 @@ def check_settings(roles: Roles, plan: Plan) -> None:
         raise InputError(
             "Weights cannot be used in shards. Leave 'weights' out.", argument="weights"
         )
-    if plan.permutations.stop_after is not None:
+    if plan.permutations.stops_early:
         raise InputError(
             "Shards draw all copies: set 'permutations' to a number instead of 'auto'.",
             argument="permutations",

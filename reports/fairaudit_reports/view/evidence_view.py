@@ -100,8 +100,13 @@ def describe_p_value(result: AuditResult) -> list[str]:
         reached, copies = count_reaching(null, joint.value), len(null)
         count = f"{reached:,}" if reached else "none"
         p = p_decimal(joint.p_value)
-        sums = ""
-        if math.isclose(joint.p_value, (1 + reached) / (1 + copies), rel_tol=1e-6):
+        sums, level = "", result.capsule.options.get("settle_at")
+        if level is not None:
+            sums = (
+                f"; drawing stops as soon as p is settled at the level {number(level)}, and "
+                f"p = {p} is the chance of evidence as strong at that moment without a violation"
+            )
+        elif math.isclose(joint.p_value, (1 + reached) / (1 + copies), rel_tol=1e-6):
             sums = f", so p = (1 + {reached:,}) / (1 + {copies:,}) = {p}"
         elif math.isclose(joint.p_value, reached / copies, rel_tol=1e-6):
             sums = f" before drawing stopped, so p = {reached:,} / {copies:,} = {p}"

@@ -72,8 +72,9 @@ def _list_arguments(result: AuditResult) -> Iterator[str]:
             continue
         yield f"{name}={_write_literal(name, value)}"
     settings = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
-    if options.get("stop_after") is not None:
-        settings += f", stop_after={options['stop_after']}"
+    for rule in ("stop_after", "settle_at"):
+        if options.get(rule) is not None:
+            settings += f", {rule}={options[rule]}"
     yield f"permutations=fa.Permutations({settings})"
 
 
