@@ -205,6 +205,7 @@ class TableRows:
             seed=plan.permutations.seed,
             units=None if table.ids is None else table.ids.codes,
             strata=strata,
+            prediction=table.prediction.matrix(),
         )
 
     def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:

@@ -113,6 +113,7 @@ def _statistics(
         steps=permutations.steps,
         seed=seed,
         units=None if table.ids is None else table.ids.codes,
+        prediction=table.prediction.matrix(),
     )
     sampler = fitted.sampler
     bound = chosen[0].bind(table, within_outcome=sampler.within_outcome, seed=seed)

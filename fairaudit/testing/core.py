@@ -161,6 +161,7 @@ def run_test(
         seed=permutations.seed,
         units=None if tested.ids is None else tested.ids.codes,
         training=training,
+        prediction=tested.prediction.matrix(),
     )
     scope = Scope(table, tested=None if tested is table else tested)
     fit = time.process_time() - start

@@ -10,7 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
 from fairaudit.data.table import AuditTable
+from fairaudit.errors import InputError
 from fairaudit.geometry.block_sums import (
     DRAWN_BYTES,
     BlockFeatures,
@@ -27,7 +29,7 @@ from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, judge_copies, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
 from fairaudit.testing.permutations import Permutations
-from fairaudit.testing.statistic import Statistic
+from fairaudit.testing.statistic import Bound, Statistic
 from fairaudit.testing.trust import Trust
 
 __all__ = ["Evaluation", "Scope", "make_evaluation"]
@@ -103,6 +105,29 @@ def make_evaluation(
     )
 
 
+def _bind_statistic(
+    statistic: Statistic, table: AuditTable, fitted: FittedCopies, seed: int
+) -> Bound:
+    """The statistic on copies of what this law moves: the attributes, or the prediction."""
+    if fitted.sampler.moves == "attributes":
+        within = fitted.sampler.within_outcome
+        return statistic.bind(table, within_outcome=within, seed=seed)
+    if not hasattr(statistic, "bind_moved_prediction"):
+        raise InputError(
+            f"The statistic {statistic.name!r} needs copies of the attributes, and the law "
+            f"{fitted.law.kind!r} moves the prediction. Choose another statistic (kpc, features, "
+            "correlation) or another law."
+        )
+    bound: Bound = statistic.bind_moved_prediction(table, seed=seed)
+    return bound
+
+
+def _get_moving_columns(table: AuditTable, fitted: FittedCopies) -> tuple[Column, ...]:
+    """What a copy gives to the outcomes."""
+    moves_attributes = fitted.sampler.moves == "attributes"
+    return table.attributes if moves_attributes else table.prediction.columns
+
+
 class RowEvaluation:
     """Copies are row numbers, and every statistic has its own way with them."""
 
@@ -157,10 +182,10 @@ class _Bound:
         start = time.process_time()
         table = scope.tested or scope.table
         view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
-        within = fitted.sampler.within_outcome
-        self.bound = [s.bind(scope.table, within_outcome=within, seed=seed) for s in statistics]
+        self.bound = [_bind_statistic(s, scope.table, fitted, seed) for s in statistics]
         self.local = view.sampler.local
-        self.check = CopyCheck(table.require_outcome(), table.attributes, view, seed)
+        moving = _get_moving_columns(table, fitted)
+        self.check = CopyCheck(table.require_outcome(), moving, view, seed)
         identity = np.arange(len(table))[None, :]
         self.observed = np.array([statistic(identity)[0] for statistic in self.bound])
         self.seconds = time.process_time() - start

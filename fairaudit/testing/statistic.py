@@ -29,7 +29,9 @@ class Statistic(Protocol):
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         """Bind to a table; `within_outcome` tells that copies only exchange equal outcomes.
 
-        A statistic that has a method `tested_rows(n, seed)` gets copies of these rows only.
+        A statistic that has a method `tested_rows(n, seed)` gets copies of these rows only. One
+        that has a method `bind_moved_prediction(table, seed=)` works under laws that move the
+        prediction too: outcome row k then has the prediction of row rows[k].
         """
         ...
 
