@@ -2,10 +2,13 @@
 
 Both regress the prediction on the outcome once and correlate what is left with the attributes of
 every copy. Copies permute rows of A, so that it is the few columns of residuals that are moved.
+Where copies move the prediction, the regression is done for every copy as for the data: one fitted
+to the data alone would make them differ from their copies under the null too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +24,7 @@ from fairaudit.testing.statistic import Bound
 __all__ = ["Correlation", "Features", "remove_outcome"]
 
 _MOST_FOR_BANDWIDTH = 2_000
+_NOTHING = 1e-12  # spread of a column that is constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,15 @@ class Correlation:
         )
         return _bind_products(residual, _whiten(encode(table.attributes)))
 
+    def bind_moved_prediction(self, table: AuditTable, *, seed: int) -> Bound:
+        table.require_varying_prediction()
+        u, attributes = _standardize(table.prediction.matrix()), _whiten(encode(table.attributes))
+
+        def residual(moved: Array) -> Array:
+            return remove_outcome(moved, table.require_outcome(), 3)
+
+        return _bind_moved_products(u, attributes, residual)
+
 
 @dataclass(frozen=True, slots=True)
 class Features:
@@ -56,14 +69,29 @@ class Features:
     name = "features"
 
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
+        predicted, attributes = self._make_features(table, seed)
+        residual = remove_outcome(predicted, table.require_outcome(), 5)
+        return _bind_products(_standardize(residual), attributes)
+
+    def bind_moved_prediction(self, table: AuditTable, *, seed: int) -> Bound:
+        predicted, attributes = self._make_features(table, seed)
+
+        def residual(moved: Array) -> Array:
+            left = remove_outcome(moved, table.require_outcome(), 5)
+            spread = left.std(axis=0)
+            return left / np.where(spread > _NOTHING, spread, np.inf)
+
+        return _bind_moved_products(predicted, attributes, residual)
+
+    def _make_features(self, table: AuditTable, seed: int) -> tuple[Array, Array]:
+        """Of the prediction and of the attributes."""
         table.require_varying_prediction()
         rng = stream(seed, 2)
         u = _standardize(table.prediction.matrix())
         predicted = np.hstack([u, _make_fourier(u, self.of_prediction, rng)])
-        residual = remove_outcome(predicted, table.require_outcome(), 5)
         a = encode(table.attributes)
         attributes = _standardize(np.hstack([a, a**2, _make_fourier(a, self.of_attributes, rng)]))
-        return _bind_products(_standardize(residual), attributes / np.sqrt(attributes.shape[1]))
+        return predicted, attributes / np.sqrt(attributes.shape[1])
 
 
 def _bind_products(residual: Array, attributes: Array) -> Bound:
@@ -78,9 +106,23 @@ def _bind_products(residual: Array, attributes: Array) -> Bound:
     return values
 
 
+def _bind_moved_products(
+    predicted: Array, attributes: Array, residual: Callable[[Array], Array]
+) -> Bound:
+    """The same where the prediction moves, and the attributes stay."""
+    n, width = predicted.shape
+
+    def values(rows: Index) -> Array:
+        # copy by copy: in one product their last digits would depend on how many they are
+        products = np.stack([residual(predicted[copy]).T @ attributes for copy in rows]) / n
+        return (products**2).sum(axis=(1, 2)) / width
+
+    return values
+
+
 def _standardize(x: Array) -> Array:
     spread = x.std(axis=0)
-    varying = spread > 1e-12
+    varying = spread > _NOTHING
     return (x[:, varying] - x[:, varying].mean(axis=0)) / spread[varying]
 
 

@@ -1,0 +1,98 @@
+"""Size and power of the law `prediction` beside ICP: `python tests/validity/prediction_side.py`.
+
+Prints two Markdown tables, of the fair and of the unfair models with a continuous outcome. Three
+statistics see the same copies of either law. *flagged*: the diagnostics call the copies
+untrustworthy, whatever the p-value is; rates are over all replications, flagged or not. CPU seconds
+are those of all three statistics together, with the diagnostics. A run that was stopped goes on
+with what stands in the file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import time
+import zlib
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np  # noqa: E402
+from fair_models import FAIR_MODELS  # noqa: E402
+from unfair_models import UNFAIR_MODELS  # noqa: E402
+
+import fairaudit as fa  # noqa: E402
+from fairaudit.permute.icp import ICP  # noqa: E402
+from fairaudit.permute.prediction_side import PredictionSide  # noqa: E402
+from fairaudit.testing.core import run_test  # noqa: E402
+
+STATISTICS = ("kpc", "features", "correlation")
+LAWS = {"icp": ICP(), "prediction": PredictionSide()}
+
+
+def replicate(name: str, model, law: str, copies: int, seed: int) -> dict:
+    """p-values of one table, and whether the diagnostics object."""
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
+    prediction, y, frame, ids = model.draw(rng)
+    table = fa.AuditTable.of(prediction, frame, y, ids=ids)
+    start = time.process_time()
+    result = run_test(
+        table,
+        statistic=STATISTICS,
+        copies=LAWS[law],
+        permutations=fa.Permutations(n=copies, seed=seed),
+    )
+    return {
+        "model": name,
+        "law": law,
+        "seed": seed,
+        "p": [result.parts[statistic] for statistic in STATISTICS],
+        "flagged": result.inconclusive is not None,
+        "cpu": round(time.process_time() - start, 4),
+    }
+
+
+def row(name: str, rows: int, results: dict[str, list[dict]]) -> str:
+    cells = [name, str(rows)]
+    for found in results.values():
+        rates = (np.array([line["p"] for line in found]) <= 0.05).mean(axis=0)
+        flagged, seconds = (np.mean([line[key] for line in found]) for key in ("flagged", "cpu"))
+        cells += [*(f"{rate:.2f}" for rate in rates), f"{flagged:.2f}", f"{seconds:.2f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=60)
+    parser.add_argument("--copies", type=int, default=99)
+    parser.add_argument("--only", default="", help="models in whose name this pattern is found")
+    parser.add_argument("--out", default=os.devnull, help="file of JSON lines")
+    args = parser.parse_args()
+    known = {}
+    if os.path.isfile(args.out):
+        for line in map(json.loads, Path(args.out).read_text().splitlines()):
+            known[line["model"], line["law"], line["seed"]] = line
+    unfair = {k: model for k, model in UNFAIR_MODELS.items() if model.conditioning == "continuous"}
+    for models in (FAIR_MODELS, unfair):
+        columns = [f"{law}: {what}" for law in LAWS for what in (*STATISTICS, "flagged", "CPU s")]
+        print(f"\n| model | n | {' | '.join(columns)} |\n|---{'|---' * (1 + len(columns))}|")
+        for name, model in models.items():
+            if not re.search(args.only, name):
+                continue
+            results = {law: [] for law in LAWS}
+            for law, seed in ((law, seed) for law in LAWS for seed in range(args.replications)):
+                if (name, law, seed) not in known:
+                    known[name, law, seed] = replicate(name, model, law, args.copies, seed)
+                    with open(args.out, "a") as out:
+                        out.write(json.dumps(known[name, law, seed]) + "\n")
+                results[law].append(known[name, law, seed])
+            print(row(name, model.rows, results), flush=True)
+
+
+if __name__ == "__main__":
+    main()
