@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 
 import numpy as np
 from scipy.special import ndtri
@@ -54,7 +53,9 @@ class CopyCheck:
         n = len(outcome)
         self.copies = copies
         self.block = find_tied_blocks(moving, n).of_row
-        self.distinct = {_hash_copy(self.block)}
+        # copies are told apart by a sum modulo 2⁶⁴ with random weights
+        self.weights = stream(0, 12).integers(-(2**63), 2**63, n)
+        self.distinct = {int(self.block @ self.weights)}
         self.moved: list[float] = []
         self.products: list[Array] = []
         self.fitted = copies.law.estimated
@@ -68,12 +69,12 @@ class CopyCheck:
         start = len(self.moved)
         if not numbers.start <= start < numbers.stop:
             return
-        for copy in rows[start - numbers.start : CHECKED_COPIES - numbers.start]:
-            block = self.block[copy]
-            self.moved.append(float(np.mean(block != self.block)))
-            self.distinct.add(_hash_copy(block))
-            if self.fitted:
-                self.products.append(self._product(copy))
+        copies = rows[start - numbers.start : CHECKED_COPIES - numbers.start]
+        blocks = self.block[copies]
+        self.moved += (blocks != self.block).mean(axis=1).tolist()
+        self.distinct.update((blocks @ self.weights).tolist())
+        if self.fitted:
+            self.products += [self._product(copy) for copy in copies]
 
     def _product(self, copy: Index) -> Array:
         return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
@@ -174,10 +175,6 @@ def check_pit(pit: Array) -> float:
     if abs(skew(scores)) > SMALL_SKEWNESS or abs(kurtosis(scores)) > SMALL_KURTOSIS:
         p = min(p, float(normaltest(scores).pvalue))
     return min(1.0, 2 * p)
-
-
-def _hash_copy(block: Index) -> bytes:
-    return blake2b(block.tobytes(), digest_size=16).digest()
 
 
 def _make_outcome_features(outcome: Column) -> Array:

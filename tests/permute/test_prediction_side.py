@@ -91,7 +91,8 @@ def test_classes_exchange_exactly_as_ever():
     modeled = PredictionSide("logistic", 1).prepare(
         outcome, (), steps=5, seed=0, prediction=prediction
     )
-    assert modeled.law.kind == "prediction" and modeled.sampler.moves == "prediction"
+    assert modeled.law.kind == "prediction" and modeled.law.estimated
+    assert modeled.sampler.moves == "prediction"
 
 
 def test_attributes_are_not_looked_at():

@@ -57,20 +57,19 @@ def replicate(name: str, model, law: str, copies: int, seed: int) -> dict:
     }
 
 
-def row(name: str, rows: int, results: dict[str, list[dict]]) -> str:
-    cells = [name, str(rows)]
-    for found in results.values():
-        rates = (np.array([line["p"] for line in found]) <= 0.05).mean(axis=0)
-        flagged, seconds = (np.mean([line[key] for line in found]) for key in ("flagged", "cpu"))
-        cells += [*(f"{rate:.2f}" for rate in rates), f"{flagged:.2f}", f"{seconds:.2f}"]
-    return f"| {' | '.join(cells)} |"
+def row(name: str, rows: int, law: str, found: list[dict]) -> str:
+    rates = (np.array([line["p"] for line in found]) <= 0.05).mean(axis=0)
+    flagged, seconds = (np.mean([line[key] for line in found]) for key in ("flagged", "cpu"))
+    cells = [name, rows, law, len(found), *(f"{rate:.2f}" for rate in (*rates, flagged, seconds))]
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=60)
+    parser.add_argument("--replications", type=int, default=100)
     parser.add_argument("--copies", type=int, default=99)
     parser.add_argument("--only", default="", help="models in whose name this pattern is found")
+    parser.add_argument("--laws", nargs="+", default=list(LAWS))
     parser.add_argument("--out", default=os.devnull, help="file of JSON lines")
     args = parser.parse_args()
     known = {}
@@ -79,19 +78,20 @@ def main() -> None:
             known[line["model"], line["law"], line["seed"]] = line
     unfair = {k: model for k, model in UNFAIR_MODELS.items() if model.conditioning == "continuous"}
     for models in (FAIR_MODELS, unfair):
-        columns = [f"{law}: {what}" for law in LAWS for what in (*STATISTICS, "flagged", "CPU s")]
-        print(f"\n| model | n | {' | '.join(columns)} |\n|---{'|---' * (1 + len(columns))}|")
-        for name, model in models.items():
+        print(f"\n| model | n | law | replications | {' | '.join(STATISTICS)} | flagged | CPU s |")
+        print("|---" * 9 + "|")
+        for name, law in ((name, law) for name in models for law in args.laws):
             if not re.search(args.only, name):
                 continue
-            results = {law: [] for law in LAWS}
-            for law, seed in ((law, seed) for law in LAWS for seed in range(args.replications)):
+            found = []
+            for seed in range(args.replications):
                 if (name, law, seed) not in known:
-                    known[name, law, seed] = replicate(name, model, law, args.copies, seed)
+                    line = replicate(name, models[name], law, args.copies, seed)
                     with open(args.out, "a") as out:
-                        out.write(json.dumps(known[name, law, seed]) + "\n")
-                results[law].append(known[name, law, seed])
-            print(row(name, model.rows, results), flush=True)
+                        out.write(json.dumps(line) + "\n")
+                    known[name, law, seed] = line
+                found.append(known[name, law, seed])
+            print(row(name, models[name].rows, law, found), flush=True)
 
 
 if __name__ == "__main__":
