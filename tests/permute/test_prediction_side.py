@@ -10,9 +10,12 @@ from scipy.stats import binomtest, chisquare
 import fairaudit as fa
 from fairaudit.data.columns import columns_from
 from fairaudit.errors import InputError
+from fairaudit.evidence.placebo import calibrate
+from fairaudit.evidence.power.detect import smallest_detectable
 from fairaudit.permute.copies import EXACT
 from fairaudit.permute.prediction_side import PredictionSide
 from fairaudit.testing.core import run_test
+from fairaudit.testing.statistic import statistic_named
 
 PERMUTATIONS = list(itertools.permutations(range(5)))
 SCORE = np.array([-1.3, 0.2, 0.9, -0.4, 2.0])
@@ -190,7 +193,7 @@ def test_a_violation_is_found_whatever_the_batch(statistic):
 
 @pytest.mark.parametrize("statistic", ["codec", "hrt"])
 def test_a_statistic_that_needs_copies_of_the_attributes_is_refused(statistic):
-    with pytest.raises(InputError, match=f"'{statistic}' needs copies of the attributes.*'predict"):
+    with pytest.raises(InputError, match=rf"'{statistic}' needs copies of the attributes.*'predict"):
         run_test(
             unfair(60),
             statistic=statistic,
@@ -217,3 +220,17 @@ def test_the_check_of_copies_sees_no_attribute():
     few = run_test(replace(table, attributes=table.attributes[1:]), **options)
     assert whole.diagnostics == few.diagnostics
     assert not np.array_equal(whole.null, few.null)
+
+
+def test_planted_tables_need_copies_of_the_attributes():
+    """Copies of a prediction belong to that prediction: no placebo can use them."""
+    table, statistics = unfair(), statistic_named("features")
+    prediction = table.prediction.matrix()
+    fitted = PredictionSide("ols").prepare(
+        table.outcome, table.attributes, steps=20, seed=0, prediction=prediction
+    )
+    options = {"alpha": 0.05, "seed": 0, "threshold": None, "first": 99}
+    null = np.linspace(0, 1, 99)
+    assert smallest_detectable(table, fitted, statistics, null, **options) is None
+    with pytest.raises(InputError, match=r"'calibrate' needs copies of the attributes.*'predict"):
+        calibrate(table, fitted, statistics, None, progress=None, **options)
