@@ -193,7 +193,7 @@ def test_a_violation_is_found_whatever_the_batch(statistic):
 
 @pytest.mark.parametrize("statistic", ["codec", "hrt"])
 def test_a_statistic_that_needs_copies_of_the_attributes_is_refused(statistic):
-    with pytest.raises(InputError, match=rf"'{statistic}' needs copies of the attributes.*'predict"):
+    with pytest.raises(InputError, match=rf"'{statistic}' needs copies of the attr.*'prediction'"):
         run_test(
             unfair(60),
             statistic=statistic,
