@@ -10,11 +10,17 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, Kind, column_of
+from fairaudit.density.auto import Auto, list_candidates
+from fairaudit.density.conditional_density import Density
+from fairaudit.density.mixture import Mixture
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import EXACT, FittedCopies
 from fairaudit.permute.icp import ICP
 
 __all__ = ["PredictionSide"]
+
+_LARGER = (8, 16)
+_ROWS_PER_COMPONENT = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +34,8 @@ class PredictionSide:
     Parameters
     ----------
     density : str, density or callable
-        q(y|yhat), as for `fairaudit.permute.icp.ICP`.
+        q(y|yhat), as for `fairaudit.permute.icp.ICP`. Given one number ``"auto"`` tries larger
+        mixtures too: a model that is not monotone leaves several ranges of the outcome open.
     folds : int
         Cross-fitting, as for ICP.
 
@@ -76,8 +83,12 @@ class PredictionSide:
                 "The law 'prediction' fits the density of the outcome given the prediction on the "
                 "rows of the test. Leave out the table to fit on (density_data)."
             )
-        fitted = ICP(self.density, self.folds).prepare(
-            outcome, _make_columns(prediction), steps=steps, seed=seed, units=units, strata=strata
+        columns = _make_columns(prediction)
+        density = self.density
+        if density == "auto" and len(columns) == 1 and not outcome.kind.is_categorical:
+            density = Auto(_list_families(len(outcome)))
+        fitted = ICP(density, self.folds).prepare(
+            outcome, columns, steps=steps, seed=seed, units=units, strata=strata
         )
         if fitted.law == EXACT:
             return fitted
@@ -86,6 +97,13 @@ class PredictionSide:
         if law.estimated:
             law = replace(law, kind="prediction")
         return replace(fitted, law=law)
+
+
+def _list_families(n: int) -> tuple[Density, ...]:
+    """What ``"auto"`` tries given one number: what it always does, and larger mixtures."""
+    usual = list_candidates(np.empty((n, 1)))
+    larger = [Mixture(k) for k in _LARGER if k * _ROWS_PER_COMPONENT <= n]
+    return (*usual, *(family for family in larger if family not in usual))
 
 
 def _make_columns(prediction: Array | None) -> tuple[Column, ...]:

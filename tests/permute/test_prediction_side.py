@@ -98,6 +98,22 @@ def test_classes_exchange_exactly_as_ever():
     assert modeled.sampler.moves == "prediction"
 
 
+def test_a_model_that_is_not_monotone_gets_larger_mixtures():
+    rng = np.random.default_rng(0)
+    y = rng.uniform(-3, 3, 300)
+    score = (y % 1.5 + 0.1 * rng.normal(size=300))[:, None]
+    fitted = prepared(y, score)
+    assert fitted.law.family in ("mixture (8)", "mixture (16)")
+    others = [
+        score
+        for family, score in fitted.scores.items()
+        if family not in ("mixture (8)", "mixture (16)")
+    ]
+    assert fitted.scores[fitted.law.family] > max(others) + 0.5
+    assert "mixture (16)" not in prepared(y[:100], score[:100]).scores
+    assert "mixture (8)" not in prepared(y, np.hstack([score, score**2])).scores
+
+
 def test_attributes_are_not_looked_at():
     rng = np.random.default_rng(0)
     y = rng.normal(size=60)
