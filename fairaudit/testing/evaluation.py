@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from fairaudit.geometry.block_sums import (
     draw_blocks,
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
-from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
+from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, stream
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, judge_copies, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
@@ -32,7 +32,7 @@ from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Bound, Statistic
 from fairaudit.testing.trust import Trust
 
-__all__ = ["Evaluation", "Scope", "make_evaluation"]
+__all__ = ["Evaluation", "Scope", "bind_statistic", "make_evaluation"]
 
 _MANY_COPIES = 60.0  # log of a number of copies of which no two drawn ones are alike
 _MEMORY = 1 << 30
@@ -105,21 +105,24 @@ def make_evaluation(
     )
 
 
-def _bind_statistic(
-    statistic: Statistic, table: AuditTable, fitted: FittedCopies, seed: int
+def bind_statistic(
+    statistic: Statistic, table: AuditTable, sampler: CopySampler, seed: int
 ) -> Bound:
-    """The statistic on copies of what this law moves: the attributes, or the prediction."""
-    if fitted.sampler.moves == "attributes":
-        within = fitted.sampler.within_outcome
-        return statistic.bind(table, within_outcome=within, seed=seed)
-    if not hasattr(statistic, "bind_moved_prediction"):
-        raise InputError(
-            f"The statistic {statistic.name!r} needs copies of the attributes, and the law "
-            f"{fitted.law.kind!r} moves the prediction. Choose another statistic (kpc, features, "
-            "correlation) or another law."
-        )
-    bound: Bound = statistic.bind_moved_prediction(table, seed=seed)
-    return bound
+    """The statistic for copies that move as this sampler's do."""
+    if sampler.moves == "prediction":
+        return cast("Bound", statistic.bind_moved_prediction(table, seed=seed))  # type: ignore[attr-defined]
+    return statistic.bind(table, within_outcome=sampler.within_outcome, seed=seed)
+
+
+def _require_able(statistics: Sequence[Statistic], fitted: FittedCopies) -> None:
+    """Refuse statistics that cannot work with what the copies of this law move."""
+    for statistic in statistics:
+        if fitted.sampler.moves == "prediction" and not hasattr(statistic, "bind_moved_prediction"):
+            raise InputError(
+                f"The statistic {statistic.name!r} needs copies of the attributes, and the law "
+                f"{fitted.law.kind!r} moves the prediction. Choose another statistic (kpc, "
+                "features, correlation) or another law."
+            )
 
 
 def _get_moving_columns(table: AuditTable, fitted: FittedCopies) -> tuple[Column, ...]:
@@ -182,7 +185,8 @@ class _Bound:
         start = time.process_time()
         table = scope.tested or scope.table
         view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
-        self.bound = [_bind_statistic(s, scope.table, fitted, seed) for s in statistics]
+        _require_able(statistics, fitted)
+        self.bound = [bind_statistic(s, scope.table, fitted.sampler, seed) for s in statistics]
         self.local = view.sampler.local
         moving = _get_moving_columns(table, fitted)
         self.check = CopyCheck(table.require_outcome(), moving, view, seed)
