@@ -30,6 +30,7 @@ import fairaudit as fa  # noqa: E402
 from fairaudit.permute.icp import ICP  # noqa: E402
 from fairaudit.permute.prediction_side import PredictionSide  # noqa: E402
 from fairaudit.testing.core import run_test  # noqa: E402
+from fairaudit.testing.statistic import statistic_named  # noqa: E402
 
 STATISTICS = ("kpc", "features", "correlation")
 LAWS = {"icp": ICP(), "prediction": PredictionSide()}
@@ -57,6 +58,25 @@ def replicate(name: str, model, law: str, copies: int, seed: int) -> dict:
     }
 
 
+def measure_cost(n: int, copies: int = 199) -> str:
+    """CPU seconds of the law and of every statistic, with three attributes."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(n, 3))
+    y = 0.8 * a[:, 0] + 0.4 * a[:, 1] + rng.normal(size=n)
+    table = fa.AuditTable.of(y + rng.normal(size=n), a, y)
+    times = [time.process_time()]
+    fitted = PredictionSide().prepare(
+        table.outcome, table.attributes, steps=50, seed=0, prediction=table.prediction.matrix()
+    )
+    times.append(time.process_time())
+    rows = np.vstack([block for _, block in fitted.sampler.blocks(copies, 32)])
+    times.append(time.process_time())
+    for statistic in statistic_named(STATISTICS):
+        statistic.bind_moved_prediction(table, seed=0)(rows)
+        times.append(time.process_time())
+    return f"| {n:,} | {' | '.join(f'{seconds:.2f}' for seconds in np.diff(times))} |"
+
+
 def row(name: str, rows: int, law: str, found: list[dict]) -> str:
     rates = (np.array([line["p"] for line in found]) <= 0.05).mean(axis=0)
     flagged, seconds = (np.mean([line[key] for line in found]) for key in ("flagged", "cpu"))
@@ -71,7 +91,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="models in whose name this pattern is found")
     parser.add_argument("--laws", nargs="+", default=list(LAWS))
     parser.add_argument("--out", default=os.devnull, help="file of JSON lines")
+    parser.add_argument("--cost", action="store_true", help="of 199 copies, and no more")
     args = parser.parse_args()
+    if args.cost:
+        print(f"| n | fit | draw | {' | '.join(STATISTICS)} |\n{'|---' * 6}|")
+        measure_cost(100)  # imports
+        print("\n".join(measure_cost(n) for n in (500, 5_000, 20_000)))
+        return
     known = {}
     if os.path.isfile(args.out):
         for line in map(json.loads, Path(args.out).read_text().splitlines()):
