@@ -57,6 +57,12 @@ def calibrate(
             "the two.",
             argument=("calibrate", "ids"),
         )
+    if fitted.sampler.moves != "attributes":  # such copies are those of one prediction only
+        raise InputError(
+            f"'calibrate' needs copies of the attributes, and the law {fitted.law.kind!r} moves "
+            "the prediction. Choose another law, or leave out 'calibrate'.",
+            argument="calibrate",
+        )
     field = field_of(table, threshold)
     moves = WithinOutcome(field.strata, seed + 1).block(range(PLACEBOS))
     p_values = np.empty(PLACEBOS)

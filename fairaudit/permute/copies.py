@@ -1,8 +1,8 @@
-"""Conditional copies of the attributes, as blocks of row indices.
+"""Conditional copies of the attributes, or of the prediction, as blocks of row indices.
 
-A copy is an array `rows` of length n: outcome row k gets the attributes of row `rows[k]`. Every
-copy has its own random stream, keyed by its number, so that copies do not depend on how they are
-batched or on which process draws them.
+A copy is an array `rows` of length n: outcome row k gets the attributes of row `rows[k]`, or its
+prediction, as the sampler's `moves` says. Every copy has its own random stream, keyed by its
+number, so that copies do not depend on how they are batched or on which process draws them.
 """
 
 from __future__ import annotations
@@ -59,11 +59,14 @@ class CopySampler(ABC):
         Every copy keeps each outcome value's own attributes: (Y, Ã) is a reordering of (Y, A).
     near_outcome : bool
         Attributes are exchanged between neighbors in the outcome only.
+    moves : {"attributes", "prediction"}
+        What a copy gives to the outcomes; the other one stays with its row.
     """
 
     n: int
     within_outcome: bool
     near_outcome = False
+    moves: str = "attributes"
 
     @abstractmethod
     def block(self, copies: range) -> Index:
@@ -87,6 +90,7 @@ class LimitedSampler(CopySampler):
         self.whole, self.rows = whole, rows
         self.n = len(rows)
         self.within_outcome, self.near_outcome = whole.within_outcome, whole.near_outcome
+        self.moves = whole.moves
         self.place = np.full(whole.n, -1, dtype=np.intp)
         self.place[rows] = np.arange(self.n)
 
@@ -103,6 +107,7 @@ class RememberedSampler(CopySampler):
     def __init__(self, whole: CopySampler, count: int) -> None:
         self.whole, self.n = whole, whole.n
         self.within_outcome, self.near_outcome = whole.within_outcome, whole.near_outcome
+        self.moves = whole.moves
         self.drawn = whole.block(range(count)).astype(np.int32)
 
     def block(self, copies: range) -> Index:
@@ -117,10 +122,10 @@ class CopyLaw:
 
     Attributes
     ----------
-    kind : {"exact", "resampled", "known", "fitted", "local"}
+    kind : {"exact", "resampled", "known", "fitted", "local", "prediction"}
         Exact copies permute rows of equal outcome, local ones rows of neighboring outcomes;
-        others rest on a density that was given (known) or estimated (fitted), or draw rows of
-        equal outcome with replacement.
+        others rest on a density that was given (known) or estimated (fitted; of the outcome given
+        the prediction: prediction), or draw rows of equal outcome with replacement.
     words : str
         The same for people.
     family : str
@@ -138,7 +143,7 @@ class CopyLaw:
     @property
     def estimated(self) -> bool:
         """Whether the copies are only as good as a density that was fitted."""
-        return self.kind == "fitted"
+        return self.kind in ("fitted", "prediction")
 
 
 EXACT = CopyLaw("exact", "exact (within classes)")
@@ -197,7 +202,7 @@ def remember(fitted: FittedCopies) -> FittedCopies:
 
 
 class Copies(Protocol):
-    """A way to draw conditional copies: ICP, CP, conditional randomization, local permutation."""
+    """A law of copies: ICP, CP, conditional randomization, local permutation, prediction side."""
 
     def prepare(
         self,
@@ -209,6 +214,10 @@ class Copies(Protocol):
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
         strata: Index | None = None,
+        prediction: Array | None = None,
     ) -> FittedCopies:
-        """Fit what must be fitted and return the sampler."""
+        """Fit what must be fitted and return the sampler.
+
+        `prediction` (n × columns) is for laws that move the prediction; others do not look at it.
+        """
         ...

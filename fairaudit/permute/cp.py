@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit._types import Index
+from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.density.inverse import inverse_named
 from fairaudit.permute.chain import ConditionalPermutation, Fold
@@ -66,6 +66,7 @@ class CP:
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
         strata: Index | None = None,
+        prediction: Array | None = None,
     ) -> FittedCopies:
         """Fit q(a|y) and return the sampler; the arguments are those of `ICP.prepare`."""
         density = inverse_named(self.density, categorical=outcome.kind.is_categorical)

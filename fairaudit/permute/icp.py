@@ -53,6 +53,7 @@ class ICP:
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
         strata: Index | None = None,
+        prediction: Array | None = None,
     ) -> FittedCopies:
         """Fit what must be fitted and return the sampler.
 

@@ -57,8 +57,9 @@ class Local:
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
         strata: Index | None = None,
+        prediction: Array | None = None,
     ) -> FittedCopies:
-        """Form the blocks and return the sampler; `steps` and `training` are for other laws."""
+        """Form the blocks and return the sampler; other arguments are for other laws."""
         if outcome.kind.is_categorical or outcome.numeric is None:
             raise InputError(
                 "The law 'local' is for a continuous outcome. Classes have the law 'exact'.",

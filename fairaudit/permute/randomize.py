@@ -72,6 +72,7 @@ class ConditionalRandomization:
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
         strata: Index | None = None,
+        prediction: Array | None = None,
     ) -> FittedCopies:
         """Copies as rows, for a categorical outcome; the arguments are those of `ICP.prepare`."""
         if not outcome.kind.is_categorical or self.density not in ("auto", "frequencies"):

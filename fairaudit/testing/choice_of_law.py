@@ -93,6 +93,7 @@ def prepare_copies(
             units=None if table.ids is None else table.ids.codes,
             training=training,
             strata=strata,
+            prediction=table.prediction.matrix(),
         )
 
     icp = choice.make_fitting_law(len(table))

@@ -1,9 +1,8 @@
-"""Is the p-value to be believed? Checks of the copies that never look at the prediction."""
+"""Is the p-value to be believed? Checks of the copies: what moves, and the outcome, no more."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 
 import numpy as np
 from scipy.special import ndtri
@@ -44,22 +43,25 @@ class CopyCheck:
     must look the same on both. Here: mean products of features of A (linear, squares and
     products, random Fourier) and of Y, standardized over data and copies together; the two-sample
     statistics are the largest and the mean squared deviation, and the p-value is the permutation
-    one, doubled.
+    one, doubled. Where copies move the prediction it stands in the place of A, which is not looked
+    at: `moving` are the columns that copies give to the outcomes.
     """
 
     def __init__(
-        self, outcome: Column, attributes: tuple[Column, ...], copies: FittedCopies, seed: int
+        self, outcome: Column, moving: tuple[Column, ...], copies: FittedCopies, seed: int
     ) -> None:
         n = len(outcome)
         self.copies = copies
-        self.block = find_tied_blocks(attributes, n).of_row
-        self.distinct = {_hash_copy(self.block)}
+        self.block = find_tied_blocks(moving, n).of_row
+        # copies are told apart by a sum modulo 2⁶⁴ with random weights
+        self.weights = stream(0, 12).integers(-(2**63), 2**63, n)
+        self.distinct = {int(self.block @ self.weights)}
         self.moved: list[float] = []
         self.products: list[Array] = []
         self.fitted = copies.law.estimated
         if self.fitted:
             self.left = _make_outcome_features(outcome)
-            self.right = _make_attribute_features(encode(attributes), stream(seed, 6))
+            self.right = _make_moving_features(encode(moving), stream(seed, 6))
             self.products.append(self._product(np.arange(n)))
 
     def see(self, numbers: range, rows: Index) -> None:
@@ -67,12 +69,12 @@ class CopyCheck:
         start = len(self.moved)
         if not numbers.start <= start < numbers.stop:
             return
-        for copy in rows[start - numbers.start : CHECKED_COPIES - numbers.start]:
-            block = self.block[copy]
-            self.moved.append(float(np.mean(block != self.block)))
-            self.distinct.add(_hash_copy(block))
-            if self.fitted:
-                self.products.append(self._product(copy))
+        copies = rows[start - numbers.start : CHECKED_COPIES - numbers.start]
+        blocks = self.block[copies]
+        self.moved += (blocks != self.block).mean(axis=1).tolist()
+        self.distinct.update((blocks @ self.weights).tolist())
+        if self.fitted:
+            self.products += [self._product(copy) for copy in copies]
 
     def _product(self, copy: Index) -> Array:
         return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
@@ -91,6 +93,7 @@ class CopyCheck:
             pit=pit,
             scores=self.copies.scores,
             reason=self.copies.reason,
+            moves=self.copies.sampler.moves,
         )
 
 
@@ -126,6 +129,7 @@ def judge_copies(
     pit: float | None = None,
     scores: Mapping[str, float] | None = None,
     reason: str = "",
+    moves: str = "attributes",
 ) -> Trust:
     """The judgment on copies of this law, from what was seen of them."""
     problem = None
@@ -134,9 +138,10 @@ def judge_copies(
     elif distinct < FEWEST_DISTINCT:
         problem = f"only {distinct} different copies are possible"
     elif check is not None and check <= CHECK_LEVEL:
+        pair = "(A, Y)" if moves == "attributes" else "(Yhat, Y)"
         problem = (
-            f"copies of (A, Y) can be told from the data (p = {check:.2g}): "
-            "the density of the outcome given the attributes does not fit"
+            f"copies of {pair} can be told from the data (p = {check:.2g}): "
+            f"the density of the outcome given the {moves} does not fit"
         )
     elif pit is not None and pit <= PIT_LEVEL:
         problem = f"the density of the outcome is not calibrated (PIT p = {pit:.2g})"
@@ -178,10 +183,6 @@ def check_pit(pit: Array) -> float:
     return min(1.0, 2 * p)
 
 
-def _hash_copy(block: Index) -> bytes:
-    return blake2b(block.tobytes(), digest_size=16).digest()
-
-
 def _make_outcome_features(outcome: Column) -> Array:
     if outcome.kind.is_categorical:
         return np.eye(len(outcome.levels))[outcome.codes]
@@ -189,7 +190,7 @@ def _make_outcome_features(outcome: Column) -> Array:
     return np.column_stack([z, z**2, z**3, np.abs(z)])
 
 
-def _make_attribute_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
+def _make_moving_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
     width = median_distance(a[:2000])
     angle = a @ (rng.normal(size=(a.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)
     features = np.hstack([a, second_order(a), np.cos(angle)])

@@ -10,7 +10,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
 from fairaudit.data.table import AuditTable
+from fairaudit.errors import InputError
 from fairaudit.geometry.block_sums import (
     DRAWN_BYTES,
     BlockFeatures,
@@ -108,6 +110,8 @@ def bind_statistic(
     statistic: Statistic, table: AuditTable, sampler: CopySampler, seed: int
 ) -> Bound:
     """The statistic for copies that move as this sampler's do."""
+    if sampler.moves == "prediction":
+        return cast("Bound", statistic.bind_moved_prediction(table, seed=seed))  # type: ignore[attr-defined]
     if sampler.near_outcome and hasattr(statistic, "bind_near_outcome"):
         return cast("Bound", statistic.bind_near_outcome(table, seed=seed))
     return statistic.bind(table, within_outcome=sampler.within_outcome, seed=seed)
@@ -127,6 +131,23 @@ def bind_combined(
         return lambda rows: see(rows)[:, 0]
     combination = Combination(see(sampler.block(range(CHECKED_COPIES))), weights)
     return lambda rows: combination(see(rows))
+
+
+def _require_able(statistics: Sequence[Statistic], fitted: FittedCopies) -> None:
+    """Refuse statistics that cannot work with what the copies of this law move."""
+    for statistic in statistics:
+        if fitted.sampler.moves == "prediction" and not hasattr(statistic, "bind_moved_prediction"):
+            raise InputError(
+                f"The statistic {statistic.name!r} needs copies of the attributes, and the law "
+                f"{fitted.law.kind!r} moves the prediction. Choose another statistic (omnibus, "
+                "kpc, features, correlation) or another law."
+            )
+
+
+def _get_moving_columns(table: AuditTable, fitted: FittedCopies) -> tuple[Column, ...]:
+    """What a copy gives to the outcomes."""
+    moves_attributes = fitted.sampler.moves == "attributes"
+    return table.attributes if moves_attributes else table.prediction.columns
 
 
 class RowEvaluation:
@@ -183,9 +204,11 @@ class _Bound:
         start = time.process_time()
         table = scope.tested or scope.table
         view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
+        _require_able(statistics, fitted)
         self.bound = [bind_statistic(s, scope.table, fitted.sampler, seed) for s in statistics]
         self.local = view.sampler.local
-        self.check = CopyCheck(table.require_outcome(), table.attributes, view, seed)
+        moving = _get_moving_columns(table, fitted)
+        self.check = CopyCheck(table.require_outcome(), moving, view, seed)
         identity = np.arange(len(table))[None, :]
         self.observed = self._evaluate(identity)[0]
         self.seconds = time.process_time() - start

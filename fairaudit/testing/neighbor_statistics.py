@@ -1,7 +1,8 @@
 """KPC and CODEC as test statistics: kernel means over neighbor graphs, for many copies.
 
 Where copies only exchange attributes between equal outcomes, (Y, Ã) is a reordering of (Y, A):
-the graph stays and only the predictions move over its nodes. Otherwise every copy has its own.
+the graph stays and only the predictions move over its nodes, as they do where it is the predictions
+that copies move. Otherwise every copy has its own.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy.stats import rankdata
 from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
+from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import MOST_FEATURES, Gram, kernel_named
 from fairaudit.geometry.neighbors import NeighborGraph, neighbor_graph
 from fairaudit.geometry.random_ties import random_neighbors
@@ -29,6 +31,7 @@ __all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
 
 _MANY_PAIRS = 8  # per row; below, features cannot be cheaper
 _MOST_PAIRS = 1 << 22  # of rows that are held; beyond, the kernel is replaced by a close one
+_NOTHING = 1e-12  # that the outcome leaves of the prediction
 _PAIR_COST = 12  # a kernel value on a pair of rows, in multiplications
 
 
@@ -76,6 +79,31 @@ class KPCStatistic:
         alone = graph_of(given, n, self.how, knn).mean_kernel(gram)
         return _bind_ratio(mean, alone, float(gram.diagonal.mean()) - alone)
 
+    def bind_moved_prediction(self, table: AuditTable, *, seed: int) -> Bound:
+        if self.ties == "random":
+            raise InputError("Ties drawn at random need copies of the attributes. Average them.")
+        table.require_varying_prediction()
+        n, outcome = len(table), table.require_outcome()
+        knn = self.knn or default_knn(n)
+        check_knn(knn, n)
+        u = table.prediction.matrix(self.how)
+        gram = Gram(kernel_named("rbf", u)[0], u)
+        columns = ((outcome, *table.attributes), (outcome,))
+        graphs = [graph_of(given, n, self.how, knn) for given in columns]
+        if any(_has_too_many_pairs(graph) for graph in graphs) and gram.features is None:
+            gram = gram.from_drawn_rows()
+        both, alone = (_use_fixed_graph(graph, gram) for graph in graphs)
+        diagonal, index = float(gram.diagonal.mean()), np.arange(n)
+
+        def value(copy: Index) -> float:
+            node = np.empty_like(copy)  # where each row's prediction goes
+            node[copy] = index
+            base = alone(node)
+            left = diagonal - base
+            return (both(node) - base) / left if left > _NOTHING else 0.0
+
+        return lambda rows: np.array([value(copy) for copy in rows])
+
 
 @dataclass(frozen=True, slots=True)
 class CODECStatistic:
@@ -106,7 +134,7 @@ class CODECStatistic:
 
 def _bind_ratio(mean: Callable[[Index], float], alone: float, left: float) -> Bound:
     """(T(Y, Ã) − T(Y)) / (k̄ − T(Y)); 0 where the outcome determines the prediction."""
-    if left <= 1e-12:
+    if left <= _NOTHING:
         return lambda rows: np.zeros(len(rows))
     return lambda rows: np.array([(mean(copy) - alone) / left for copy in rows])
 

@@ -86,6 +86,14 @@ class Omnibus:
         """
         return self._bind(table, "near", seed)
 
+    def bind_moved_prediction(self, table: AuditTable, *, seed: int) -> Bound:
+        """For copies that move the prediction.
+
+        What the outcome explains is taken out of the attributes, which stay, and twice. Subgroups
+        are not looked for: their parts are constant.
+        """
+        return self._bind(table, "prediction", seed)
+
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
@@ -100,40 +108,50 @@ class _Products:
         self, table: AuditTable, given: GivenOutcome, moves: str, parts: tuple[str, ...], seed: int
     ) -> None:
         rng = stream(seed, 2)
-        n = self.n = len(table)
-        self.parts = parts
-        level, spread, along = _take_residuals(table, given)
-        if moves == "anywhere":  # again: attributes of copies are not without the outcome's part
-            level, spread = (standardize(given.remove(side)) for side in (level, spread))
-            along = standardize(given.remove(along)) if along.shape[1] else along
-        basis = given.basis * np.sqrt(n) if moves == "anywhere" else level[:, :0]
-        self.left = np.hstack([level, spread, along, basis])
-        ends = np.cumsum([level.shape[1], spread.shape[1], along.shape[1], basis.shape[1]])
-        starts = ends - np.diff(ends, prepend=0)
-        names = ("level", "spread", "along", "basis")
-        self.rows = {
-            name: slice(start, end) for name, start, end in zip(names, starts, ends, strict=True)
-        }
+        self.n, self.parts, self.moves = len(table), parts, moves
+        self._make_left(table, given)
         a = encode(table.attributes)
-        few = n < _MANY_ROWS
-        shown = a[show_rows(n, rng)]
-        functions = AttributeFunctions(shown, waves=50 if few else 25, rng=rng)
-        right = functions(a)
-        right = right - right.mean(axis=0) if moves == "anywhere" else given.remove(right)
-        self.columns = functions.places
-        lines = right[:, self.columns["lines"]]
-        lines /= np.where(lines.std(axis=0) > 1e-12, lines.std(axis=0), np.inf)
-        self.right, self.square = right, lines.T @ lines / n
-        self.inverse = None if moves == "anywhere" else np.linalg.pinv(self.square, hermitian=True)
+        few = self.n < _MANY_ROWS
+        shown = a[show_rows(self.n, rng)]
+        self._make_right(AttributeFunctions(shown, waves=50 if few else 25, rng=rng), a, given)
         self.scan: SubgroupScan | None = None
-        if any("scan" in part for part in parts):
-            stretches = 1 if moves == "anywhere" else min(_STRETCHES, n // _ROWS_PER_STRETCH)
+        if moves != "prediction" and any("scan" in part for part in parts):
+            stretches = 1 if moves == "anywhere" else min(_STRETCHES, self.n // _ROWS_PER_STRETCH)
             trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
             self.scan = SubgroupScan(trees, a, given.find_stretches(max(1, stretches)))
 
+    def _make_left(self, table: AuditTable, given: GivenOutcome) -> None:
+        """What is known of the prediction, side by side."""
+        level, spread, along = _take_residuals(table, given, self.moves)
+        if self.moves == "anywhere":  # again: copies' attributes have the outcome's part
+            level, spread = (standardize(given.remove(side)) for side in (level, spread))
+            along = standardize(given.remove(along)) if along.shape[1] else along
+        basis = given.basis * np.sqrt(self.n) if self.moves == "anywhere" else level[:, :0]
+        self.left = np.hstack([level, spread, along, basis])
+        self.along = given.along
+        widths = [level.shape[1], spread.shape[1], along.shape[1], basis.shape[1]]
+        if self.moves == "prediction":
+            widths[2] = given.along.shape[1]
+        places = zip(("level", "spread", "along", "basis"), widths, np.cumsum(widths), strict=True)
+        self.rows = {name: slice(end - width, end) for name, width, end in places}
+
+    def _make_right(self, functions: AttributeFunctions, a: Array, given: GivenOutcome) -> None:
+        """Functions of the attributes, side by side, and the spread of the lines among them."""
+        right = functions(a)
+        right = right - right.mean(axis=0) if self.moves == "anywhere" else given.remove(right)
+        if self.moves == "prediction":
+            right = given.remove(right)
+        self.columns = functions.places
+        lines = right[:, self.columns["lines"]]
+        lines /= np.where(lines.std(axis=0) > 1e-12, lines.std(axis=0), np.inf)
+        self.right, self.square = right, lines.T @ lines / self.n
+        self.inverse: Array | None = None
+        if self.moves != "anywhere":
+            self.inverse = np.linalg.pinv(self.square, hermitian=True)
+
     def values(self, copy: Index) -> Array:
         """Every part on a copy."""
-        moved = gathered(copy, self.left)
+        moved = self._move(copy)
         products = moved.T @ self.right / np.sqrt(self.n)
         square, inverse = self._find_spread(products)
         lines = products[:, self.columns["lines"]]
@@ -153,6 +171,14 @@ class _Products:
         }
         return np.array([kinds[part]() for part in self.parts])
 
+    def _move(self, copy: Index) -> Array:
+        """What is multiplied with functions of the attributes, row by row of these."""
+        if self.moves != "prediction":
+            return gathered(copy, self.left)
+        moved = self.left[copy]
+        first = moved[:, :1] * self.along  # of several columns the first stands for all
+        return np.hstack([moved, first])
+
     def _mean_square(self, products: Array, rows: str, columns: str) -> float:
         part = products[self.rows[rows], self.columns[columns]]
         return float(np.mean(part**2)) if part.size else 0.0
@@ -169,10 +195,18 @@ class _Products:
         return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
 
 
-def _take_residuals(table: AuditTable, given: GivenOutcome) -> tuple[Array, Array, Array]:
-    """Level and spread of the prediction given the outcome, and its level along the outcome."""
+def _take_residuals(
+    table: AuditTable, given: GivenOutcome, moves: str
+) -> tuple[Array, Array, Array]:
+    """Level and spread of the prediction given the outcome, and its level along the outcome.
+
+    Where it is the prediction that moves: its scores and their squares, with the outcome's part.
+    """
     u = table.prediction.matrix()
     scores = np.column_stack([ndtri((rankdata(column) - 0.5) / len(u)) for column in u.T])
+    if moves == "prediction":
+        level = standardize(scores)
+        return level, standardize(np.minimum(level**2, _FARTHEST_SQUARE)), level[:, :0]
     level = standardize(given.remove(standardize(scores)))
     spread = standardize(given.remove(np.minimum(level**2, _FARTHEST_SQUARE)))
     pairs = [(i, j) for j in range(given.along.shape[1]) for i in range(level.shape[1])]

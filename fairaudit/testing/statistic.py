@@ -33,6 +33,8 @@ class Statistic(Protocol):
         that has `parts` (names) and `weights` (numbers) has a column for each, to be combined. One
         that has `bind_near_outcome(table, seed)` is bound by it where copies exchange attributes
         between neighbors in a continuous outcome.
+        that has a method `bind_moved_prediction(table, seed=)` works under laws that move the
+        prediction too: outcome row k then has the prediction of row rows[k].
         """
         ...
 

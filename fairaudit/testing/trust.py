@@ -29,7 +29,7 @@ class Trust:
         Different copies among those looked at.
     scores : dict
         Held-out log-likelihood per row of the density families that were tried.
-    law : {"exact", "resampled", "known", "fitted", "local"}
+    law : {"exact", "resampled", "known", "fitted", "local", "prediction"}
         Of the copies; see `fairaudit.permute.copies.CopyLaw`.
     family : str
         The family of the density that was fitted; empty otherwise.

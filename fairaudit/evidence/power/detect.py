@@ -66,8 +66,11 @@ def smallest_detectable(
 
     `null` are the statistics of the audit's copies, `first` the number of one that it has not
     used. At most two planted tables per copy are tested, half a table where copies are dear (a
-    fitted density); None where copies or people (several rows each) do not allow it.
+    fitted density); None where copies (they move the prediction) or people (several rows each) do
+    not allow it.
     """
+    if fitted.sampler.moves != "attributes":
+        return None
     if len(null) < FEWEST_COPIES or table.ids is not None or not np.isfinite(null).all():
         return None
     within = fitted.sampler.within_outcome
