@@ -148,12 +148,15 @@ class FittedCopies:
         For ``"auto"``: the mean held-out log-likelihood of every family it tried.
     pit : array or None
         Probability integral transforms of all rows under the density that permutes them.
+    assumption : float or None
+        p-value of what the law assumes of (Yhat, Y), where it assumes something.
     """
 
     sampler: CopySampler
     law: CopyLaw
     scores: dict[str, float] = field(default_factory=dict)
     pit: Array | None = None
+    assumption: float | None = None
 
     @property
     def density(self) -> str:

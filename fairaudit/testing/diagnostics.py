@@ -15,6 +15,7 @@ from fairaudit.data.encode import encode, second_order
 from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, gathered, stream
+from fairaudit.permute.monotone import MONOTONE
 from fairaudit.testing.p_value import PValue
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.trust import Trust
@@ -80,7 +81,7 @@ class CopyCheck:
 
     def trust(self) -> Trust:
         """What the copies so far say; `see_enough` of them first."""
-        check = pit = None
+        check, pit = self.copies.assumption, None
         if self.fitted:
             check = check_exchangeable(np.array(self.products))
             pit = None if self.copies.pit is None else check_pit(self.copies.pit)
@@ -134,6 +135,11 @@ def judge_copies(
         problem = "no copy differs from the data: nothing can be exchanged given the outcome"
     elif distinct < FEWEST_DISTINCT:
         problem = f"only {distinct} different copies are possible"
+    elif law.kind == MONOTONE.kind and check is not None and check <= CHECK_LEVEL:
+        problem = (
+            f"the prediction falls where the outcome rises (p = {check:.2g}), which the law "
+            "'monotone' excludes; if it should fall everywhere, set 'decreasing'"
+        )
     elif check is not None and check <= CHECK_LEVEL:
         pair = "(A, Y)" if moves == "attributes" else "(Yhat, Y)"
         problem = (
@@ -145,6 +151,12 @@ def judge_copies(
     fine = "nothing was estimated: copies are exact"
     if law.estimated:
         fine = "copies cannot be told from the data"
+    elif law.kind == MONOTONE.kind:
+        fine = (
+            "nothing was estimated, and copies are valid if the prediction rises with the outcome"
+        )
+        if check is not None:
+            fine += f", which it does (p = {check:.2g} that it does not fall anywhere)"
     return Trust(
         trustworthy=problem is None,
         because=problem or fine,

@@ -25,6 +25,7 @@ from fairaudit.geometry.block_sums import (
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
+from fairaudit.permute.monotone import MONOTONE, get_pairs
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, judge_copies, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
@@ -112,6 +113,15 @@ def _bind_statistic(
     if fitted.sampler.moves == "attributes":
         within = fitted.sampler.within_outcome
         return statistic.bind(table, within_outcome=within, seed=seed)
+    if fitted.law.kind == MONOTONE.kind:
+        if not getattr(statistic, "ordered", False):
+            raise InputError(
+                "The law 'monotone' is exact with the statistic 'ordered' only. Got "
+                f"{statistic.name!r}."
+            )
+        pairs = get_pairs(fitted.sampler)
+        ordered: Bound = statistic.bind_pairs(table, pairs, seed=seed)  # type: ignore[attr-defined]
+        return ordered
     if not hasattr(statistic, "bind_moved_prediction"):
         raise InputError(
             f"The statistic {statistic.name!r} needs copies of the attributes, and the law "
@@ -182,7 +192,7 @@ class _Bound:
         start = time.process_time()
         table = scope.tested or scope.table
         view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
-        self.bound = [_bind_statistic(s, scope.table, fitted, seed) for s in statistics]
+        self.bound = [_bind_statistic(s, scope.table, view, seed) for s in statistics]
         self.local = view.sampler.local
         moving = _get_moving_columns(table, fitted)
         self.check = CopyCheck(table.require_outcome(), moving, view, seed)

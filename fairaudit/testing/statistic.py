@@ -51,6 +51,7 @@ STATISTICS = Registry(
         ),
         "correlation": Named("fairaudit.testing.linear:Correlation"),
         "features": Named("fairaudit.testing.linear:Features"),
+        "ordered": Named("fairaudit.testing.ordered_pairs:OrderedPairs"),
         "hrt": Named("fairaudit.testing.holdout:HoldoutGain"),
         "max": Named("fairaudit.testing.statistic:statistic_named", {"statistic": _MAX}),
     },

@@ -1,0 +1,204 @@
+"""The law `monotone`: predictions change places within pairs that are ordered by the outcome.
+
+PairSwap (Hore, Soloff, Barber and Samworth, arXiv 2501.06133). Valid in finite samples, without any
+density, if the prediction never falls (in distribution) when the outcome rises, and only with
+statistics that respect the order (`ordered = True`); docs/laws/monotone.md has the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode
+from fairaudit.errors import InputError
+from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, LimitedSampler, stream
+from fairaudit.permute.pair_effect import learn_effect
+from fairaudit.permute.pairing import match_rows
+
+__all__ = [
+    "EFFECT_STREAM",
+    "MONOTONE",
+    "Monotone",
+    "PairSwap",
+    "Pairs",
+    "check_monotone",
+    "get_pairs",
+]
+
+MONOTONE = CopyLaw("monotone", "swaps within pairs ordered by the outcome")
+
+#: Random features of what is learnt on the held-out rows: the same for pairs and statistic.
+EFFECT_STREAM = 41
+
+_MOST_HELD_OUT = 20_000
+_LEVELS = 4  # of halving the range of the outcome in the check
+_CHECK_DRAWS = 1_999
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Pairs of rows, and the rows that are in no pair and were held out to learn from.
+
+    Attributes
+    ----------
+    low, high : int arrays
+        A pair each: the row that should not have the larger prediction, and the other.
+    held : int array
+        In random order.
+    decreasing : bool
+        The lower row is the one with the larger outcome.
+    """
+
+    low: Index
+    high: Index
+    held: Index
+    decreasing: bool = False
+
+    def limit(self, place: Index) -> Pairs:
+        """The pairs whose rows have a place ≥ 0, and the held-out rows that have one."""
+        low, high, held = place[self.low], place[self.high], place[self.held]
+        both = (low >= 0) & (high >= 0)
+        return replace(self, low=low[both], high=high[both], held=held[held >= 0])
+
+
+class PairSwap(CopySampler):
+    """Every pair changes its two predictions with probability one half."""
+
+    within_outcome = False
+    moves = "prediction"
+
+    def __init__(self, pairs: Pairs, n: int, seed: int) -> None:
+        self.pairs, self.n, self.seed = pairs, n, seed
+
+    def block(self, copies: range) -> Index:
+        result = np.tile(np.arange(self.n), (len(copies), 1))
+        low, high = self.pairs.low, self.pairs.high
+        for place, copy in enumerate(copies):
+            swapped = stream(self.seed, 1, copy).random(len(low)) < 0.5
+            result[place, low[swapped]] = high[swapped]
+            result[place, high[swapped]] = low[swapped]
+        return result
+
+
+def get_pairs(sampler: CopySampler) -> Pairs:
+    """The pairs of a sampler of this law, in the numbers of the rows that it shows."""
+    if isinstance(sampler, LimitedSampler):
+        return get_pairs(sampler.whole).limit(sampler.place)
+    if isinstance(sampler, PairSwap):
+        return sampler.pairs
+    raise TypeError(f"{type(sampler).__name__} has no pairs")
+
+
+@dataclass(frozen=True, slots=True)
+class Monotone:
+    """Settings of the law `monotone`.
+
+    Parameters
+    ----------
+    decreasing : bool
+        The prediction falls when the outcome rises (scores of an error, of a risk turned around).
+        To be known beforehand: a sign that is read off the data voids the guarantee.
+    share : float
+        Of the rows that are held out, at random, to learn how the attributes move the prediction;
+        at most 20,000 of them. Pairs and weights of the other rows follow it.
+    block : int
+        Rows in the order of the outcome among which partners are looked for.
+    """
+
+    decreasing: bool = False
+    share: float = 1 / 3
+    block: int = 16
+
+    def prepare(
+        self,
+        outcome: Column,
+        attributes: Sequence[Column],
+        *,
+        steps: int,
+        seed: int,
+        units: Index | None = None,
+        training: tuple[Column, Sequence[Column]] | None = None,
+        strata: Index | None = None,
+        prediction: Array | None = None,
+    ) -> FittedCopies:
+        """Hold out rows, learn on them, pair the others, and check what is assumed.
+
+        No density is fitted: `steps` and `training` are not used. Rows of different `strata` are
+        not paired.
+        """
+        y, x = _require_order(outcome, units, prediction)
+        y = -y if self.decreasing else y
+        order = stream(seed, 40).permutation(len(y))
+        held, tested = np.split(order, [min(int(self.share * len(y)), _MOST_HELD_OUT)])
+        effect = learn_effect(x, y, encode(attributes), held, stream(seed, EFFECT_STREAM))
+        low, high = match_rows(
+            y, tested, effect.gain, rng=stream(seed, 42), strata=strata, block=self.block
+        ).T
+        sampler = PairSwap(Pairs(low, high, held, self.decreasing), len(y), seed)
+        return FittedCopies(sampler, MONOTONE, assumption=check_monotone(x, y, seed=seed))
+
+
+def _require_order(
+    outcome: Column, units: Index | None, prediction: Array | None
+) -> tuple[Array, Array]:
+    """Outcome and prediction as numbers, where the law can be proven; the refusal otherwise."""
+    if outcome.kind.is_categorical or outcome.numeric is None:
+        raise InputError(
+            f"The law 'monotone' is for outcomes that are numbers, and {outcome.name!r} has "
+            "classes. Choose the law 'exact', which needs no assumption there."
+        )
+    if units is not None and len(np.unique(units)) < len(units):
+        raise InputError(
+            "The law 'monotone' is proven for rows that are independent, not for people with "
+            "several rows. Keep one row of each person, or choose another law."
+        )
+    if prediction is None:
+        raise InputError("The law 'monotone' needs the prediction.")
+    if prediction.shape[1] != 1:
+        raise InputError(
+            "The law 'monotone' needs a prediction of one number per row. Got "
+            f"{prediction.shape[1]} columns."
+        )
+    return np.asarray(outcome.numeric, dtype=np.float64), prediction[:, 0]
+
+
+def check_monotone(prediction: Array, outcome: Array, *, seed: int) -> float:
+    """p-value that the prediction does not fall (in distribution) when the outcome rises.
+
+    The rows are dealt out, at random, to four levels. On level k the range of the outcome is cut
+    into 2^k pieces, and the rows in the lower half of a piece are paired with those in its upper
+    half. Under monotonicity the lower row has the larger prediction with probability at most one
+    half in each of these disjoint pairs, ties left out, so that the largest standardized surplus
+    over the pieces has at most the law that fair coins give it: exact but for the number of draws.
+
+    Examples
+    --------
+    >>> y, noise = np.random.default_rng(0).normal(size=(2, 400))
+    >>> check_monotone(np.cos(y) + 0.1 * noise, y, seed=0) < 0.01
+    True
+    >>> check_monotone(y + noise, y, seed=0) > 0.05
+    True
+    """
+    rng = stream(seed, 44)
+    order = np.lexsort((rng.random(len(outcome)), outcome))
+    level = rng.permutation(len(order)) % _LEVELS
+    counts, surplus = [], []
+    for depth in range(_LEVELS):
+        for piece in np.array_split(order[level == depth], 2**depth):
+            half = len(piece) // 2
+            signs = np.sign(prediction[piece[:half]] - prediction[piece[-half:]]) if half else []
+            counts.append(int(np.count_nonzero(signs)))
+            surplus.append(float(np.sum(signs)))
+    number = np.array(counts)
+    if not number.any():
+        return 1.0
+    scale = np.sqrt(np.maximum(number, 1))
+    coins = 2 * rng.binomial(number, 0.5, (_CHECK_DRAWS, len(number))) - number
+    largest = (coins / scale).max(axis=1)
+    reached = largest >= (np.array(surplus) / scale).max() - 1e-12
+    return float((1 + reached.sum()) / (_CHECK_DRAWS + 1))
