@@ -17,6 +17,7 @@ from fairaudit.geometry.bandwidth import median_distance
 
 __all__ = ["PairEffect", "learn_effect"]
 
+_FEWEST = 10  # held-out rows; below, nothing is learnt and nothing can be found
 _PER_KNOT = 25  # held-out rows
 _MOST_KNOTS = 20
 _FOURIER = 40
@@ -98,10 +99,12 @@ def learn_effect(
     Trend and spread are linear splines of the outcome. Shift and widening are ridge regressions of
     the standardized residual, and of the logarithm of its size, on the attributes, their products
     with each other and with the outcome, and random Fourier features; which of these, and the
-    penalty, by leave-one-out error. Effects too small for n rows are scaled up to what they can
+    penalty, by leave-one-out error; no effect from fewer than ten rows. Effects too small for n rows are scaled up to what they can
     show, so that the direction decides and the trend does not drown it.
     """
     n = len(outcome)
+    if len(held) < _FEWEST:
+        return PairEffect(np.zeros(n), np.ones(n), np.zeros(n), np.zeros(n))
     basis = _make_hats(outcome, held)
     x = prediction[held]
     trend = basis @ _solve(basis[held], x)

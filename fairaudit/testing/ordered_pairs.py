@@ -24,7 +24,6 @@ from fairaudit.testing.statistic import Bound
 __all__ = ["OrderedPairs"]
 
 _UNIT = 2.0**-24  # values are multiples of it: sums are exact, in whatever order they are taken
-_FEWEST_HELD_OUT = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class OrderedPairs:
     """Sum over pairs of the monotone log-likelihood ratio of an unfair model to a fair one.
 
     The unfair model is learnt on the rows that the law has held out
-    (`fairaudit.permute.pair_effect`). 0 where fewer than ten were.
+    (`fairaudit.permute.pair_effect`); 0 where it could not be.
     """
 
     name = "ordered"
@@ -49,8 +48,6 @@ class OrderedPairs:
         """Bind to a table and to pairs of its rows."""
         table.require_varying_prediction()
         low, high = pairs.low, pairs.high
-        if len(pairs.held) < _FEWEST_HELD_OUT or not len(low):
-            return lambda rows: np.zeros(len(rows))
         x = table.prediction.matrix()[:, 0]
         y = np.asarray(table.require_outcome().numeric)
         y = -y if pairs.decreasing else y
