@@ -40,7 +40,7 @@ _MOST_HELD_OUT = 20_000
 _LEVELS = 4  # of halving the range of the outcome in the check
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pairs:
     """Pairs of rows, and the rows that are in no pair and were held out to learn from.
 
@@ -50,6 +50,9 @@ class Pairs:
         A pair each: the row that should not have the larger prediction, and the other.
     held : int array
         In random order.
+    names : tuple of str
+        The attributes by which rows were paired. The pairs are for questions about all of these:
+        with others left out, the ones that are left out favor the lower rows.
     decreasing : bool
         The lower row is the one with the larger outcome.
     """
@@ -57,6 +60,7 @@ class Pairs:
     low: Index
     high: Index
     held: Index
+    names: tuple[str, ...]
     decreasing: bool = False
 
     def limit(self, place: Index) -> Pairs:
@@ -139,7 +143,9 @@ class Monotone:
         low, high = match_rows(
             y, tested, effect.gain, rng=stream(seed, 42), strata=strata, block=self.block
         ).T
-        sampler = PairSwap(Pairs(low, high, held, self.decreasing), len(y), seed)
+        names = tuple(column.name for column in attributes)
+        pairs = Pairs(low=low, high=high, held=held, names=names, decreasing=self.decreasing)
+        sampler = PairSwap(pairs, len(y), seed)
         return FittedCopies(sampler, MONOTONE, assumption=check_monotone(x, y, seed=seed))
 
 

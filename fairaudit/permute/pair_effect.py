@@ -99,8 +99,9 @@ def learn_effect(
     Trend and spread are linear splines of the outcome. Shift and widening are ridge regressions of
     the standardized residual, and of the logarithm of its size, on the attributes, their products
     with each other and with the outcome, and random Fourier features; which of these, and the
-    penalty, by leave-one-out error; no effect from fewer than ten rows. Effects too small for n rows are scaled up to what they can
-    show, so that the direction decides and the trend does not drown it.
+    penalty, by leave-one-out error; nothing from fewer than ten rows. Effects too small for n rows
+    are scaled up to what they can show, so that the direction decides and the trend does not drown
+    it.
     """
     n = len(outcome)
     if len(held) < _FEWEST:

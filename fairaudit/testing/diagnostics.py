@@ -153,10 +153,10 @@ def judge_copies(
         fine = "copies cannot be told from the data"
     elif law.kind == MONOTONE.kind:
         fine = (
-            "nothing was estimated, and copies are valid if the prediction rises with the outcome"
+            "nothing was estimated, and copies are valid if the prediction does not fall when the "
+            "outcome rises, which no test contradicts"
         )
-        if check is not None:
-            fine += f", which it does (p = {check:.2g} that it does not fall anywhere)"
+        fine += "" if check is None else f" (p = {check:.2g})"
     return Trust(
         trustworthy=problem is None,
         because=problem or fine,

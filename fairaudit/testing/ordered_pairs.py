@@ -45,7 +45,10 @@ class OrderedPairs:
         )
 
     def bind_pairs(self, table: AuditTable, pairs: Pairs, *, seed: int) -> Bound:
-        """Bind to a table and to pairs of its rows."""
+        """Bind to a table and to pairs of its rows, made by the attributes of this table."""
+        names = tuple(column.name for column in table.attributes)
+        if names != pairs.names:
+            raise ValueError(f"pairs made by {pairs.names} cannot answer a question about {names}")
         table.require_varying_prediction()
         low, high = pairs.low, pairs.high
         x = table.prediction.matrix()[:, 0]
