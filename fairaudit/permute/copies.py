@@ -99,10 +99,10 @@ class CopyLaw:
 
     Attributes
     ----------
-    kind : {"exact", "resampled", "known", "fitted", "prediction"}
+    kind : {"exact", "resampled", "known", "fitted", "prediction", "monotone"}
         Exact copies permute rows of equal outcome; others rest on a density that was given
         (known) or estimated (fitted; of the outcome given the prediction: prediction), or draw
-        rows of equal outcome with replacement.
+        rows of equal outcome with replacement. Monotone ones swap predictions within pairs.
     words : str
         The same for people.
     family : str

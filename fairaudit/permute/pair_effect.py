@@ -146,8 +146,8 @@ class _Features:
     ----------
     held : array
         Of the held-out rows.
-    sizes : list of int
-        The first so many features are linear; linear and products; all.
+    decompositions : list
+        Singular ones of the linear features, of these and the products, of all.
     """
 
     def __init__(
@@ -161,12 +161,15 @@ class _Features:
         self.frequency = rng.normal(size=(attributes.shape[1], _FOURIER)) / width
         self.phase = rng.uniform(0, 2 * np.pi, _FOURIER)
         linear, products, fourier = self._make(held)
-        self.sizes = np.cumsum([part.shape[1] for part in (linear, products, fourier)]).tolist()
+        sizes = np.cumsum([part.shape[1] for part in (linear, products, fourier)])
         everything = np.hstack([linear, products, fourier])
         self.center, spread = everything.mean(axis=0), everything.std(axis=0)
-        prior = np.repeat([1.0, np.sqrt(0.5), np.sqrt(0.5)], np.diff([0, *self.sizes]))
+        prior = np.repeat([1.0, np.sqrt(0.5), np.sqrt(0.5)], np.diff([0, *sizes]))
         self.scale = np.where(spread > 1e-9, prior / np.maximum(spread, 1e-9), 0.0)
         self.held = (everything - self.center) * self.scale
+        self.decompositions = [
+            np.linalg.svd(self.held[:, :size], full_matrices=False) for size in sizes
+        ]
 
     def _make(self, rows: Index | slice) -> tuple[Array, Array, Array]:
         a = self.attributes[rows]
@@ -191,15 +194,17 @@ def _choose_ridge(features: _Features, target: Array, *, optional: bool = False)
     best, error = np.zeros(features.held.shape[1]), np.inf
     if optional:
         error = float((centered**2).mean()) * (m / max(m - 1, 1)) ** 2
-    for size in features.sizes:
-        left, singular, right = np.linalg.svd(features.held[:, :size], full_matrices=False)
+    for left, singular, right in features.decompositions:
         along = left.T @ centered
-        for penalty in _PENALTIES:
-            shrunk = singular**2 / (singular**2 + penalty)
-            leverage = (left**2) @ shrunk + 1 / m
-            missed = (centered - left @ (shrunk * along)) / np.maximum(1 - leverage, 1e-6)
-            if float((missed**2).mean()) < error:
-                error = float((missed**2).mean())
-                best = np.zeros_like(best)
-                best[:size] = right.T @ (shrunk * along / np.maximum(singular, 1e-12))
+        shrunk = singular[:, None] ** 2 / (singular[:, None] ** 2 + _PENALTIES)
+        left_over = np.maximum(1 - 1 / m - left**2 @ shrunk, 1e-6)
+        missed = (centered[:, None] - left @ (shrunk * along[:, None])) / left_over
+        errors = (missed**2).mean(axis=0)
+        least = int(np.argmin(errors))
+        if errors[least] < error:
+            error = float(errors[least])
+            best = np.zeros_like(best)
+            best[: right.shape[1]] = right.T @ (
+                shrunk[:, least] * along / np.maximum(singular, 1e-12)
+            )
     return best

@@ -65,7 +65,7 @@ def equalized_odds_test(
         ``"kpc"`` (default), ``"codec"``, ``"deo"``, ``"equalized_odds_difference"``,
         ``"correlation"``, ``"features"``, ``"hrt"``, ``"max"`` (kpc, correlation and features
         combined), an object with `bind`, or a list of these (combined by their smallest p-value,
-        calibrated on the same copies).
+        calibrated on the same copies). ``"ordered"`` is for the law `monotone`.
     density : str, density or callable
         q(y|a) behind the copies. ``"auto"``: for a categorical outcome ``"exact"`` (permute
         within classes, nothing estimated), else the best of several cheap families by held-out
