@@ -51,7 +51,7 @@ class OrderedPairs:
             raise ValueError(f"pairs made by {pairs.names} cannot answer a question about {names}")
         table.require_varying_prediction()
         low, high = pairs.low, pairs.high
-        x = table.prediction.matrix()[:, 0]
+        x = table.prediction.matrix()[:, 0]  # in whatever units: values do not depend on them
         y = np.asarray(table.require_outcome().numeric)
         y = -y if pairs.decreasing else y
         a = encode(table.attributes)

@@ -146,6 +146,21 @@ def test_the_value_of_a_pair_never_falls_with_the_lower_prediction():
     np.testing.assert_allclose(effect.value(low, high, x[np.arange(n) ^ 1]), -value, atol=1e-12)
 
 
+def test_units_of_the_prediction_do_not_matter():
+    """Standardizing all predictions looks at the tested ones, and may."""
+    x, outcome, attributes = make_table(300)
+    pairs = get_pairs(prepare(x, outcome, attributes).sampler)
+    a = np.column_stack([column.numeric for column in attributes])
+    values = [
+        learn_effect(u, outcome.numeric, a, pairs.held, stream(0, 1)).value(
+            pairs.low, pairs.high, u
+        )
+        for u in (x[:, 0], 7 * x[:, 0] - 40)
+    ]
+    assert np.abs(values[0]).max() > 0.1
+    np.testing.assert_allclose(values[0], values[1], atol=1e-9)
+
+
 def test_the_gain_is_the_mean_of_its_integrand():
     z = np.random.default_rng(0).normal(size=400_000)
     one, zero = np.ones(2), np.zeros(2)
