@@ -110,7 +110,7 @@ class TableRows:
         table, plan = self.table, self.plan
         self.statistics = [
             set_threshold(statistic, table, plan.threshold)
-            for statistic in statistic_named(plan.statistic)
+            for statistic in statistic_named(plan.choice_of_law.suit(plan.statistic))
         ]
         names = [column.name for column in table.attributes]
         within = permutes_within_classes(table.require_outcome(), plan)

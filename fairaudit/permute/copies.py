@@ -122,10 +122,11 @@ class CopyLaw:
 
     Attributes
     ----------
-    kind : {"exact", "resampled", "known", "fitted", "local", "prediction"}
+    kind : {"exact", "resampled", "known", "fitted", "local", "prediction", "monotone"}
         Exact copies permute rows of equal outcome, local ones rows of neighboring outcomes;
         others rest on a density that was given (known) or estimated (fitted; of the outcome given
-        the prediction: prediction), or draw rows of equal outcome with replacement.
+        the prediction: prediction), or draw rows of equal outcome with replacement. Monotone ones
+        swap predictions within pairs.
     words : str
         The same for people.
     family : str
@@ -175,6 +176,8 @@ class FittedCopies:
         Why this law was chosen, where another comes first.
     witness : FittedCopies, optional
         Copies by another law, for a second opinion.
+    assumption : float or None
+        p-value of what the law assumes of (Yhat, Y), where it assumes something.
     """
 
     sampler: CopySampler
@@ -183,6 +186,7 @@ class FittedCopies:
     pit: Array | None = None
     reason: str = ""
     witness: FittedCopies | None = None
+    assumption: float | None = None
 
     @property
     def density(self) -> str:

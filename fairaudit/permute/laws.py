@@ -16,6 +16,7 @@ LAWS = Registry(
         "exact": Named("fairaudit.permute.icp:ICP", {"density": "exact"}),
         "icp": Named("fairaudit.permute.icp:ICP"),
         "local": Named("fairaudit.permute.local:Local"),
+        "monotone": Named("fairaudit.permute.monotone:Monotone"),
         "prediction": Named("fairaudit.permute.prediction_side:PredictionSide"),
         "cp": Named("fairaudit.permute.cp:CP"),
         "randomization": Named("fairaudit.permute.randomize:ConditionalRandomization"),

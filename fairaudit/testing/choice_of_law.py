@@ -17,6 +17,7 @@ from fairaudit.permute.copies import Copies, FittedCopies, remember
 from fairaudit.permute.icp import ICP
 from fairaudit.permute.laws import AUTO, LAWS
 from fairaudit.permute.local import Local
+from fairaudit.permute.monotone import Monotone
 from fairaudit.testing.diagnostics import CopyCheck, see_enough
 from fairaudit.testing.permutations import Permutations
 
@@ -56,6 +57,11 @@ class ChoiceOfLaw:
             )
         if self.law != AUTO:
             LAWS.get(self.law)
+
+    def suit(self, statistic: Any) -> Any:
+        """The statistic, or in the place of the default the only one that the law goes with."""
+        monotone = self.law == "monotone" or isinstance(self.law, Monotone)
+        return "ordered" if monotone and statistic == "omnibus" else statistic
 
     def fits_nothing(self, table: AuditTable) -> bool:
         """Whether copies of a continuous outcome follow from the table without a fitted density.

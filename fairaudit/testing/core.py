@@ -71,7 +71,8 @@ def equalized_odds_test(
         effects that change along the outcome, combined), ``"kpc"``, ``"codec"``, ``"deo"``,
         ``"equalized_odds_difference"``, ``"correlation"``, ``"features"``, ``"scan"``,
         ``"hrt"``, ``"max"`` (kpc, correlation and features), an object with `bind`, or a list of
-        these (combined after calibration on the same copies).
+        these (combined after calibration on the same copies). The law `monotone` has a statistic
+        of its own, ``"ordered"``, in the place of the default.
     density : str, density or callable
         q(y|a) behind the copies. ``"auto"``: for a categorical outcome ``"exact"`` (permute
         within classes, nothing estimated), else the best of several cheap families by held-out
@@ -161,9 +162,10 @@ def run_test(
 ) -> TestResult:
     """The test on a table that has been checked."""
     start = time.process_time()
-    statistics = statistic_named(statistic)
+    choice = choice or ChoiceOfLaw()
+    statistics = statistic_named(choice.suit(statistic))
     tested = _take_tested(table, statistics, permutations.seed)
-    fitted = prepare_copies(tested, choice or ChoiceOfLaw(), permutations, training=training)
+    fitted = prepare_copies(tested, choice, permutations, training=training)
     scope = Scope(table, tested=None if tested is table else tested)
     fit = time.process_time() - start
     (result,) = run_tests([scope], fitted, statistics, permutations)

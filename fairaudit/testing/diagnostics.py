@@ -14,6 +14,7 @@ from fairaudit.data.encode import encode, second_order
 from fairaudit.geometry.bandwidth import median_distance
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, gathered, stream
+from fairaudit.permute.monotone import MONOTONE
 from fairaudit.testing.p_value import PValue
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.trust import Trust
@@ -81,7 +82,7 @@ class CopyCheck:
 
     def trust(self) -> Trust:
         """What the copies so far say; `see_enough` of them first."""
-        check = pit = None
+        check, pit = self.copies.assumption, None
         if self.fitted:
             check = check_exchangeable(np.array(self.products))
             pit = None if self.copies.pit is None else check_pit(self.copies.pit)
@@ -137,6 +138,11 @@ def judge_copies(
         problem = "no copy differs from the data: nothing can be exchanged given the outcome"
     elif distinct < FEWEST_DISTINCT:
         problem = f"only {distinct} different copies are possible"
+    elif law.kind == MONOTONE.kind and check is not None and check <= CHECK_LEVEL:
+        problem = (
+            f"the prediction falls where the outcome rises (p = {check:.2g}), which the law "
+            "'monotone' excludes; if it should fall everywhere, set 'decreasing'"
+        )
     elif check is not None and check <= CHECK_LEVEL:
         pair = "(A, Y)" if moves == "attributes" else "(Yhat, Y)"
         problem = (
@@ -150,6 +156,12 @@ def judge_copies(
         fine = "copies cannot be told from the data"
     elif law.kind == "local":
         fine = "attributes move among neighbors in the outcome only, and no density is needed"
+    elif law.kind == MONOTONE.kind:
+        fine = (
+            "nothing was estimated, and copies are valid if the prediction does not fall when the "
+            "outcome rises, which no test contradicts"
+        )
+        fine += "" if check is None else f" (p = {check:.2g})"
     if reason:
         fine += f" ({reason})"
     return Trust(

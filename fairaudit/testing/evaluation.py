@@ -25,6 +25,7 @@ from fairaudit.geometry.block_sums import (
 )
 from fairaudit.geometry.kernels import FeatureMap, GridFeatures, feature_map, kernel_named
 from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, stream
+from fairaudit.permute.monotone import MONOTONE, get_pairs
 from fairaudit.permute.within import WithinOutcome
 from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, judge_copies, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic, default_knn
@@ -110,6 +111,9 @@ def bind_statistic(
     statistic: Statistic, table: AuditTable, sampler: CopySampler, seed: int
 ) -> Bound:
     """The statistic for copies that move as this sampler's do."""
+    pairs = get_pairs(sampler)
+    if pairs is not None:
+        return cast("Bound", statistic.bind_pairs(table, pairs, seed=seed))  # type: ignore[attr-defined]
     if sampler.moves == "prediction":
         return cast("Bound", statistic.bind_moved_prediction(table, seed=seed))  # type: ignore[attr-defined]
     if sampler.near_outcome and hasattr(statistic, "bind_near_outcome"):
@@ -136,11 +140,20 @@ def bind_combined(
 def _require_able(statistics: Sequence[Statistic], fitted: FittedCopies) -> None:
     """Refuse statistics that cannot work with what the copies of this law move."""
     for statistic in statistics:
-        if fitted.sampler.moves == "prediction" and not hasattr(statistic, "bind_moved_prediction"):
+        if fitted.law.kind == MONOTONE.kind and not getattr(statistic, "ordered", False):
+            raise InputError(
+                "The law 'monotone' is exact with the statistic 'ordered' only. Got "
+                f"{statistic.name!r}.",
+                argument="statistic",
+            )
+        if fitted.sampler.moves == "prediction" and not (
+            hasattr(statistic, "bind_moved_prediction") or hasattr(statistic, "bind_pairs")
+        ):
             raise InputError(
                 f"The statistic {statistic.name!r} needs copies of the attributes, and the law "
                 f"{fitted.law.kind!r} moves the prediction. Choose another statistic (omnibus, "
-                "kpc, features, correlation) or another law."
+                "kpc, features, correlation) or another law.",
+                argument="statistic",
             )
 
 
@@ -205,7 +218,7 @@ class _Bound:
         table = scope.tested or scope.table
         view = fitted if scope.rows is None else fitted.limited_to(scope.rows)
         _require_able(statistics, fitted)
-        self.bound = [bind_statistic(s, scope.table, fitted.sampler, seed) for s in statistics]
+        self.bound = [bind_statistic(s, scope.table, view.sampler, seed) for s in statistics]
         self.local = view.sampler.local
         moving = _get_moving_columns(table, fitted)
         self.check = CopyCheck(table.require_outcome(), moving, view, seed)

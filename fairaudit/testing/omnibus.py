@@ -147,7 +147,7 @@ class _Products:
         self.right, self.square = right, lines.T @ lines / self.n
         self.inverse: Array | None = None
         if self.moves != "anywhere":
-            self.inverse = np.linalg.pinv(self.square, hermitian=True)
+            self.inverse = np.asarray(np.linalg.pinv(self.square, hermitian=True), np.float64)
 
     def values(self, copy: Index) -> Array:
         """Every part on a copy."""
@@ -189,7 +189,8 @@ class _Products:
             return self.square, self.inverse
         explained = products[self.rows["basis"], self.columns["lines"]]
         square = self.square - explained.T @ explained / self.n
-        return square, np.linalg.pinv(square, rcond=1e-6, hermitian=True)
+        inverse = np.linalg.pinv(square, rcond=1e-6, hermitian=True)
+        return square, np.asarray(inverse, np.float64)
 
     def _scan(self, moved: Array, rows: str) -> float:
         return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])

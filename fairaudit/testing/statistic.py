@@ -58,6 +58,7 @@ STATISTICS = Registry(
         "correlation": Named(_OMNIBUS, {"parts": ("linear",), "name": "correlation"}),
         "features": Named(_OMNIBUS, {"parts": _FEATURES, "name": "features"}),
         "scan": Named(_OMNIBUS, {"parts": ("scan", "scan in spread"), "name": "scan"}),
+        "ordered": Named("fairaudit.testing.ordered_pairs:OrderedPairs"),
         "hrt": Named("fairaudit.testing.holdout:HoldoutGain"),
         "max": Named("fairaudit.testing.statistic:statistic_named", {"statistic": _MAX}),
     },

@@ -18,7 +18,8 @@ class Trust:
     copies_by : str
         The law of the copies, in words.
     copy_check : float or None
-        p-value that (A, Y) and (Ã, Y) look alike; None where nothing was estimated.
+        p-value that (A, Y) and (Ã, Y) look alike, or of what the law assumes of (Ŷ, Y); None where
+        nothing was estimated or assumed.
     calibration : float or None
         p-value that the density's probability integral transforms are uniform
         (Kolmogorov–Smirnov, and skewness and kurtosis of their normal scores); 1 where the
@@ -29,7 +30,7 @@ class Trust:
         Different copies among those looked at.
     scores : dict
         Held-out log-likelihood per row of the density families that were tried.
-    law : {"exact", "resampled", "known", "fitted", "local", "prediction"}
+    law : {"exact", "resampled", "known", "fitted", "local", "prediction", "monotone"}
         Of the copies; see `fairaudit.permute.copies.CopyLaw`.
     family : str
         The family of the density that was fitted; empty otherwise.
