@@ -264,6 +264,16 @@ def skewed(n: int, rng, effect: float) -> Drawn:
     return y + np.where(a[:, 1] > 0, e, -e), y, numbers(a), None
 
 
+def people(n: int, rng, effect: float) -> Drawn:
+    """Four rows of each person, outcomes of a person correlate .7; one sex is scored higher."""
+    ids = np.repeat(np.arange(n // 4), 4)
+    a, sex = rng.normal(size=(n // 4, 2)), rng.random(n // 4) < 0.4
+    person = 0.5 * a[:, 0] + 0.4 * sex + 0.55 * rng.normal(size=n // 4)
+    y = person[ids] + 0.5 * rng.normal(size=n)
+    frame = numbers(a).assign(sex=np.where(sex, "f", "m")).iloc[ids].reset_index(drop=True)
+    return y + effect * sex[ids] + 0.8 * rng.normal(size=n), y, frame, ids
+
+
 def simulation(n: int, rng, number: int, width: int, w: float) -> Drawn:
     """Simulations of the paper (text): 500 rows train a linear model of Y on X, others test it.
 
@@ -306,22 +316,23 @@ TABLE: list[tuple[str, int, str, bool, Callable, dict]] = [
     ("continuous: shift, 1 of 3", 400, "continuous", False, moved, {"width": 3, "effect": 0.2}),
     ("continuous: shift, 1 of 10", 400, "continuous", True, moved, {"width": 10, "effect": 0.25}),
     ("continuous: shift, 1 of 30", 400, "continuous", False, moved, {"width": 30, "effect": 0.3}),
-    ("continuous: interaction", 400, "continuous", True, moved_product, {"effect": 0.25}),
-    ("continuous: variance", 400, "continuous", False, moved_spread, {"effect": 0.25}),
-    ("continuous: sin(3a + 1)", 400, "continuous", True, moved_wave, {"effect": 0.35}),
+    ("continuous: interaction", 400, "continuous", True, moved_product, {"effect": 0.33}),
+    ("continuous: variance", 400, "continuous", False, moved_spread, {"effect": 0.32}),
+    ("continuous: sin(3a + 1)", 400, "continuous", True, moved_wave, {"effect": 0.75}),
     ("continuous: 5 % of categories", 500, "continuous", True, moved_group, {"effect": 0.9}),
     ("continuous: 5 % of numbers", 500, "continuous", False, moved_corner, {"effect": 1.0}),
-    ("continuous: sign change along y", 400, "continuous", False, sign_change, {"effect": 0.25}),
+    ("continuous: sign change along y", 400, "continuous", False, sign_change, {"effect": 0.35}),
     ("continuous: sin(3y)", 200, "continuous", True, sign_changes, {"effect": 0.75}),
     ("continuous: old age, lognormal", 400, "continuous", False, age_number, {"effect": 0.25}),
-    ("continuous: skewness only", 500, "continuous", True, skewed, {"effect": 1.0}),
+    ("continuous: skewness only", 500, "continuous", True, skewed, {"effect": 0.3}),
+    ("continuous: people with 4 rows", 400, "continuous", True, people, {"effect": 0.25}),
     ("peers: alt", 500, "continuous", False, moved, {"width": 3, "effect": 0.3}),
     ("peers: alt_sq", 500, "continuous", False, moved_square, {"effect": 0.3}),
-    ("Simulation 1, K = 1", 100, "continuous", False, paper_1, {"width": 1, "w": 0.9}),
+    ("Simulation 1, K = 1", 100, "continuous", False, paper_1, {"width": 1, "w": 0.6}),
     ("Simulation 1, K = 5", 200, "continuous", True, paper_1, {"width": 5, "w": 0.6}),
     ("Simulation 1, K = 10", 400, "continuous", False, paper_1, {"width": 10, "w": 0.9}),
     ("Simulation 1, K = 10, w = .6", 400, "continuous", True, paper_1, {"width": 10, "w": 0.6}),
-    ("Simulation 2, K = 5", 150, "continuous", True, paper_2, {"width": 5, "w": 0.9}),
+    ("Simulation 2, K = 5", 100, "continuous", True, paper_2, {"width": 5, "w": 0.9}),
 ]
 
 UNFAIR_MODELS = {
