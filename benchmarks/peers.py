@@ -262,8 +262,8 @@ PEERS = {
     "pgmpy GCM": (_pgmpy, "GCM"),
     "causal-learn RCIT": (_rcit, True),
     "causal-learn RCoT": (_rcit, False),
-    "GCM": (_residuals, "gcm"),
-    "PCM": (_residuals, "pcm"),
+    "spline GCM": (_residuals, "gcm"),
+    "forest PCM": (_residuals, "pcm"),
     "SplitKCI": (_split_kci,),
     "hyppo FCIT": (_hyppo, "FCIT"),
     "dcor partial dcov": (_dcor,),
@@ -281,7 +281,7 @@ PEERS = {
 }
 
 
-SEEDED = ("GCM", "PCM", "SplitKCI")  # those that take a seed
+SEEDED = ("spline GCM", "forest PCM", "SplitKCI")  # those that take a seed
 
 
 def test_named(name: str):
