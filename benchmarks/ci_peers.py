@@ -11,9 +11,9 @@ A₁ = 0.8 (Y² − 1) + N(0,1), Yhat = Y + 0.5 Y² + N(0,1). Everybody gets the
 199 copies, default settings, and a fresh process for each test (rates) or each cell (timing);
 peers that cannot be imported are listed as absent. Output is Markdown.
 
-models: the fair and unfair models of tests/validity (`--only`: with this pattern in the name) at
-their own sizes, for the peers; ours are run by continuous_size.py and gate_power.py there. The file
-keeps every p-value, and what it has is not computed again.
+models: the fair and unfair models of tests/validity at their own sizes, for the peers; ours are run
+by continuous_size.py and gate_power.py there. `--only '^unfair: shift'`: those with this pattern in
+kind and name. The file keeps every p-value, and what it has is not computed again.
 """
 
 from __future__ import annotations
@@ -131,46 +131,42 @@ def timing(tests: list[str], timeout: float) -> None:
 
 def models(tests: list[str], reps: int, only: str, out: str) -> None:
     """Share of p ≤ .05 of every peer on every model, in a file of JSON lines and as a table."""
-    found = read_lines(out)
     for test in tests:
-        left = [
-            name
-            for name in peers.models(only, test)
-            if len(found.get((test, name), {}).get("answers", [])) < reps
-        ]
-        if not left:
-            continue
-        command = [os.environ.get("PEERS_PYTHON", sys.executable), WORKER, test]
-        command += ["--reps", str(reps), "--models", f"^({'|'.join(map(re.escape, left))})$"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            for line in process.stdout:
-                if "absent" not in line:
-                    with open(out, "a") as lines:
-                        lines.write(json.dumps({"test": test, **json.loads(line)}) + "\n")
+        found = read_lines(out)
+        have = {name: len(found.get((test, name), [])) for name in peers.models(only, test)}
+        for first in sorted(set(have.values())):
+            names = [re.escape(name) for name, count in have.items() if count == first < reps]
+            if names:
+                append_lines(test, f": ({'|'.join(names)})$", range(first, reps), out)
     found = read_lines(out)
     tests = [test for test in tests if any(key[0] == test for key in found)]
     print(f"| model | {' | '.join(tests)} |")
     print("|---" * (len(tests) + 1) + "|")
     for name in peers.models(only, ""):
-        cells = [
-            share([answer[0] <= peers.LEVEL for answer in found[test, name]["answers"]])
-            if (test, name) in found
-            else "–"
-            for test in tests
-        ]
+        answers = [found.get((test, name), []) for test in tests]
+        cells = [f"{share([p <= peers.LEVEL for p in some])} ({len(some)})" for some in answers]
         print(f"| {name} | {' | '.join(cells)} |")
-    counts = [
-        f"{test}: {max(len(line['answers']) for key, line in found.items() if key[0] == test)}"
-        for test in tests
-    ]
-    print(f"\nReplications: {', '.join(counts)}")
 
 
-def read_lines(path: str) -> dict[tuple[str, str], dict]:
-    if not os.path.exists(path):
-        return {}
-    with open(path) as lines:
-        return {(line["test"], line["scenario"]): line for line in map(json.loads, lines)}
+def append_lines(test: str, pattern: str, seeds: range, out: str) -> None:
+    command = [os.environ.get("PEERS_PYTHON", sys.executable), WORKER, test, "--models", pattern]
+    command += ["--first", str(seeds.start), "--reps", str(len(seeds))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in map(json.loads, process.stdout):
+            if "absent" not in line:
+                p = [answer[0] for answer in line.pop("answers")]
+                with open(out, "a") as lines:
+                    lines.write(json.dumps({"test": test, **line, "p": p}) + "\n")
+
+
+def read_lines(path: str) -> dict[tuple[str, str], list[float]]:
+    """p-values by test and model, in the order of their seeds."""
+    found: dict[tuple[str, str], list[float]] = {}
+    if os.path.exists(path):
+        with open(path) as lines:
+            for line in map(json.loads, lines):
+                found.setdefault((line["test"], line["scenario"]), []).extend(line["p"])
+    return found
 
 
 def main() -> None:

@@ -6,11 +6,11 @@ with Bonferroni's correction. Peers that are not on PyPI (pycomets, pywhy-stats 
 are read from checkouts in the folder PEER_SRC.
 
     python benchmarks/peers.py "causal-learn RCIT" --n 500 --scenarios null,alt --reps 20
-    python benchmarks/peers.py "SplitKCI" --models continuous --reps 20
+    python benchmarks/peers.py "SplitKCI" --models '^unfair: continuous' --reps 20
 
-`--models`: the fair and unfair models of tests/validity in whose name a pattern is found. Text and
-truth values of attributes and classes of the outcome become indicators. Tables of people with
-several rows are left out, since no peer knows ids; so are large ones for KCI.
+`--models`: the fair and unfair models of tests/validity in whose kind and name a pattern is found.
+Text of attributes and classes of the outcome become indicators. Tables of people with several rows
+are left out, since no peer knows ids; so are large ones for KCI.
 """
 
 from __future__ import annotations
@@ -76,8 +76,9 @@ def models(pattern: str, test: str) -> dict:
 
     return {
         name: model
-        for name, model in (FAIR_MODELS | UNFAIR_MODELS).items()
-        if re.search(pattern, name) and "people" not in name
+        for kind, some in (("fair", FAIR_MODELS), ("unfair", UNFAIR_MODELS))
+        for name, model in some.items()
+        if re.search(pattern, f"{kind}: {name}") and "people" not in name
         if model.rows <= MOST_ROWS.get(test, np.inf)
     }
 
@@ -313,6 +314,7 @@ def main() -> None:
     parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--models", help="instead: models of tests/validity with this pattern")
     parser.add_argument("--reps", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
     parser.add_argument("--cpu", type=float, default=np.inf, help="seconds for each scenario")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -322,20 +324,22 @@ def main() -> None:
         print(json.dumps({"absent": str(error)}))
         return
     test(*simulate(60, "null", 10**6), 0)  # imports and compilation are not what is measured
-    before, first = peak_mb(), 1000 if args.models is None else 0
+    before = peak_mb()
+    tables = {name: partial(simulate, args.n, name) for name in args.scenarios.split(",")}
+    seeds = range(args.first, args.first + args.reps)
     if args.models is not None:
-        tables = {
-            name: partial(draw, model) for name, model in models(args.models, args.test).items()
-        }
-    else:
-        names = args.scenarios.split(",")
-        tables = {name: partial(simulate, args.n, name) for name in names}
+        named = models(args.models, args.test)
+        tables = {name: partial(draw, model) for name, model in named.items()}
     for name, table in tables.items():
         answers, seconds = [], []
-        while len(answers) < args.reps and sum(seconds) < args.cpu:
-            data, start = table(seed=first + len(answers)), time.process_time()
-            answers.append(test(*data, len(answers)))
+        for seed in seeds:
+            # the scenarios have always been drawn from 1000 on
+            data = table(seed=seed if args.models is not None else 1000 + seed)
+            start = time.process_time()
+            answers.append(test(*data, seed))
             seconds.append(time.process_time() - start)
+            if sum(seconds) >= args.cpu:
+                break
         line = {
             "scenario": name,
             "cpu": float(np.median(seconds)),
