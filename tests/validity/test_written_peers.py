@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import peers
 from fair_models import FAIR_MODELS
 
