@@ -71,12 +71,12 @@ def simulate(n: int, scenario: str, seed: int) -> tuple[np.ndarray, np.ndarray, 
 def models(pattern: str, test: str) -> dict:
     """Fair and unfair models that a test can run, by name."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "validity"))
-    from fair_models import FAIR_MODELS
+    from fair_models import FAIR_CLASS_MODELS, FAIR_MODELS
     from unfair_models import UNFAIR_MODELS
 
     return {
         name: model
-        for kind, some in (("fair", FAIR_MODELS), ("unfair", UNFAIR_MODELS))
+        for kind, some in (("fair", FAIR_MODELS | FAIR_CLASS_MODELS), ("unfair", UNFAIR_MODELS))
         for name, model in some.items()
         if re.search(pattern, f"{kind}: {name}") and "people" not in name
         if model.rows <= MOST_ROWS.get(test, np.inf)

@@ -1,4 +1,4 @@
-"""Fair models of a continuous outcome: what rejects here is an error.
+"""Fair models, most of a continuous outcome: what rejects here is an error.
 
 Every one is a function of a generator to (prediction, outcome, attributes, ids of people or None).
 The prediction depends on the outcome and on noise that knows nothing of the attributes, so that
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from settings import SETTINGS
 
-__all__ = ["FAIR_MODELS", "FairModel"]
+__all__ = ["FAIR_CLASS_MODELS", "FAIR_MODELS", "FairModel"]
 
 #: prediction, outcome, attributes, ids
 Drawn = tuple[np.ndarray, np.ndarray, pd.DataFrame, "np.ndarray | None"]
@@ -276,17 +276,24 @@ TABLE: list[tuple[str, int, Callable, dict]] = [
 ]
 
 
-def _models() -> dict[str, FairModel]:
-    made = [
+def _taken(*, classes: bool) -> list[FairModel]:
+    return [
         FairModel(setting.name, setting.n, partial(as_in_settings, setting.draw))
         for setting in SETTINGS
-        if not setting.categorical
+        if setting.categorical == classes
     ]
-    made += [
-        FairModel(name, rows, partial(draw, rows, **options)) for name, rows, draw, options in TABLE
-    ]
-    return {f"{model.name}, n = {model.rows}": model for model in made}
 
 
-#: by name and rows
-FAIR_MODELS = _models()
+def _by_name(models: list[FairModel]) -> dict[str, FairModel]:
+    return {f"{model.name}, n = {model.rows}": model for model in models}
+
+
+#: by name and rows; the outcome is continuous
+FAIR_MODELS = _by_name(
+    [
+        *_taken(classes=False),
+        *(FairModel(name, n, partial(draw, n, **options)) for name, n, draw, options in TABLE),
+    ]
+)
+#: the same for an outcome of classes
+FAIR_CLASS_MODELS = _by_name(_taken(classes=True))

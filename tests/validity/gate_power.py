@@ -6,11 +6,13 @@ Prints a Markdown table: share of replications that are answered (not inconclusi
 .05, for every way to test and, where it combines several statistics, for each of them on the same
 copies (`default: kpc`). Then the shortfall of each way against the best single statistic, which is
 chosen on one half of the replications and measured on the other, so that luck does not choose.
-`--held-out` and `--open`: only one half of the models.
+`--held-out` and `--open`: only one half of the models. `--peers FILE`: beside the best of the peers
+on the same tables, from the file of `benchmarks/ci_peers.py --mode models`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -20,7 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
-from replications import laws, parser, run, shares  # noqa: E402
+from replications import LEVEL, laws, parser, run, shares  # noqa: E402
 from unfair_models import UNFAIR_MODELS  # noqa: E402
 
 
@@ -35,20 +37,37 @@ def series(results: dict[str, list[dict]]) -> dict[str, np.ndarray]:
 
 
 def best_single(found: dict[str, np.ndarray]) -> float:
-    """Power of the best single statistic, chosen on one half and measured on the other."""
+    """Power of the best single statistic."""
     combined = {name.split(": ")[0] for name in found if ": " in name}
-    single = np.array([values for name, values in found.items() if name not in combined])
-    halves = single[:, ::2], single[:, 1::2]
-    power = [
-        measured[chosen.mean(axis=1).argmax()].mean() for chosen, measured in (halves, halves[::-1])
-    ]
-    return float(np.mean(power))
+    return best_power({name: values for name, values in found.items() if name not in combined})
+
+
+def best_power(found: dict[str, np.ndarray]) -> float:
+    """Of the best test, chosen on one half of the replications and measured on the other."""
+    halves = [[values[start::2].mean() for values in found.values()] for start in (0, 1)]
+    chosen = [measured[np.argmax(other)] for measured, other in (halves, halves[::-1])]
+    return float(np.mean(chosen))
+
+
+def read_peers(path: str | None) -> dict[str, dict[str, np.ndarray]]:
+    """Rejected or not, by model and peer; the file is that of benchmarks/ci_peers.py."""
+    found: dict[str, dict[str, list]] = {}
+    if path:
+        with open(path) as lines:
+            for line in map(json.loads, lines):
+                rejected = [float(p <= LEVEL) for p in line["p"]]
+                found.setdefault(line["scenario"], {}).setdefault(line["test"], []).extend(rejected)
+    return {
+        name: {test: np.array(values) for test, values in some.items()}
+        for name, some in found.items()
+    }
 
 
 def main() -> None:
     made = parser(__doc__, replications=300)
     made.add_argument("--held-out", action="store_true")
     made.add_argument("--open", action="store_true")
+    made.add_argument("--peers", help="file of JSON lines with the peers' p-values")
     args = made.parse_args()
     models = {
         name: model
@@ -56,41 +75,48 @@ def main() -> None:
         if model.held_out or not args.held_out
         if not model.held_out or not args.open
     }
-    heads: list[str] = []
+    peers = read_peers(args.peers)
     lines: dict[str, dict[str, float]] = {}
-    for name, model, results in run(models, args):
-        found = series(results)
-        first = next(iter(results.values()))
-        if not heads:
-            heads = [*found, "best single"]
-            print(f"| unfair model | n | held out | {' | '.join(heads)} | inconclusive | law |")
-            print("|---" * (len(heads) + 5) + "|")
+    ends: dict[str, str] = {}
+    for name, _, results in run(models, args):
+        found, first = series(results), next(iter(results.values()))
         lines[name] = {way: float(values.mean()) for way, values in found.items()}
         lines[name]["best single"] = best_single(found)
-        cells = [f"{lines[name][head]:.2f}" for head in heads]
-        print(
-            f"| {name} | {model.rows} | {'yes' if model.held_out else ''} | {' | '.join(cells)} | "
-            f"{shares(first)[2]:.2f} | {laws(first)} |",
-            flush=True,
-        )
-    for title, some in (
-        ("all", list(lines)),
-        ("held out", [name for name in lines if models[name].held_out]),
-        ("open", [name for name in lines if not models[name].held_out]),
-    ):
-        if some:
-            print_summary(title, [lines[name] for name in some], heads)
+        if name in peers:
+            lines[name]["best peer"] = best_power(peers[name])
+        ends[name] = f"{shares(first)[2]:.2f} | {laws(first)}"
+        print(f"{name}: {lines[name][args.test[0]]:.2f}", file=sys.stderr, flush=True)
+    print_table(lines, ends)
 
 
-def print_summary(title: str, powers: list[dict[str, float]], heads: list[str]) -> None:
-    cells = []
-    for head in heads:
-        short = [power["best single"] - power[head] for power in powers]
-        mean = np.mean([power[head] for power in powers])
-        cells.append(f"{mean:.2f} (−{np.mean(short):.2f}, −{max(short):.2f})")
-    print(
-        f"| *mean (shortfall: mean, worst), {title}: {len(powers)}* | | | {' | '.join(cells)} | | |"
+def print_table(lines: dict[str, dict[str, float]], ends: dict[str, str]) -> None:
+    last = ("best single", "best peer")
+    heads = list(
+        dict.fromkeys(head for line in lines.values() for head in line if head not in last)
     )
+    heads += [head for head in last if any(head in line for line in lines.values())]
+    print(f"| unfair model | n | held out | {' | '.join(heads)} | inconclusive | law |")
+    print("|---" * (len(heads) + 5) + "|")
+    for name, line in lines.items():
+        model = UNFAIR_MODELS[name]
+        cells = [f"{line[head]:.2f}" if head in line else "–" for head in heads]
+        held_out = "yes" if model.held_out else ""
+        print(f"| {name} | {model.rows} | {held_out} | {' | '.join(cells)} | {ends[name]} |")
+    for title, wanted in (("all", (False, True)), ("held out", (True,)), ("open", (False,))):
+        some = [line for name, line in lines.items() if UNFAIR_MODELS[name].held_out in wanted]
+        if some:
+            cells = [shortfall(some, head) for head in heads]
+            print(f"| *mean (shortfall: mean, worst), {title}* | | | {' | '.join(cells)} | | |")
+
+
+def shortfall(lines: list[dict[str, float]], head: str) -> str:
+    """Mean power over the models, and how far it is below the best single statistic."""
+    lines = [line for line in lines if head in line]
+    if not lines:
+        return "–"
+    short = [line["best single"] - line[head] for line in lines]
+    mean = np.mean([line[head] for line in lines])
+    return f"{mean:.2f} ({np.mean(short):.2f}, {max(short):.2f})"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ In full (`-m slow`) the bars that the default is held to; in small, the models a
 import argparse
 import json
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +15,15 @@ from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).parent))
 import replications
-from fair_models import FAIR_MODELS, FairModel, as_in_settings
+from fair_models import FAIR_CLASS_MODELS, FAIR_MODELS
 from gate_power import best_single, series
-from settings import SETTINGS
 from unfair_models import UNFAIR_MODELS
 
 import fairaudit as fa
 
 EXACT = [
-    FairModel(setting.name, setting.n, partial(as_in_settings, setting.draw))
-    for setting in SETTINGS
-    if setting.name in ("binary y; binary + binary + continuous", "4-class y; 5 continuous")
+    FAIR_CLASS_MODELS[f"{name}, n = 200"]
+    for name in ("binary y; binary + binary + continuous", "4-class y; 5 continuous")
 ]
 MONOTONE = [
     FAIR_MODELS[f"{name}, n = {n}"]
