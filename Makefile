@@ -63,6 +63,8 @@ bench: $(STAMP)
 # assertions: -m slow.
 validity: $(STAMP)
 	$(BIN)/python tests/validity/size.py --replications 1000
+	$(BIN)/python tests/validity/continuous_size.py --replications 1000 --jobs 2
+	$(BIN)/python tests/validity/gate_power.py --replications 300 --test default max --jobs 2
 	$(BIN)/python tests/validity/monitor.py
 	$(BIN)/python tests/validity/comparison.py
 	$(BIN)/python tests/validity/equivalence.py --replications 2000

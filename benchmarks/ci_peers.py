@@ -2,6 +2,7 @@
 
     python benchmarks/ci_peers.py --mode rates --reps 200    # n = 500, level .05
     python benchmarks/ci_peers.py --mode timing              # n = 500, 5,000, 20,000
+    python benchmarks/ci_peers.py --mode models --tests KCI,RCIT,RCoT,GCM,PCM --out peers.jsonl
     PEERS_PYTHON=<an interpreter that has the peers> python benchmarks/ci_peers.py
 
 A ~ N(0, I₃), Y = 0.8 A₁ + 0.4 A₂ + N(0,1), Yhat = Y + N(0,1) (null); + 0.3 A₁ (alt);
@@ -9,6 +10,10 @@ A ~ N(0, I₃), Y = 0.8 A₁ + 0.4 A₂ + N(0,1), Yhat = Y + N(0,1) (null); + 0.
 A₁ = 0.8 (Y² − 1) + N(0,1), Yhat = Y + 0.5 Y² + N(0,1). Everybody gets the same tables, one thread,
 199 copies, default settings, and a fresh process for each test (rates) or each cell (timing);
 peers that cannot be imported are listed as absent. Output is Markdown.
+
+models: the fair and unfair models of tests/validity at their own sizes, for the peers; ours are run
+by continuous_size.py and gate_power.py there. `--only '^unfair: shift'`: those with this pattern in
+kind and name. The file keeps every p-value, and what it has is not computed again.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -123,19 +129,63 @@ def timing(tests: list[str], timeout: float) -> None:
         print(f"| {test} | {' | '.join(cells)} |", flush=True)
 
 
+def models(tests: list[str], reps: int, only: str, out: str) -> None:
+    """Share of p ≤ .05 of every peer on every model, in a file of JSON lines and as a table."""
+    for test in tests:
+        found = read_lines(out)
+        have = {name: len(found.get((test, name), [])) for name in peers.models(only, test)}
+        for first in sorted(set(have.values())):
+            names = [re.escape(name) for name, count in have.items() if count == first < reps]
+            if names:
+                append_lines(test, f": ({'|'.join(names)})$", range(first, reps), out)
+    found = read_lines(out)
+    tests = [test for test in tests if any(key[0] == test for key in found)]
+    print(f"| model | {' | '.join(tests)} |")
+    print("|---" * (len(tests) + 1) + "|")
+    for name in peers.models(only, ""):
+        answers = [found.get((test, name), []) for test in tests]
+        cells = [f"{share([p <= peers.LEVEL for p in some])} ({len(some)})" for some in answers]
+        print(f"| {name} | {' | '.join(cells)} |")
+
+
+def append_lines(test: str, pattern: str, seeds: range, out: str) -> None:
+    command = [os.environ.get("PEERS_PYTHON", sys.executable), WORKER, test, "--models", pattern]
+    command += ["--first", str(seeds.start), "--reps", str(len(seeds))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in map(json.loads, process.stdout):
+            if "absent" not in line:
+                p = [answer[0] for answer in line.pop("answers")]
+                with open(out, "a") as lines:
+                    lines.write(json.dumps({"test": test, **line, "p": p}) + "\n")
+
+
+def read_lines(path: str) -> dict[tuple[str, str], list[float]]:
+    """p-values by test and model, in the order of their seeds."""
+    found: dict[tuple[str, str], list[float]] = {}
+    if os.path.exists(path):
+        with open(path) as lines:
+            for line in map(json.loads, lines):
+                found.setdefault((line["test"], line["scenario"]), []).extend(line["p"])
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mode", choices=("rates", "timing"), default="rates")
+    parser.add_argument("--mode", choices=("rates", "timing", "models"), default="rates")
     parser.add_argument("--reps", type=int, default=200)
     parser.add_argument("--tests", help="comma-separated part of a name each; default all")
     parser.add_argument("--cpu", type=float, default=60.0, help="s per scenario of a peer (rates)")
     parser.add_argument("--timeout", type=float, help="wall s of one process")
+    parser.add_argument("--only", default="", help="pattern in the names (models)")
+    parser.add_argument("--out", default="peers.jsonl", help="file of JSON lines (models)")
     args = parser.parse_args()
     # the combination first: its run answers the rows of its parts too
     tests = ["ours max", *(t for t in (*peers.OURS, *peers.PEERS) if t != "ours max")]
     if args.tests:
         tests = [t for t in tests if any(part in t for part in args.tests.split(","))]
-    if args.mode == "rates":
+    if args.mode == "models":
+        models([test for test in tests if test in peers.PEERS], args.reps, args.only, args.out)
+    elif args.mode == "rates":
         rates(tests, args.reps, args.cpu, args.timeout or 6 * 3600)
     else:
         timing(tests, args.timeout or 300)

@@ -6,6 +6,11 @@ with Bonferroni's correction. Peers that are not on PyPI (pycomets, pywhy-stats 
 are read from checkouts in the folder PEER_SRC.
 
     python benchmarks/peers.py "causal-learn RCIT" --n 500 --scenarios null,alt --reps 20
+    python benchmarks/peers.py "SplitKCI" --models '^unfair: continuous' --reps 20
+
+`--models`: the fair and unfair models of tests/validity in whose kind and name a pattern is found.
+Text of attributes and classes of the outcome become indicators. Tables of people with several rows
+are left out, since no peer knows ids; so are large ones for KCI.
 """
 
 from __future__ import annotations
@@ -24,9 +29,13 @@ for variable in THREADS:
 
 import argparse  # noqa: E402
 import json  # noqa: E402
+import re  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 import warnings  # noqa: E402
+import zlib  # noqa: E402
+from functools import partial  # noqa: E402
+from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 
@@ -35,6 +44,8 @@ LEVEL = 0.05
 NULLS = ("null", "null_mixed", "null_nl")
 ALTERNATIVES = ("alt", "alt_sq")
 SCENARIOS = NULLS + ALTERNATIVES
+#: rows beyond which a test is not run on the models of tests/validity
+MOST_ROWS = {"causal-learn KCI": 500}
 
 
 def simulate(n: int, scenario: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,6 +66,41 @@ def simulate(n: int, scenario: str, seed: int) -> tuple[np.ndarray, np.ndarray, 
     if scenario == "alt_sq":
         score = score + 0.3 * (a[:, 0] ** 2 - 1)
     return score[:, None], a, y[:, None]
+
+
+def models(pattern: str, test: str) -> dict:
+    """Fair and unfair models that a test can run, by name."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "validity"))
+    from fair_models import FAIR_CLASS_MODELS, FAIR_MODELS
+    from unfair_models import UNFAIR_MODELS
+
+    return {
+        name: model
+        for kind, some in (("fair", FAIR_MODELS | FAIR_CLASS_MODELS), ("unfair", UNFAIR_MODELS))
+        for name, model in some.items()
+        if re.search(pattern, f"{kind}: {name}") and "people" not in name
+        if model.rows <= MOST_ROWS.get(test, np.inf)
+    }
+
+
+def draw(model, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Predictions, attributes and outcomes of the tables of tests/validity, as numbers."""
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    key = zlib.crc32(f"{model.name}, n = {model.rows}".encode())
+    prediction, y, frame, _ = model.draw(np.random.default_rng([seed, key]))
+    classes = 2 < len(np.unique(y)) <= 20
+    columns = [indicate(frame[name], not is_numeric_dtype(frame[name])) for name in frame]
+    scores = np.asarray(prediction, dtype=float).reshape(len(y), -1)
+    return scores, np.hstack(columns), indicate(pd.Series(y), classes)
+
+
+def indicate(column, classes: bool) -> np.ndarray:
+    """Indicators of the classes, or the numbers, with two axes."""
+    import pandas as pd
+
+    return np.asarray(pd.get_dummies(column) if classes else column.to_frame(), dtype=float)
 
 
 def ours(statistic: str, density: str = "auto"):
@@ -134,6 +180,18 @@ def _dcor():
     return lambda h, a, y: test(h, a, y, num_resamples=COPIES, n_jobs=1).pvalue
 
 
+def _residuals(name: str):
+    from ci_tests import residual_products
+
+    return getattr(residual_products, name)
+
+
+def _split_kci():
+    from ci_tests.split_kci import split_kci
+
+    return split_kci
+
+
 def _pingouin():
     import pandas as pd
     import pingouin
@@ -205,6 +263,9 @@ PEERS = {
     "pgmpy GCM": (_pgmpy, "GCM"),
     "causal-learn RCIT": (_rcit, True),
     "causal-learn RCoT": (_rcit, False),
+    "spline GCM": (_residuals, "gcm"),
+    "forest PCM": (_residuals, "pcm"),
+    "SplitKCI": (_split_kci,),
     "hyppo FCIT": (_hyppo, "FCIT"),
     "dcor partial dcov": (_dcor,),
     "pywhy-stats KCI": (_pywhy,),
@@ -221,6 +282,9 @@ PEERS = {
 }
 
 
+SEEDED = ("spline GCM", "forest PCM", "SplitKCI")  # those that take a seed
+
+
 def test_named(name: str):
     """The function (h, a, y, seed) → p-value, flagged, parts."""
     if name in OURS:
@@ -229,6 +293,8 @@ def test_named(name: str):
     p = make(*arguments)
 
     def test(h, a, y, seed):
+        if name in SEEDED:
+            return p(h, a, y, seed), False, {}
         np.random.seed(seed)  # noqa: NPY002  (peers draw from the global generator)
         return float(p(h, a, y)), False, {}
 
@@ -246,7 +312,9 @@ def main() -> None:
     parser.add_argument("test", choices=[*OURS, *PEERS])
     parser.add_argument("--n", type=int, default=500)
     parser.add_argument("--scenarios", default=",".join(SCENARIOS))
+    parser.add_argument("--models", help="instead: models of tests/validity with this pattern")
     parser.add_argument("--reps", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
     parser.add_argument("--cpu", type=float, default=np.inf, help="seconds for each scenario")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -257,14 +325,23 @@ def main() -> None:
         return
     test(*simulate(60, "null", 10**6), 0)  # imports and compilation are not what is measured
     before = peak_mb()
-    for scenario in args.scenarios.split(","):
+    tables = {name: partial(simulate, args.n, name) for name in args.scenarios.split(",")}
+    seeds = range(args.first, args.first + args.reps)
+    if args.models is not None:
+        named = models(args.models, args.test)
+        tables = {name: partial(draw, model) for name, model in named.items()}
+    for name, table in tables.items():
         answers, seconds = [], []
-        while len(answers) < args.reps and sum(seconds) < args.cpu:
-            data, start = simulate(args.n, scenario, 1000 + len(answers)), time.process_time()
-            answers.append(test(*data, len(answers)))
+        for seed in seeds:
+            # the scenarios have always been drawn from 1000 on
+            data = table(seed=seed if args.models is not None else 1000 + seed)
+            start = time.process_time()
+            answers.append(test(*data, seed))
             seconds.append(time.process_time() - start)
+            if sum(seconds) >= args.cpu:
+                break
         line = {
-            "scenario": scenario,
+            "scenario": name,
             "cpu": float(np.median(seconds)),
             "mb": peak_mb() - before,
             "answers": answers,

@@ -1,0 +1,152 @@
+"""The default test: size of what it answers, and power beside single statistics.
+
+In full (`-m slow`) the bars that the default is held to; in small, the models and the machinery.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+sys.path.insert(0, str(Path(__file__).parent))
+import replications
+from fair_models import FAIR_CLASS_MODELS, FAIR_MODELS
+from gate_power import best_single, series
+from unfair_models import UNFAIR_MODELS
+
+import fairaudit as fa
+
+EXACT = [
+    FAIR_CLASS_MODELS[f"{name}, n = 200"]
+    for name in ("binary y; binary + binary + continuous", "4-class y; 5 continuous")
+]
+MONOTONE = [
+    FAIR_MODELS[f"{name}, n = {n}"]
+    for name, n in (("peers: null", 500), ("attribute nearly the outcome", 300))
+]
+
+
+@pytest.mark.parametrize("name", [*FAIR_MODELS, *UNFAIR_MODELS])
+def test_a_model_draws_its_rows_and_the_same_ones_again(name):
+    model = (FAIR_MODELS | UNFAIR_MODELS)[name]
+    first, second = (model.draw(np.random.default_rng([3, 1])) for _ in range(2))
+    prediction, y, frame, ids = first
+    assert len(prediction) == len(y) == len(frame) == model.rows
+    assert ids is None or len(ids) == model.rows
+    for one, again in zip(first[:3], second[:3], strict=True):
+        pd.testing.assert_frame_equal(pd.DataFrame(one), pd.DataFrame(again))
+
+
+def test_half_of_the_unfair_models_are_held_out():
+    held_out = [model.held_out for model in UNFAIR_MODELS.values()]
+    assert len(held_out) >= 26
+    assert abs(sum(held_out) - len(held_out) / 2) <= 1
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, model in UNFAIR_MODELS.items() if model.conditioning != "continuous"]
+)
+def test_an_unfair_model_of_classes_is_unfair(name):
+    """Eight tables in one: copies are exact, so that only an effect can be found."""
+    drawn = [UNFAIR_MODELS[name].draw(np.random.default_rng([5, part])) for part in range(8)]
+    prediction, y, frame = (
+        pd.concat(pd.DataFrame(table[part]) for table in drawn) for part in range(3)
+    )
+
+    def p_value(**statistic):
+        return fa.equalized_odds_test(
+            prediction if prediction.shape[1] > 1 else prediction.to_numpy()[:, 0],
+            y_true=y.to_numpy()[:, 0],
+            sensitive=frame,
+            permutations=fa.Permutations(n=499),
+            **statistic,
+        ).p_value
+
+    assert min(p_value(), p_value(statistic="max")) <= 0.01
+
+
+def arguments(**changed):
+    made = replications.parser(None, replications=3).parse_args(["--test", "features"])
+    return argparse.Namespace(**{**vars(made), "copies": 19, **changed})
+
+
+def test_a_stopped_run_goes_on_with_what_stands_in_the_file(tmp_path, monkeypatch):
+    models = {"shift, K = 1": UNFAIR_MODELS["shift, K = 1"]}
+    out = str(tmp_path / "lines.jsonl")
+    ((_, _, first),) = replications.run(models, arguments(out=out))
+    seen = []
+    original = replications.replicate
+    monkeypatch.setattr(replications, "replicate", lambda *a: seen.append(a[-1]) or original(*a))
+    ((_, _, more),) = replications.run(models, arguments(out=out, replications=5))
+    assert seen == [3, 4]
+    assert more["features"][:3] == first["features"]
+    lines = [json.loads(line) for line in Path(out).read_text().splitlines()]
+    assert [line["seed"] for line in lines] == [0, 1, 2, 3, 4]
+
+
+def test_shares_count_answers_only():
+    def line(p, inconclusive=False):
+        return {"p": p, "inconclusive": inconclusive, "parts": {"kpc": 0.01}}
+
+    found = [line(0.01), line(0.2), line(0.05), line(0.01, True)]
+    size, power, inconclusive = replications.shares(found)
+    assert (size, power, inconclusive) == (pytest.approx(2 / 3), 0.5, 0.25)
+    assert replications.shares(found, "kpc") == (1.0, 0.75, 0.25)
+
+
+def test_the_best_single_statistic_is_not_chosen_by_luck():
+    """Five statistics of power .5: the largest share is above it, this one is not."""
+    rng = np.random.default_rng(0)
+    best, largest = [], []
+    for _ in range(200):
+        found = {f"default: {k}": (rng.random(40) < 0.5).astype(float) for k in range(5)}
+        found["default"] = np.ones(40)
+        best.append(best_single(found))
+        largest.append(max(found[f"default: {k}"].mean() for k in range(5)))
+    assert np.mean(largest) > 0.56
+    assert abs(np.mean(best) - 0.5) < 4 * 0.08 / np.sqrt(200)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("name", FAIR_MODELS)
+def test_size_of_what_is_answered(name):
+    found = [replications.replicate(FAIR_MODELS[name], "default", 99, seed) for seed in range(1000)]
+    size, _, inconclusive = replications.shares(found)
+    assert 0.02 <= size <= 0.065
+    assert inconclusive < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize(
+    ("model", "way"),
+    [*((model, "default") for model in EXACT), *((model, "law=monotone") for model in MONOTONE)],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_size_of_laws_that_are_exact(model, way):
+    found = [replications.replicate(model, way, 19, seed) for seed in range(10_000)]
+    alarms = sum(line["p"] <= 0.05 for line in found)
+    assert alarms <= binom.ppf(1 - 1e-4, len(found), 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_power_beside_the_best_single_statistic():
+    short = {}
+    for name, model in UNFAIR_MODELS.items():
+        results = {
+            way: [replications.replicate(model, way, 99, seed) for seed in range(300)]
+            for way in ("default", "max")
+        }
+        found = series(results)
+        short[name] = best_single(found) - found["default"].mean()
+        if name == "Simulation 1, K = 10":
+            assert found["default"].mean() >= 0.8
+    assert np.mean(list(short.values())) <= 0.05
+    assert max(short.values()) <= 0.15, short
