@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _LOG_FLOOR = -700.0  # a density of zero must not make a swap's odds undefined
+_SHARPEST_IN_SINGLE = 1e4  # ratio of variances, overall to given the attributes
 
 
 class PairDensity(ABC):
@@ -93,20 +94,50 @@ class LocationScale(PairDensity):
         self.scale = scale
         self.log_scale = np.log(scale)
         self.shape = shape or Normal()
-        self.equal_scale = isinstance(self.shape, Normal) and bool((scale == scale[0]).all())
+        normal = isinstance(self.shape, Normal)
+        self.quadratic = _Quadratic(y, location, scale) if normal else None
 
     def log_density(self, i: Index, j: Index) -> Array:
         z = (self.y[j] - self.location[i]) / self.scale[i]
         return np.maximum(self.shape.log_density(z) - self.log_scale[i], _LOG_FLOOR)
 
     def swap_log_odds(self, i: Index, j: Index, at_i: Index, at_j: Index) -> Array:
-        if self.equal_scale:  # the squares cancel
-            gap = (self.location[j] - self.location[i]) / self.scale[0] ** 2
-            return (self.y[at_i] - self.y[at_j]) * gap
+        if self.quadratic is not None:
+            return self.quadratic.swap_log_odds(i, j, at_i, at_j)
         return super().swap_log_odds(i, j, at_i, at_j)
 
     def pit(self) -> Array:
         return self.shape.cdf((self.y - self.location) / self.scale)
+
+
+class _Quadratic:
+    """Odds under normal densities: log q(y|a_i) = slope_i · y − bend_i · y² / 2 + constant_i.
+
+    In units in which outcomes are standardized, so that single precision is enough unless they
+    nearly follow from the attributes.
+    """
+
+    def __init__(self, y: Array, location: Array, scale: Array) -> None:
+        center, spread = float(y.mean()), float(y.std()) or 1.0
+        bend = (spread / scale) ** 2
+        precision: Any = np.float32 if bend.max() <= _SHARPEST_IN_SINGLE else np.float64
+        self.y: Array = ((y - center) / spread).astype(precision)
+        self.slope: Array = ((location - center) / spread * bend).astype(precision)
+        self.bend = None if (scale == scale[0]).all() else bend.astype(precision) / 2
+
+    def swap_log_odds(self, i: Index, j: Index, at_i: Index, at_j: Index) -> Array:
+        first, second = self.y.take(at_i), self.y.take(at_j)
+        gap = self.slope[j] - self.slope[i]
+        if self.bend is None:  # the squares cancel
+            first -= second
+            first *= gap
+            return first
+        factor = first + second
+        factor *= self.bend[i] - self.bend[j]
+        factor += gap
+        first -= second
+        first *= factor
+        return first
 
 
 class ClassTable(PairDensity):

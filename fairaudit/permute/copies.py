@@ -52,10 +52,13 @@ class CopySampler(ABC):
         Rows.
     within_outcome : bool
         Every copy keeps each outcome value's own attributes: (Y, Ã) is a reordering of (Y, A).
+    steps : int
+        Pairings between data and hub, and between hub and copy; 0 where there is no hub.
     """
 
     n: int
     within_outcome: bool
+    steps: int = 0
 
     @abstractmethod
     def block(self, copies: range) -> Index:
@@ -79,6 +82,7 @@ class LimitedSampler(CopySampler):
         self.whole, self.rows = whole, rows
         self.n = len(rows)
         self.within_outcome = whole.within_outcome
+        self.steps = whole.steps
         self.place = np.full(whole.n, -1, dtype=np.intp)
         self.place[rows] = np.arange(self.n)
 
@@ -168,7 +172,7 @@ class Copies(Protocol):
         outcome: Column,
         attributes: Sequence[Column],
         *,
-        steps: int,
+        steps: int | None,
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,

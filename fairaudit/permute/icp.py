@@ -42,7 +42,7 @@ class ICP:
         outcome: Column,
         attributes: Sequence[Column],
         *,
-        steps: int,
+        steps: int | None,
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,

@@ -90,6 +90,7 @@ class CopyCheck:
             check=check,
             pit=pit,
             scores=self.copies.scores,
+            steps=self.copies.sampler.steps,
         )
 
 
@@ -124,6 +125,7 @@ def judge_copies(
     check: float | None = None,
     pit: float | None = None,
     scores: Mapping[str, float] | None = None,
+    steps: int = 0,
 ) -> Trust:
     """The judgment on copies of this law, from what was seen of them."""
     problem = None
@@ -153,6 +155,7 @@ def judge_copies(
         law=law.kind,
         family=law.family,
         fit=law.fit,
+        steps=steps,
     )
 
 

@@ -36,6 +36,8 @@ class Trust:
     fit : str
         On which rows: ``"cross-fitted"``, ``"in sample"``, ``"given table"`` or
         ``"held-out sample"``; empty where nothing was fitted.
+    steps : int
+        Pairings between data and hub, and between hub and copy, that were used; 0 for none.
     """
 
     trustworthy: bool
@@ -49,6 +51,7 @@ class Trust:
     law: str = ""
     family: str = ""
     fit: str = ""
+    steps: int = 0
 
     def __post_init__(self) -> None:
         if not self.law:

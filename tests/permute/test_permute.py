@@ -28,6 +28,14 @@ def unequal():
     return LocationScale(location + RNG.normal(size=5), location, scale)
 
 
+def sharp():
+    """Nearly a function of the attributes, and far from zero."""
+    location = 1e6 + np.array([0.0, 2e-5, 4e-5, 6e-5, 8e-5])
+    y = location + 1e-5 * np.array([0.5, -0.2, 0.1, -0.4, 0.7])
+    y[1] = 1e6 + 3  # the spread of all outcomes is much larger
+    return LocationScale(y, location, np.array([1e-5, 2e-5, 1e-5, 1e-5, 2e-5]))
+
+
 def classes():
     table = RNG.dirichlet([1, 1, 1], 5)
     return ClassTable(np.array([0, 1, 2, 1, 0]), table)
@@ -65,32 +73,30 @@ def test_copies_follow_the_exact_law(density):
 
 
 def test_swap_odds_are_ratios_of_densities():
-    pairs = unequal()
     i, j, at_i, at_j = np.array([0]), np.array([3]), np.array([[2]]), np.array([[4]])
-    expected = (
-        pairs.log_density(i, at_j)
-        + pairs.log_density(j, at_i)
-        - pairs.log_density(i, at_i)
-        - pairs.log_density(j, at_j)
-    )
-    assert pairs.swap_log_odds(i, j, at_i, at_j) == pytest.approx(expected)
-    flat = gaussian()
-    assert flat.equal_scale
-    shortcut = flat.swap_log_odds(i, j, at_i, at_j)
-    assert shortcut == pytest.approx(super(LocationScale, flat).swap_log_odds(i, j, at_i, at_j))
+    for density in (unequal, gaussian, sharp):
+        pairs = density()
+        expected = (
+            pairs.log_density(i, at_j)
+            + pairs.log_density(j, at_i)
+            - pairs.log_density(i, at_i)
+            - pairs.log_density(j, at_j)
+        )
+        assert abs(expected) > 0.1
+        assert pairs.swap_log_odds(i, j, at_i, at_j) == pytest.approx(expected, rel=1e-5)
 
 
 class _ChainedCopies(ConditionalPermutation):
     """The authors' way: every copy continues from the one before. Not exchangeable."""
 
     def block(self, copies):
-        fold, state, result = self.folds[0], np.arange(self.n)[:, None].copy(), []
+        fold, state, result = self.folds[0], np.arange(self.n)[None], []
         for copy in copies:
             rng = stream(self.seed, 1, copy)
             for _ in self.pairings[0]:
-                i, j, size = fold.pairing(rng)
-                fold.step(state, i, j, size, rng.random((len(i), 1)))
-            result.append(np.argsort(state[:, 0]))
+                pairing = fold.pairing(rng)
+                state = fold.walk(state, [pairing], [rng.random((1, pairing.draws))])
+            result.append(np.argsort(state[0]))
         return np.array(result)
 
 
@@ -99,11 +105,9 @@ class _UnreversedCopies(ConditionalPermutation):
 
     def __init__(self, folds, steps, seed):
         super().__init__(folds, steps, seed)
-        fold, rng = folds[0], stream(seed, 9)
-        state = np.arange(self.n)[:, None].copy()
-        for i, j, size in self.pairings[0]:
-            fold.step(state, i, j, size, rng.random((len(i), 1)))
-        self.hubs = [state[:, 0]]
+        rng = stream(seed, 9)
+        uniforms = [rng.random((1, pairing.draws)) for pairing in self.pairings[0]]
+        self.hubs = [folds[0].walk(np.arange(self.n)[None], self.pairings[0], uniforms)]
 
 
 def rejections(sampler, steps, replications=3000):
