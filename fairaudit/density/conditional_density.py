@@ -24,6 +24,8 @@ __all__ = [
     "Normal",
     "PairDensity",
     "Shape",
+    "ShapeOfRows",
+    "Transform",
     "fit_quietly",
 ]
 
@@ -45,6 +47,10 @@ class PairDensity(ABC):
 
     def pit(self) -> Array | None:
         """F(y_i | a_i), uniform under a true density; None where it is not defined."""
+        return None
+
+    def cdf(self, y: Array) -> Array | None:
+        """F(y_i | a_i) for other outcomes, one per row; None where it is not defined."""
         return None
 
 
@@ -75,6 +81,28 @@ class Shape(Protocol):
     def cdf(self, z: Array) -> Array: ...
 
 
+class ShapeOfRows(ABC):
+    """Densities of standardized residuals that differ between the rows of the attributes."""
+
+    @abstractmethod
+    def log_density(self, z: Array, i: Index) -> Array:
+        """Broadcasts over `z` and the rows `i`."""
+
+    @abstractmethod
+    def cdf(self, z: Array) -> Array:
+        """For one residual per row."""
+
+
+class Transform(Protocol):
+    """An increasing function of the outcome, defined on the whole line."""
+
+    def __call__(self, y: Array) -> Array: ...
+
+    def log_slope(self, y: Array) -> Array:
+        """log of the derivative: what a density of the transformed outcome is raised by."""
+        ...
+
+
 class Normal:
     """The standard normal shape."""
 
@@ -86,28 +114,54 @@ class Normal:
 
 
 class LocationScale(PairDensity):
-    """y = μ(a) + σ(a)·z with z of a fixed shape: two numbers per row."""
+    """y = μ(a) + σ(a)·z with z of a fixed shape: two numbers per row.
 
-    def __init__(self, y: Array, location: Array, scale: Array, shape: Shape | None = None) -> None:
+    With a `transform` they describe T(y); the density is that of y.
+    """
+
+    def __init__(
+        self,
+        y: Array,
+        location: Array,
+        scale: Array,
+        shape: Shape | ShapeOfRows | None = None,
+        *,
+        transform: Transform | None = None,
+    ) -> None:
+        self.transform = transform
+        self.log_unit = None if transform is None else transform.log_slope(y)
+        y = y if transform is None else transform(y)
         self.y = y
         self.location = location
         self.scale = scale
         self.log_scale = np.log(scale)
-        self.shape = shape or Normal()
+        self.shape: Shape | ShapeOfRows = shape or Normal()
         normal = isinstance(self.shape, Normal)
         self.quadratic = _Quadratic(y, location, scale) if normal else None
 
     def log_density(self, i: Index, j: Index) -> Array:
-        z = (self.y[j] - self.location[i]) / self.scale[i]
-        return np.maximum(self.shape.log_density(z) - self.log_scale[i], _LOG_FLOOR)
+        inner = self._log_density(self.y[j], i)
+        return inner if self.log_unit is None else inner + self.log_unit[j]
+
+    def _log_density(self, y: Array, i: Index) -> Array:
+        z = (y - self.location[i]) / self.scale[i]
+        shape = self.shape
+        inner = shape.log_density(z, i) if isinstance(shape, ShapeOfRows) else shape.log_density(z)
+        return np.maximum(inner - self.log_scale[i], _LOG_FLOOR)
 
     def swap_log_odds(self, i: Index, j: Index, at_i: Index, at_j: Index) -> Array:
         if self.quadratic is not None:
             return self.quadratic.swap_log_odds(i, j, at_i, at_j)
-        return super().swap_log_odds(i, j, at_i, at_j)
+        first, second = self.y[at_i], self.y[at_j]  # the derivatives of a transform cancel
+        exchanged = self._log_density(second, i) + self._log_density(first, j)
+        return exchanged - self._log_density(first, i) - self._log_density(second, j)
 
     def pit(self) -> Array:
         return self.shape.cdf((self.y - self.location) / self.scale)
+
+    def cdf(self, y: Array) -> Array:
+        y = y if self.transform is None else self.transform(y)
+        return self.shape.cdf((y - self.location) / self.scale)
 
 
 class _Quadratic:

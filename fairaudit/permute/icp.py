@@ -76,7 +76,7 @@ class ICP:
         if not known:
             law = make_fitted_law(choice.family.name, folds=len(parts), given=training is not None)
         sampler = ConditionalPermutation(folds, steps, seed)
-        return FittedCopies(sampler, law, choice.scores, join_pits(folds, len(y)))
+        return FittedCopies(sampler, law, choice.scores, join_pits(folds, y, seed))
 
 
 def _check_densities(folds: Sequence[Fold]) -> None:
