@@ -23,12 +23,13 @@ __all__ = ["Auto", "Choice"]
 
 _FOLDS = 5
 _MOST_ROWS = 5_000  # the choice is made on at most this many
+_MOST_FITTED = 100_000  # rows that the winner is fitted to
 _FINALISTS = 3
 _AS_GOOD = 1.0  # log-likelihood of all held-out rows: a difference that is no evidence
 _MANY_ROWS = 2_000  # from here on the costliest families are tried too
 _ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per mean
 _FEW_COLUMNS = 3  # up to here least squares needs no penalty
-_CLEARLY = 0.02  # level of the checks that ask for costlier families
+_CLEARLY = 0.01  # level of the checks that ask for costlier families
 _SKEWNESS, _KURTOSIS = 0.3, 0.4  # of normal scores, that ask for them
 _FARTHEST_SCORE = 3.0
 
@@ -182,7 +183,8 @@ class Auto:
                     for fitted, (fit_rows, _) in zip(best.fits, splits, strict=True)
                 ]
         if some is not splits:
-            fits = [family.fit(y[fit_rows], a[fit_rows], seed) for fit_rows, _ in splits]
+            many = _thin_splits(_MOST_FITTED, len(y), splits, seed)
+            fits = [family.fit(y[fit_rows], a[fit_rows], seed) for fit_rows, _ in many]
         return Choice(family, fits, search.scores())
 
     def fit(self, y: Array, a: Array, seed: int) -> Fitted:

@@ -17,6 +17,7 @@ _FINE_KNOTS = np.array([0.02, 0.08, 0.2, 0.35, 0.5, 0.65, 0.8, 0.92, 0.98])
 _FEWEST_FOR_HINGES = 7  # distinct numbers of a column
 _MOST_FOR_PRODUCTS = 60
 _MOST_TERMS = 20
+_MOST_ROWS = 20_000  # on which terms are selected
 _ROWS_PER_TERM = 15
 _WAVES = 40
 _MOST_FOR_WAVES = 4
@@ -82,6 +83,8 @@ def select_terms(a: Array, residual: Array) -> Selected:
     One at a time, as long as the next lowers n log(residual sum of squares) by more than twice
     the log of the number of candidates: what the best of as many irrelevant ones would do.
     """
+    some = slice(None, None, -(-len(a) // _MOST_ROWS))
+    a, residual = a[some], residual[some]
     terms = _list_terms(a)
     x = terms(a)
     spread = x.std(axis=0)
