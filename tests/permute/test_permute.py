@@ -11,7 +11,9 @@ from fairaudit.data.columns import columns_from
 from fairaudit.density.conditional_density import ClassTable, LocationScale
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import stream
+from fairaudit.permute.folds import split_rows
 from fairaudit.permute.icp import ICP
+from fairaudit.permute.pair_swaps import PairSwaps
 from fairaudit.permute.within import WithinOutcome
 
 PERMUTATIONS = list(itertools.permutations(range(5)))
@@ -205,3 +207,71 @@ def test_p_values_do_not_depend_on_batch_or_jobs():
     assert len({result.p_value for result in results}) == 1
     assert np.array_equal(results[0].null, results[2].null)
     assert results[0].diagnostics == results[2].diagnostics
+
+
+def linear_table(n, slope, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    y = slope * a + rng.normal(size=n)
+    outcome = columns_from(y, argument="y_true", outcome=True)[0]
+    return outcome, columns_from(a, argument="sensitive")
+
+
+def test_as_many_steps_as_the_data_need():
+    weak, strong, sharp = (
+        ICP("ols").prepare(*linear_table(300, slope), steps=None, seed=0).sampler
+        for slope in (0.0, 2.0, 10.0)
+    )
+    assert weak.steps in (10, 11)  # half of all pairs exchange
+    assert 20 < strong.steps < 45
+    assert sharp.steps == 50
+    assert ICP("ols").prepare(*linear_table(300, 0.0), steps=7, seed=0).sampler.steps == 7
+    for sampler in (weak, strong):
+        accepted = np.concatenate([fold.acceptance(stream(3)) for fold in sampler.folds])
+        assert 4.5 < accepted.mean() * sampler.steps < 6
+
+
+def test_the_steps_that_were_used_are_told():
+    rng = np.random.default_rng(0)
+    y, a = rng.normal(size=(2, 200))
+    options = {"y_true": y, "sensitive": a, "statistic": "features"}
+    needed = fa.equalized_odds_test(
+        y + a, **options, density="ols", permutations=fa.Permutations(n=19)
+    )
+    assert 10 <= needed.diagnostics.steps <= 12
+    asked = fa.equalized_odds_test(
+        y + a, **options, density="ols", permutations=fa.Permutations(n=19, steps=4)
+    )
+    assert asked.diagnostics.steps == 4
+
+
+def test_very_many_rows_exchange_with_neighbors_in_the_outcome(monkeypatch):
+    monkeypatch.setattr("fairaudit.permute.icp.MANY_ROWS", 200)
+    outcome, attributes = linear_table(301, 2.0)
+    y, a = outcome.numeric, attributes[0].numeric
+
+    def known(y, a):
+        return -0.5 * (y - 2 * a[:, 0]) ** 2
+
+    sampler = ICP(known).prepare(outcome, attributes, steps=None, seed=0).sampler
+    assert isinstance(sampler, PairSwaps) and sampler.steps == 0
+    place = np.argsort(np.argsort(y))
+    assert (np.abs(place[sampler.i] - place[sampler.j]) == 1).all()
+    assert len(set(sampler.i) | set(sampler.j)) == 300
+    odds = 2 * (y[sampler.i] - y[sampler.j]) * (a[sampler.j] - a[sampler.i])
+    assert sampler.chance == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-4)
+    again = ICP(known).prepare(outcome, attributes, steps=20, seed=0).sampler
+    assert isinstance(again, ConditionalPermutation)
+
+
+def test_pairs_of_very_many_rows_stay_within_folds_and_strata(monkeypatch):
+    monkeypatch.setattr("fairaudit.permute.icp.MANY_ROWS", 100)
+    outcome, attributes = linear_table(400, 1.0)
+    strata = (outcome.numeric > 0).astype(np.intp)
+    sampler = ICP("ols").prepare(outcome, attributes, steps=None, seed=0, strata=strata).sampler
+    assert (strata[sampler.i] == strata[sampler.j]).all()
+    folds = split_rows(400, 5, None, 0)
+    fold = np.empty(400, dtype=int)
+    for number, rows in enumerate(folds):
+        fold[rows] = number
+    assert (fold[sampler.i] == fold[sampler.j]).all()
