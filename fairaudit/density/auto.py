@@ -29,7 +29,7 @@ _AS_GOOD = 1.0  # log-likelihood of all held-out rows: a difference that is no e
 _MANY_ROWS = 2_000  # from here on the costliest families are tried too
 _ROWS_PER_PARAMETER = 6  # a mixture of k components needs this many rows per mean
 _FEW_COLUMNS = 3  # up to here least squares needs no penalty
-_CLEARLY = 0.01  # level of the checks that ask for costlier families
+_POSSIBLY, _CLEARLY = 0.04, 0.01  # levels of the checks that ask for costlier families
 _SKEWNESS, _KURTOSIS = 0.3, 0.4  # of normal scores, that ask for them
 _FARTHEST_SCORE = 3.0
 
@@ -116,11 +116,18 @@ class _Search:
         }
 
     def lacks(self) -> bool:
-        """Whether held-out rows show that the best density so far is wrong.
+        """Whether held-out rows leave a doubt that the best density so far is right.
 
-        Its normal scores z are skewed or heavy-tailed, or their mean, spread, skewness or
-        kurtosis depend on the attributes.
+        It already needs a changing spread or an estimated shape; or its normal scores z are
+        skewed or heavy-tailed; or their mean, spread, skewness or kurtosis depend on the
+        attributes.
         """
+        family = self.best.family
+        if (
+            getattr(family, "heteroscedastic", False)
+            or getattr(family, "residuals", "") == "kernel"
+        ):
+            return True
         fits, scores = self.best.fits, []
         for fitted, (_, rows) in zip(fits, self.splits, strict=True):
             pit = fitted.pairs(self.y[rows], self.a[rows]).pit()
@@ -132,11 +139,11 @@ class _Search:
             return True
         a = self.a[np.concatenate([rows for _, rows in self.splits])]
         moments = (z, z**2, z**3 - 3 * z, z**4 - 6 * z**2)
-        bases: list[Basis] = [Quadratic()]
+        bases: list[tuple[Basis, float]] = [(Quadratic(), _POSSIBLY)]
         if a.shape[1] <= _FEW_COLUMNS:
-            bases.append(Smooth(a, self.seed))
-        columns = [basis(a) for basis in bases]
-        return any(_depends_on(x, moment) < _CLEARLY for x in columns for moment in moments)
+            bases.append((Smooth(a, self.seed), _CLEARLY))
+        tests = [(basis(a), level) for basis, level in bases]
+        return any(_depends_on(x, moment) < level for x, level in tests for moment in moments)
 
 
 @dataclass(frozen=True, slots=True)
