@@ -91,7 +91,9 @@ class Capsule:
     python, platform : str
     packages : dict
         Versions.
-    seed, copies, steps : int
+    seed, copies : int
+    steps : int or None
+        As asked for; None takes as many as the data need (`Trust.steps`).
     model : Source or None
     data : tuple of Source
     table_sha256 : str
@@ -111,7 +113,7 @@ class Capsule:
     packages: dict[str, str]
     seed: int
     copies: int
-    steps: int
+    steps: int | None
     model: Source | None
     data: tuple[Source, ...]
     table_sha256: str

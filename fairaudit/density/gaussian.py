@@ -1,81 +1,126 @@
-"""Gaussian regressions of Y on A: constant or changing variance, normal or estimated residuals."""
+"""Regressions of Y on A: a mean, constant or changing spread, normal or estimated residuals."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.data.encode import second_order
-from fairaudit.density.conditional_density import LocationScale, Normal, Shape, fit_quietly
-from fairaudit.density.residuals import KernelShape
+from fairaudit.density.bases import Basis, Linear, Quadratic, Smooth, select_terms
+from fairaudit.density.conditional_density import (
+    LocationScale,
+    Normal,
+    Shape,
+    Transform,
+    fit_quietly,
+)
+from fairaudit.density.least_squares import OLS_PENALTY, LinearFit, fit_ridge
+from fairaudit.density.residuals import GroupedShapes, KernelShape
+from fairaudit.density.transforms import fit_transform
 from fairaudit.errors import InputError
 
-__all__ = ["Gaussian"]
+__all__ = ["Gaussian", "Spread", "fit_spread"]
 
 _LARGEST_SCALE_RATIO = 20.0
+_SPREAD_PENALTIES = np.logspace(-1, 4, 16)
+_TRANSFORMED = {"none": "", "log": "log-", "scores": "normal-score "}
 
 
 @dataclass(frozen=True, slots=True)
 class Gaussian:
-    """Y = μ(A) + σ(A)·Z with a linear mean.
+    """T(Y) = μ(A) + σ(A)·Z.
 
     Parameters
     ----------
-    mean : {"ols", "lasso", "ridge", "quadratic"}
+    mean : {"ols", "lasso", "ridge", "quadratic", "selected", "smooth"}
         How the mean is fitted; the LASSO penalty by BIC (by cross-validation with few rows),
-        the ridge penalty by cross-validation. ``"quadratic"`` adds squares to
-        ordinary least squares, and products of pairs for up to 8 encoded columns.
+        the ridge penalty by leaving out rows. ``"quadratic"`` adds squares to ordinary least
+        squares, and products of pairs for up to 8 encoded columns; ``"selected"`` those squares,
+        products and hinges that earn their place; ``"smooth"`` is a ridge regression on many
+        smooth functions.
     heteroscedastic : bool
-        Let log σ(a) be linear in the attributes.
-    residuals : {"normal", "kernel"}
-        Shape of Z: normal, or a kernel estimate from the residuals for skewed or heavy tails.
+        Let log σ(a) be linear in what the mean uses.
+    residuals : {"normal", "kernel", "grouped"}
+        Shape of Z: normal, or a kernel estimate from the residuals for skewed or heavy tails; or
+        one for each third of the rows, from the most left-skewed to the most right-skewed as the
+        attributes predict it.
+    transform : {"none", "log", "scores"}
+        T: the outcome as it is, its logarithm, or a monotone spline toward normal scores. The
+        density is that of Y all the same.
     """
 
     mean: str = "ols"
     heteroscedastic: bool = False
     residuals: str = "normal"
+    transform: str = "none"
 
     @property
     def name(self) -> str:
         spread = "heteroscedastic " if self.heteroscedastic else ""
-        tail = " with kernel residuals" if self.residuals == "kernel" else ""
-        return f"{spread}gaussian ({self.mean}){tail}"
+        tail = "" if self.residuals == "normal" else f" with {self.residuals} residuals"
+        return f"{spread}{_TRANSFORMED[self.transform]}gaussian ({self.mean}){tail}"
 
     def fit(self, y: Array, a: Array, seed: int) -> _FittedGaussian:
-        features = _make_features(a, self.mean)
-        model = fit_quietly(_make_mean_model(self.mean, features.shape, seed), features, y)
-        fitted = model.predict(features)
-        used = int(np.count_nonzero(getattr(model, "coef_", ()))) + 1
-        residual = y - fitted
+        transform = fit_transform(self.transform, y)
+        if transform is not None:
+            y = transform(y)
+        basis, mean = _fit_mean(self.mean, y, a, seed)
+        estimated = self.mean in ("ridge", "selected", "smooth")
+        residual = mean.left_out if estimated else y - mean.fitted
         spread = None
         if self.heteroscedastic:
-            spread = _fit_spread(residual, a)
+            spread = fit_spread(residual, a, basis)
             residual = residual / spread.at(a)
-        scale = _keep_positive(np.sqrt((residual**2).sum() / max(len(y) - used, 1)), y)
-        shape: Shape = KernelShape(residual / scale) if self.residuals == "kernel" else Normal()
-        return _FittedGaussian(mean=self.mean, model=model, spread=spread, scale=scale, shape=shape)
+        freedom = len(y) if estimated else max(len(y) - mean.used, 1)
+        scale = _keep_positive(np.sqrt((residual**2).sum() / freedom), y)
+        residual = residual / scale
+        shape: Shape | GroupedShapes = Normal()
+        if self.residuals == "kernel":
+            shape = KernelShape(residual)
+        elif self.residuals == "grouped":
+            shape = GroupedShapes(residual, a, basis)
+        return _FittedGaussian(
+            basis=basis, mean=mean, spread=spread, scale=scale, shape=shape, transform=transform
+        )
 
 
-def _make_features(a: Array, mean: str) -> Array:
-    return np.hstack([a, second_order(a)]) if mean == "quadratic" else a
+def _fit_mean(mean: str, y: Array, a: Array, seed: int) -> tuple[Basis, LinearFit]:
+    if mean == "ols":
+        return Linear(), fit_ridge(a, y, OLS_PENALTY)
+    if mean == "quadratic":
+        basis: Basis = Quadratic()
+        return basis, fit_ridge(basis(a), y, OLS_PENALTY)
+    if mean == "ridge":
+        return Linear(), fit_ridge(a, y)
+    if mean == "selected":
+        basis = select_terms(a, fit_ridge(a, y).left_out)
+        return basis, fit_ridge(basis(a), y)
+    if mean == "smooth":
+        basis = Smooth(a, seed)
+        return basis, fit_ridge(basis(a), y)
+    if mean == "lasso":
+        return Linear(), _fit_lasso(a, y, seed)
+    raise InputError(
+        "The 'mean' parameter must be 'ols', 'lasso', 'ridge', 'quadratic', 'selected' or "
+        f"'smooth'. Got {mean!r}."
+    )
 
 
-def _make_mean_model(mean: str, shape: tuple[int, ...], seed: int) -> Any:
+def _fit_lasso(a: Array, y: Array, seed: int) -> LinearFit:
     from sklearn import linear_model
 
-    if mean in ("ols", "quadratic"):
-        return linear_model.Ridge(alpha=1e-8)  # least squares that survives collinear columns
-    if mean == "lasso" and shape[0] > 2 * shape[1]:
-        return linear_model.LassoLarsIC(criterion="bic")  # one path instead of cross-validation
-    if mean == "lasso":
-        return linear_model.LassoCV(cv=5, random_state=seed)
-    if mean == "ridge":
-        return linear_model.RidgeCV(alphas=np.logspace(-3, 4, 22))
-    raise InputError(
-        f"The 'mean' parameter must be 'ols', 'lasso', 'ridge' or 'quadratic'. Got {mean!r}."
+    if len(y) > 2 * a.shape[1]:  # one path instead of cross-validation
+        model = fit_quietly(linear_model.LassoLarsIC(criterion="bic"), a, y)
+    else:
+        model = fit_quietly(linear_model.LassoCV(cv=5, random_state=seed), a, y)
+    fitted = model.predict(a)
+    return LinearFit(
+        intercept=float(model.intercept_),
+        slope=model.coef_,
+        fitted=fitted,
+        left_out=y - fitted,
+        used=1.0 + int(np.count_nonzero(model.coef_)),
     )
 
 
@@ -84,36 +129,39 @@ def _keep_positive(scale: float, y: Array) -> float:
     return float(max(scale, smallest))
 
 
-@dataclass(frozen=True, slots=True)
-class _Spread:
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread:
     """σ(a) up to a constant: exp of a linear function, kept within a factor."""
 
-    model: Any
+    basis: Basis
+    model: LinearFit
     center: float
 
     def at(self, a: Array) -> Array:
         limit = np.log(_LARGEST_SCALE_RATIO)
-        return np.exp(np.clip(self.model.predict(a) - self.center, -limit, limit))
+        return np.exp(np.clip(self.model.predict(self.basis(a)) - self.center, -limit, limit))
 
 
-def _fit_spread(residual: Array, a: Array) -> _Spread:
-    from sklearn.linear_model import RidgeCV
-
+def fit_spread(residual: Array, a: Array, basis: Basis) -> Spread:
+    """Ridge regression of the log size of residuals on the columns of the basis."""
     size = np.log(residual**2 + 1e-8 * float(np.mean(residual**2)) + 1e-300) / 2
-    model = RidgeCV(alphas=np.logspace(-1, 4, 16)).fit(a, size)
-    return _Spread(model, float(np.median(model.predict(a))))
+    model = fit_ridge(basis(a), size, _SPREAD_PENALTIES)
+    return Spread(basis, model, float(np.median(model.fitted)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _FittedGaussian:
-    mean: str
-    model: Any
-    spread: _Spread | None
+    basis: Basis
+    mean: LinearFit
+    spread: Spread | None
     scale: float
-    shape: Shape
+    shape: Shape | GroupedShapes
+    transform: Transform | None
 
     def pairs(self, y: Array, a: Array) -> LocationScale:
         scale = np.full(len(y), self.scale)
         if self.spread is not None:
             scale = scale * self.spread.at(a)
-        return LocationScale(y, self.model.predict(_make_features(a, self.mean)), scale, self.shape)
+        location = self.mean.predict(self.basis(a))
+        shape = self.shape.at(a) if isinstance(self.shape, GroupedShapes) else self.shape
+        return LocationScale(y, location, scale, shape, transform=self.transform)

@@ -78,18 +78,26 @@ class _FittedMixture:
                 - np.log(np.diag(cholesky)).sum()
             )
         log_weight -= logsumexp(log_weight, axis=1, keepdims=True)
-        standard = (y - self.center) / self.spread
-        return _MixturePairs(standard, log_weight, location, scale, float(np.log(self.spread)))
+        unit = (self.center, self.spread)
+        return _MixturePairs(y, log_weight, location, scale, unit=unit)
 
 
 class _MixturePairs(PairDensity):
     def __init__(
-        self, y: Array, log_weight: Array, location: Array, scale: Array, log_unit: float
+        self,
+        y: Array,
+        log_weight: Array,
+        location: Array,
+        scale: Array,
+        *,
+        unit: tuple[float, float],
     ) -> None:
-        self.y, self.location, self.scale = y, location, scale
+        self.unit = unit
+        self.outcome = y
+        self.y, self.location, self.scale = (y - unit[0]) / unit[1], location, scale
         self.log_weight = log_weight
         # the constant part of every component's log-density
-        self.offset = log_weight - np.log(scale) - 0.5 * np.log(2 * np.pi) - log_unit
+        self.offset = log_weight - np.log(scale) - 0.5 * np.log(2 * np.pi) - np.log(unit[1])
 
     def log_density(self, i: Index, j: Index) -> Array:
         value = self.y[j]
@@ -100,5 +108,9 @@ class _MixturePairs(PairDensity):
         return np.log(np.maximum(total, 1e-300))
 
     def pit(self) -> Array:
-        z = (self.y[:, None] - self.location) / self.scale
+        return self.cdf(self.outcome)
+
+    def cdf(self, y: Array) -> Array:
+        z = ((y - self.unit[0]) / self.unit[1])[:, None]
+        z = (z - self.location) / self.scale
         return (np.exp(self.log_weight) * ndtr(z)).sum(axis=1)

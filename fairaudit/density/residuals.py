@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import t as student
 
-from fairaudit._types import Array
+from fairaudit._types import Array, Index
+from fairaudit.density.bases import Basis
+from fairaudit.density.conditional_density import ShapeOfRows
+from fairaudit.density.least_squares import fit_ridge
 
-__all__ = ["KernelShape"]
+__all__ = ["GroupedShapes", "KernelShape"]
 
 _GRID = 2048
 _TAIL_SHARE = 0.05
+_GROUPS = 3
+_FARTHEST = 3.0
 
 
 class KernelShape:
@@ -55,3 +60,39 @@ class KernelShape:
         left = place.astype(np.intp)
         part = place - left
         return values[left] * (1.0 - part) + values[left + 1] * part
+
+
+class GroupedShapes:
+    """A shape for each third of the rows, by the skewness that their attributes predict."""
+
+    def __init__(self, residuals: Array, a: Array, basis: Basis) -> None:
+        self.basis = basis
+        self.model = fit_ridge(basis(a), np.clip(residuals, -_FARTHEST, _FARTHEST) ** 3)
+        self.cuts = np.quantile(self.model.fitted, np.arange(1, _GROUPS) / _GROUPS)
+        group = np.searchsorted(self.cuts, self.model.fitted)
+        sizes = np.bincount(group, minlength=_GROUPS)
+        if sizes.min() == 0:
+            raise ValueError("the attributes predict one skewness for all rows")
+        self.shapes = [KernelShape(residuals[group == k]) for k in range(_GROUPS)]
+
+    def at(self, a: Array) -> ShapeOfRows:
+        """For these rows."""
+        group = np.searchsorted(self.cuts, self.model.predict(self.basis(a)))
+        return _GroupedShape(self.shapes, group)
+
+
+class _GroupedShape(ShapeOfRows):
+    def __init__(self, shapes: list[KernelShape], group: Index) -> None:
+        self.shapes, self.group = shapes, group
+
+    def log_density(self, z: Array, i: Index) -> Array:
+        group, result = np.broadcast_to(self.group[i], z.shape), np.empty_like(z)
+        for k, shape in enumerate(self.shapes):
+            result[group == k] = shape.log_density(z[group == k])
+        return result
+
+    def cdf(self, z: Array) -> Array:
+        result = np.empty_like(z)
+        for k, shape in enumerate(self.shapes):
+            result[self.group == k] = shape.cdf(z[self.group == k])
+        return result

@@ -263,6 +263,8 @@ class Monitor:
         if self.roles.outcome is not None:
             wanted["outcome"] = split_kinds(self.roles.outcome)[0]
         begun = {"positive": None, "classes": {}, **settings}  # states of 0.1 do not have these
+        if wanted["steps"] is None:  # as many as each batch needs: any number is valid
+            wanted["steps"] = begun["steps"]
         for name, value in wanted.items():
             if begun[name] != value:
                 what = "another model" if name == "model" else f"other settings ({name})"

@@ -61,12 +61,15 @@ class CopySampler(ABC):
         Attributes are exchanged between neighbors in the outcome only.
     moves : {"attributes", "prediction"}
         What a copy gives to the outcomes; the other one stays with its row.
+    steps : int
+        Pairings between data and hub, and between hub and copy; 0 where there is no hub.
     """
 
     n: int
     within_outcome: bool
     near_outcome = False
     moves: str = "attributes"
+    steps: int = 0
 
     @abstractmethod
     def block(self, copies: range) -> Index:
@@ -90,7 +93,7 @@ class LimitedSampler(CopySampler):
         self.whole, self.rows = whole, rows
         self.n = len(rows)
         self.within_outcome, self.near_outcome = whole.within_outcome, whole.near_outcome
-        self.moves = whole.moves
+        self.moves, self.steps = whole.moves, whole.steps
         self.place = np.full(whole.n, -1, dtype=np.intp)
         self.place[rows] = np.arange(self.n)
 
@@ -107,7 +110,7 @@ class RememberedSampler(CopySampler):
     def __init__(self, whole: CopySampler, count: int) -> None:
         self.whole, self.n = whole, whole.n
         self.within_outcome, self.near_outcome = whole.within_outcome, whole.near_outcome
-        self.moves = whole.moves
+        self.moves, self.steps = whole.moves, whole.steps
         self.drawn = whole.block(range(count)).astype(np.int32)
 
     def block(self, copies: range) -> Index:
@@ -213,7 +216,7 @@ class Copies(Protocol):
         outcome: Column,
         attributes: Sequence[Column],
         *,
-        steps: int,
+        steps: int | None,
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,

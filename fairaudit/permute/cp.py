@@ -61,7 +61,7 @@ class CP:
         outcome: Column,
         attributes: Sequence[Column],
         *,
-        steps: int,
+        steps: int | None,
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,

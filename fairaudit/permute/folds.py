@@ -98,13 +98,31 @@ def group_units(rows: Index, units: Index | None) -> list[Index] | None:
     return [np.array(members) for _, members in sorted(by_size.items())]
 
 
-def join_pits(folds: list[Fold], n: int) -> Array | None:
-    """Probability integral transforms of all rows, or None where a density has none."""
-    values = np.empty(n)
+def join_pits(folds: list[Fold], y: Array, seed: int) -> Array | None:
+    """Probability integral transforms of all rows, or None where a density has none.
+
+    An outcome that several rows have stands for all numbers that are nearer to it than to its
+    neighbors (it was rounded, or is an atom): a random one of their transforms is taken, which
+    is uniform under a true density.
+    """
+    values = np.empty(len(y))
+    distinct, place, count = np.unique(y, return_inverse=True, return_counts=True)
+    tied = count[place] > 1
+    middle = (distinct[1:] + distinct[:-1]) / 2
+    if len(middle):
+        first, last = 2 * distinct[0] - middle[0], 2 * distinct[-1] - middle[-1]
+        edges = np.concatenate([[first], middle, [last]])
+        lower, upper = edges[place], edges[place + 1]
+    uniform = stream(seed, 9).random(len(y))
     for fold in folds:
         pairs: PairDensity = fold.pairs
         pit = pairs.pit()
         if pit is None:
             return None
-        values[fold.rows] = pit
+        rows = fold.rows
+        if len(middle) and tied[rows].any():
+            low, high = pairs.cdf(lower[rows]), pairs.cdf(upper[rows])
+            if low is not None and high is not None:
+                pit = np.where(tied[rows], low + uniform[rows] * (high - low), pit)
+        values[rows] = pit
     return values

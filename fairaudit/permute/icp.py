@@ -15,7 +15,14 @@ from fairaudit.density.auto import Auto, Choice
 from fairaudit.density.oracle import Oracle
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, make_fitted_law, stream
+from fairaudit.permute.copies import (
+    EXACT,
+    CopyLaw,
+    CopySampler,
+    FittedCopies,
+    make_fitted_law,
+    stream,
+)
 from fairaudit.permute.folds import (
     encode_table,
     group_units,
@@ -23,9 +30,13 @@ from fairaudit.permute.folds import (
     split_by_stratum,
     split_rows,
 )
+from fairaudit.permute.pair_swaps import PairSwaps
 from fairaudit.permute.within import WithinOutcome
 
-__all__ = ["ICP"]
+__all__ = ["ICP", "MANY_ROWS"]
+
+#: More rows than these exchange within one pairing, unless a number of steps is asked for.
+MANY_ROWS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +59,7 @@ class ICP:
         outcome: Column,
         attributes: Sequence[Column],
         *,
-        steps: int,
+        steps: int | None,
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,
@@ -58,7 +69,9 @@ class ICP:
         """Fit what must be fitted and return the sampler.
 
         `training` is a separate table (outcome, attributes) to fit the density on; `units` are
-        numbers of people whose rows move together. Rows of different `strata` (ranges of the
+        numbers of people whose rows move together. Without `steps` the chain takes as many as
+        the data need, and tables of more than `MANY_ROWS` rows exchange within one pairing.
+        Rows of different `strata` (ranges of the
         outcome) do not exchange: the law of Y given A within a range is q(y|a) up to a factor
         of a alone, which cancels in every exchange.
         """
@@ -82,8 +95,31 @@ class ICP:
         law = CopyLaw("known", density.name)
         if not known:
             law = make_fitted_law(choice.family.name, folds=len(parts), given=training is not None)
-        sampler = ConditionalPermutation(folds, steps, seed)
-        return FittedCopies(sampler, law, choice.scores, join_pits(folds, len(y)))
+        sampler: CopySampler
+        if steps is None and units is None and len(y) > MANY_ROWS:
+            sampler = _pair_neighbors(folds, y, seed)
+        else:
+            sampler = ConditionalPermutation(folds, steps, seed)
+        return FittedCopies(sampler, law, choice.scores, join_pits(folds, y, seed))
+
+
+def _pair_neighbors(folds: Sequence[Fold], y: Array, seed: int) -> PairSwaps:
+    """One pairing, of neighbors in the order of the outcome, with the odds of their density.
+
+    Their outcomes are nearly equal, so that errors of the density nearly cancel: with very many
+    rows even small ones would show in exchanges of any two rows.
+    """
+    first, second, log_odds = [], [], []
+    for number, fold in enumerate(folds):
+        shuffled = stream(seed, 8, number).permutation(len(fold.rows))
+        order = shuffled[np.argsort(y[fold.rows][shuffled], kind="stable")]  # ties at random
+        half = len(order) // 2
+        i, j = order[: 2 * half : 2], order[1 : 2 * half : 2]
+        first.append(fold.rows[i])
+        second.append(fold.rows[j])
+        log_odds.append(fold.pairs.swap_log_odds(i, j, i, j))
+    i, j = np.concatenate(first), np.concatenate(second)
+    return PairSwaps(i, j, np.concatenate(log_odds), seed, n=len(y))
 
 
 def _check_densities(folds: Sequence[Fold]) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, Kind, column_of
-from fairaudit.density.auto import Auto, list_candidates
+from fairaudit.density.auto import Auto
 from fairaudit.density.conditional_density import Density
+from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.mixture import Mixture
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import EXACT, FittedCopies
@@ -100,10 +101,17 @@ class PredictionSide:
 
 
 def _list_families(n: int) -> tuple[Density, ...]:
-    """What ``"auto"`` tries given one number: what it always does, and larger mixtures."""
-    usual = list_candidates(np.empty((n, 1)))
-    larger = [Mixture(k) for k in _LARGER if k * _ROWS_PER_COMPONENT <= n]
-    return (*usual, *(family for family in larger if family not in usual))
+    """What ``"auto"`` tries given one number: regressions, and mixtures of many sizes."""
+    usual: list[Density] = [
+        Gaussian("ols"),
+        Gaussian("quadratic"),
+        Gaussian("smooth"),
+        Gaussian("ols", heteroscedastic=True),
+        Gaussian("ols", residuals="kernel"),
+        Gaussian("ols", heteroscedastic=True, residuals="kernel"),
+    ]
+    sizes = (2, 4, *_LARGER)
+    return (*usual, *(Mixture(k) for k in sizes if k * _ROWS_PER_COMPONENT <= n))
 
 
 def _make_columns(prediction: Array | None) -> tuple[Column, ...]:

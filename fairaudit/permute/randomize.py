@@ -67,7 +67,7 @@ class ConditionalRandomization:
         outcome: Column,
         attributes: Sequence[Column],
         *,
-        steps: int,
+        steps: int | None,
         seed: int,
         units: Index | None = None,
         training: tuple[Column, Sequence[Column]] | None = None,

@@ -21,13 +21,11 @@ __all__ = [
     "FairICPRegressor",
 ]
 
-STEPS = 50  # pairings of a fitted density
-
 
 def _permuted(
     way: Any, outcome: Column, attributes: Sequence[Column], encoded: Array, seed: int
 ) -> Draw:
-    sampler = way.prepare(outcome, attributes, steps=STEPS, seed=seed).sampler
+    sampler = way.prepare(outcome, attributes, steps=None, seed=seed).sampler
     return lambda number: encoded[sampler.block(range(number, number + 1))[0]]
 
 

@@ -95,6 +95,7 @@ class CopyCheck:
             scores=self.copies.scores,
             reason=self.copies.reason,
             moves=self.copies.sampler.moves,
+            steps=self.copies.sampler.steps,
         )
 
 
@@ -131,6 +132,7 @@ def judge_copies(
     scores: Mapping[str, float] | None = None,
     reason: str = "",
     moves: str = "attributes",
+    steps: int = 0,
 ) -> Trust:
     """The judgment on copies of this law, from what was seen of them."""
     problem = None
@@ -176,6 +178,7 @@ def judge_copies(
         law=law.kind,
         family=law.family,
         fit=law.fit,
+        steps=steps,
     )
 
 

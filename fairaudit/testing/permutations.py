@@ -25,8 +25,10 @@ class Permutations:
     ----------
     n : int
         Copies; the smallest possible p-value is 1/(n + 1).
-    steps : int
-        Pairings between data and hub, and between hub and copy (fitted densities only).
+    steps : int, optional
+        Pairings between data and hub, and between hub and copy (fitted densities only). By
+        default as many as let a row make five exchanges on average, at most 50
+        (`fairaudit.permute.chain.count_steps`).
     seed : int
         Same seed, same p-value, whatever `batch` and `n_jobs`.
     batch : int, optional
@@ -56,7 +58,7 @@ class Permutations:
     """
 
     n: int = 999
-    steps: int = 50
+    steps: int | None = None
     seed: int = 0
     batch: int | None = None
     n_jobs: int = 1
@@ -74,7 +76,7 @@ class Permutations:
             ("memory", 1),
         ):
             value = getattr(self, name)
-            if value is None and name in ("batch", "stop_after", "memory"):
+            if value is None and name in ("steps", "batch", "stop_after", "memory"):
                 continue
             if isinstance(value, bool) or int(value) != value or value < least:
                 raise InputError(

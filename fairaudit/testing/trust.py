@@ -41,6 +41,8 @@ class Trust:
         Another law of copies that was asked too, in words; empty where none was.
     witness_p : float or None
         What it says.
+    steps : int
+        Pairings between data and hub, and between hub and copy, that were used; 0 for none.
     """
 
     trustworthy: bool
@@ -56,6 +58,7 @@ class Trust:
     fit: str = ""
     witness_by: str = ""
     witness_p: float | None = None
+    steps: int = 0
 
     def __post_init__(self) -> None:
         if not self.law:

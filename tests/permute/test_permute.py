@@ -11,7 +11,9 @@ from fairaudit.data.columns import columns_from
 from fairaudit.density.conditional_density import ClassTable, LocationScale
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import stream
+from fairaudit.permute.folds import split_rows
 from fairaudit.permute.icp import ICP
+from fairaudit.permute.pair_swaps import PairSwaps
 from fairaudit.permute.within import WithinOutcome
 
 PERMUTATIONS = list(itertools.permutations(range(5)))
@@ -26,6 +28,14 @@ def gaussian():
 def unequal():
     location, scale = RNG.normal(size=5), np.array([0.4, 1.0, 0.7, 1.5, 0.9])
     return LocationScale(location + RNG.normal(size=5), location, scale)
+
+
+def sharp():
+    """Nearly a function of the attributes, and far from zero."""
+    location = 1e6 + np.array([0.0, 2e-5, 4e-5, 6e-5, 8e-5])
+    y = location + 1e-5 * np.array([0.5, -0.2, 0.1, -0.4, 0.7])
+    y[1] = 1e6 + 3  # the spread of all outcomes is much larger
+    return LocationScale(y, location, np.array([1e-5, 2e-5, 1e-5, 1e-5, 2e-5]))
 
 
 def classes():
@@ -65,32 +75,30 @@ def test_copies_follow_the_exact_law(density):
 
 
 def test_swap_odds_are_ratios_of_densities():
-    pairs = unequal()
     i, j, at_i, at_j = np.array([0]), np.array([3]), np.array([[2]]), np.array([[4]])
-    expected = (
-        pairs.log_density(i, at_j)
-        + pairs.log_density(j, at_i)
-        - pairs.log_density(i, at_i)
-        - pairs.log_density(j, at_j)
-    )
-    assert pairs.swap_log_odds(i, j, at_i, at_j) == pytest.approx(expected)
-    flat = gaussian()
-    assert flat.equal_scale
-    shortcut = flat.swap_log_odds(i, j, at_i, at_j)
-    assert shortcut == pytest.approx(super(LocationScale, flat).swap_log_odds(i, j, at_i, at_j))
+    for density in (unequal, gaussian, sharp):
+        pairs = density()
+        expected = (
+            pairs.log_density(i, at_j)
+            + pairs.log_density(j, at_i)
+            - pairs.log_density(i, at_i)
+            - pairs.log_density(j, at_j)
+        )
+        assert abs(expected) > 0.1
+        assert pairs.swap_log_odds(i, j, at_i, at_j) == pytest.approx(expected, rel=1e-5)
 
 
 class _ChainedCopies(ConditionalPermutation):
     """The authors' way: every copy continues from the one before. Not exchangeable."""
 
     def block(self, copies):
-        fold, state, result = self.folds[0], np.arange(self.n)[:, None].copy(), []
+        fold, state, result = self.folds[0], np.arange(self.n)[None], []
         for copy in copies:
             rng = stream(self.seed, 1, copy)
             for _ in self.pairings[0]:
-                i, j, size = fold.pairing(rng)
-                fold.step(state, i, j, size, rng.random((len(i), 1)))
-            result.append(np.argsort(state[:, 0]))
+                pairing = fold.pairing(rng)
+                state = fold.walk(state, [pairing], [rng.random((1, pairing.draws))])
+            result.append(np.argsort(state[0]))
         return np.array(result)
 
 
@@ -99,11 +107,9 @@ class _UnreversedCopies(ConditionalPermutation):
 
     def __init__(self, folds, steps, seed):
         super().__init__(folds, steps, seed)
-        fold, rng = folds[0], stream(seed, 9)
-        state = np.arange(self.n)[:, None].copy()
-        for i, j, size in self.pairings[0]:
-            fold.step(state, i, j, size, rng.random((len(i), 1)))
-        self.hubs = [state[:, 0]]
+        rng = stream(seed, 9)
+        uniforms = [rng.random((1, pairing.draws)) for pairing in self.pairings[0]]
+        self.hubs = [folds[0].walk(np.arange(self.n)[None], self.pairings[0], uniforms)]
 
 
 def rejections(sampler, steps, replications=3000):
@@ -201,3 +207,71 @@ def test_p_values_do_not_depend_on_batch_or_jobs():
     assert len({result.p_value for result in results}) == 1
     assert np.array_equal(results[0].null, results[2].null)
     assert results[0].diagnostics == results[2].diagnostics
+
+
+def linear_table(n, slope, seed=0):
+    rng = np.random.default_rng(seed)
+    a = rng.normal(size=n)
+    y = slope * a + rng.normal(size=n)
+    outcome = columns_from(y, argument="y_true", outcome=True)[0]
+    return outcome, columns_from(a, argument="sensitive")
+
+
+def test_as_many_steps_as_the_data_need():
+    weak, strong, sharp = (
+        ICP("ols").prepare(*linear_table(300, slope), steps=None, seed=0).sampler
+        for slope in (0.0, 2.0, 10.0)
+    )
+    assert weak.steps in (10, 11)  # half of all pairs exchange
+    assert 20 < strong.steps < 45
+    assert sharp.steps == 50
+    assert ICP("ols").prepare(*linear_table(300, 0.0), steps=7, seed=0).sampler.steps == 7
+    for sampler in (weak, strong):
+        accepted = np.concatenate([fold.acceptance(stream(3)) for fold in sampler.folds])
+        assert 4.5 < accepted.mean() * sampler.steps < 6
+
+
+def test_the_steps_that_were_used_are_told():
+    rng = np.random.default_rng(0)
+    y, a = rng.normal(size=(2, 200))
+    options = {"y_true": y, "sensitive": a, "statistic": "features"}
+    needed = fa.equalized_odds_test(
+        y + a, **options, density="ols", permutations=fa.Permutations(n=19)
+    )
+    assert 10 <= needed.diagnostics.steps <= 12
+    asked = fa.equalized_odds_test(
+        y + a, **options, density="ols", permutations=fa.Permutations(n=19, steps=4)
+    )
+    assert asked.diagnostics.steps == 4
+
+
+def test_very_many_rows_exchange_with_neighbors_in_the_outcome(monkeypatch):
+    monkeypatch.setattr("fairaudit.permute.icp.MANY_ROWS", 200)
+    outcome, attributes = linear_table(301, 2.0)
+    y, a = outcome.numeric, attributes[0].numeric
+
+    def known(y, a):
+        return -0.5 * (y - 2 * a[:, 0]) ** 2
+
+    sampler = ICP(known).prepare(outcome, attributes, steps=None, seed=0).sampler
+    assert isinstance(sampler, PairSwaps) and sampler.steps == 0
+    place = np.argsort(np.argsort(y))
+    assert (np.abs(place[sampler.i] - place[sampler.j]) == 1).all()
+    assert len(set(sampler.i) | set(sampler.j)) == 300
+    odds = 2 * (y[sampler.i] - y[sampler.j]) * (a[sampler.j] - a[sampler.i])
+    assert sampler.chance == pytest.approx(1 / (1 + np.exp(-odds)), rel=1e-4)
+    again = ICP(known).prepare(outcome, attributes, steps=20, seed=0).sampler
+    assert isinstance(again, ConditionalPermutation)
+
+
+def test_pairs_of_very_many_rows_stay_within_folds_and_strata(monkeypatch):
+    monkeypatch.setattr("fairaudit.permute.icp.MANY_ROWS", 100)
+    outcome, attributes = linear_table(400, 1.0)
+    strata = (outcome.numeric > 0).astype(np.intp)
+    sampler = ICP("ols").prepare(outcome, attributes, steps=None, seed=0, strata=strata).sampler
+    assert (strata[sampler.i] == strata[sampler.j]).all()
+    folds = split_rows(400, 5, None, 0)
+    fold = np.empty(400, dtype=int)
+    for number, rows in enumerate(folds):
+        fold[rows] = number
+    assert (fold[sampler.i] == fold[sampler.j]).all()

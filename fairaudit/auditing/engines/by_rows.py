@@ -282,4 +282,4 @@ def _prepare_copies(
     parts = [rows for rows in ranges if len(rows)] or [np.arange(len(y))]
     folds = [Fold(rows, prefit.fitted.pairs(y[rows], a[rows])) for rows in parts]
     sampler = ConditionalPermutation(folds, permutations.steps, permutations.seed)
-    return FittedCopies(sampler, prefit.law, prefit.scores, join_pits(folds, len(y)))
+    return FittedCopies(sampler, prefit.law, prefit.scores, join_pits(folds, y, permutations.seed))

@@ -9,7 +9,7 @@ from fairaudit._words import quiet
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import moment_text
-from fairaudit_reports.view.repeat import write_python_call
+from fairaudit_reports.view.repeat import steps_text, write_python_call
 from fairaudit_reports.view.sections import AUDIT
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def repeat_section(result: AuditResult) -> Markup:
         ("Created", moment_line(capsule)),
         ("Seed", str(capsule.seed)),
         ("Copies", f"{capsule.copies:,}"),
-        ("Steps", f"{capsule.steps:,} between data and copy, where a model was fitted"),
+        ("Steps", f"{steps_text(capsule)} between data and copy, where a model was fitted"),
         ("Model", None if capsule.model is None else h.source_text(capsule.model)),
         *(("Data", h.source_text(source)) for source in capsule.data),
         ("Audited columns", h.hash_text(capsule.table_sha256)),

@@ -17,6 +17,7 @@ from fairaudit_reports.view.gaps_view import build_certificates_section, build_g
 from fairaudit_reports.view.groups_view import build_groups_section
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
+from fairaudit_reports.view.repeat import steps_text
 from fairaudit_reports.view.selection import select_cells
 from fairaudit_reports.view.trust_view import build_copies_section
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
@@ -121,7 +122,7 @@ def _repeat(result: AuditResult) -> str:
     packages = {"fairaudit": capsule.version, "Python": capsule.python, **capsule.packages}
     versions = (f"{m.escape(name)} {m.escape(clean(text))}" for name, text in packages.items())
     lines = [
-        f"- seed {capsule.seed}, {capsule.copies:,} copies, {capsule.steps} steps",
+        f"- seed {capsule.seed}, {capsule.copies:,} copies, {steps_text(capsule)}",
         f"- {', '.join(versions)}",
         f"- audited columns: sha256 {m.code_span(clean(capsule.table_sha256))}",
     ]

@@ -18,7 +18,7 @@ from fairaudit_reports.view.gaps_view import build_certificates_section, build_g
 from fairaudit_reports.view.groups_view import build_groups_section
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
-from fairaudit_reports.view.repeat import wrap_command
+from fairaudit_reports.view.repeat import steps_text, wrap_command
 from fairaudit_reports.view.sections import Section, build_facts_section
 from fairaudit_reports.view.selection import select_cells
 from fairaudit_reports.view.trust_view import build_copies_section
@@ -82,7 +82,7 @@ def _list_repeat_facts(result: AuditResult) -> list[tuple[str, str]]:
     return [
         *_list_command_facts("command", capsule.command),
         *_list_command_facts("verify", capsule.verify),
-        ("seed", f"{capsule.seed}; {capsule.copies:,} copies, {capsule.steps} steps"),
+        ("seed", f"{capsule.seed}; {capsule.copies:,} copies, {steps_text(capsule)}"),
         ("with", f"fairaudit {clean(capsule.version)}, Python {clean(capsule.python)}"),
         ("table", f"sha256 {clean(capsule.table_sha256)}"),
         ("took", f"{result.seconds:.1f} s of CPU, {clean(capsule.created)}"),

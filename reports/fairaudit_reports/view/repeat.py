@@ -12,8 +12,9 @@ from fairaudit._words import quiet
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Capsule
 
-__all__ = ["wrap_command", "write_python_call"]
+__all__ = ["steps_text", "wrap_command", "write_python_call"]
 
 #: Of a shell: what no space outside of quotation marks divides.
 _WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s])+""")
@@ -35,6 +36,11 @@ def wrap_command(command: str, width: int) -> list[str]:
         else:
             lines.append(f"  {word}" if lines else word)
     return [*(f"{line} \\" for line in lines[:-1]), *lines[-1:]]
+
+
+def steps_text(capsule: Capsule) -> str:
+    """The steps between data and copies, as they were asked for."""
+    return "as many steps as needed" if capsule.steps is None else f"{capsule.steps:,} steps"
 
 
 def write_python_call(result: AuditResult) -> str:
@@ -71,7 +77,9 @@ def _list_arguments(result: AuditResult) -> Iterator[str]:
         if value == default or value in (None, [], {}):
             continue
         yield f"{name}={_write_literal(name, value)}"
-    settings = f"n={capsule.copies}, steps={capsule.steps}, seed={capsule.seed}"
+    settings = f"n={capsule.copies}, seed={capsule.seed}"
+    if capsule.steps is not None:
+        settings += f", steps={capsule.steps}"
     for rule in ("stop_after", "settle_at"):
         if options.get(rule) is not None:
             settings += f", {rule}={options[rule]}"
