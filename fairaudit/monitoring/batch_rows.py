@@ -43,9 +43,8 @@ def row_facts(frame: pd.DataFrame) -> tuple[dict[str, Any], np.ndarray[Any, Any]
 def unique_rows(table: AuditTable) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
     """Rows that are alone in their batch with attributes, outcome and prediction.
 
-    What is remembered of them: some of their hashes, and the share of them that another batch of
-    as many rows is expected to hold by chance (Good and Turing: twice the rows that are there
-    twice, by those that are there once). Also the hashes of all rows.
+    What is remembered: some of their hashes, how many there are, and how many are there twice.
+    Also the hashes of all rows.
     """
     import pandas as pd
 
@@ -56,33 +55,35 @@ def unique_rows(table: AuditTable) -> tuple[dict[str, Any], np.ndarray[Any, Any]
     }
     different, counts = np.unique(_hash_rows(pd.DataFrame(plain)), return_counts=True)
     alone, twice = different[counts == 1], int((counts == 2).sum())
-    if len(alone) < _FEWEST_UNIQUE:
-        return {"sample": [], "chance": 1.0}, different
-    chance = round(min(1.0, 2 * (twice + 1) / len(alone)), 6)
-    return {"sample": _sample(alone), "chance": chance}, different
+    sample = _sample(alone) if len(alone) >= _FEWEST_UNIQUE else []
+    return {"sample": sample, "alone": len(alone), "twice": twice}, different
 
 
 def find_returning(
     hashes: np.ndarray[Any, Any], rows: int, batches: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """A sentence if more rows of earlier batches are here again than chance explains."""
+    """A sentence if more rows of earlier batches are here again than chance explains.
+
+    A row that is alone in its batch is in another batch of as many rows by chance with a
+    probability of twice the rows that are there twice, by those that are alone (Good and Turing).
+    """
     from scipy.stats import binom
 
+    kept = [(batch["unique"], batch["rows"]) for batch in batches if "unique" in batch]
+    total = sum(facts["alone"] for facts, _ in kept)  # states of 0.1 have none
     chances: dict[str, float] = {}
-    for batch in batches:
-        kept = batch.get("unique")  # states of 0.1 do not have these
-        if kept is not None:
-            chance = min(1.0, kept["chance"] * max(1.0, rows / batch["rows"]))
-            for text in kept["sample"]:
-                chances[text] = max(chance, chances.get(text, 0.0))
+    for facts, size in kept:
+        chance = 2 * (facts["twice"] / max(facts["alone"], 1) + 1 / max(total, 1))
+        for text in facts["sample"]:
+            chances[text] = max(chance * max(1.0, rows / size), chances.get(text, 0.0))
     if not chances:
         return None
     again = _share_of(list(chances), hashes)
-    by_chance = float(np.mean(list(chances.values())))
+    by_chance = min(1.0, float(np.mean(list(chances.values()))))
     if binom.sf(round(again * len(chances)) - 1, len(chances), by_chance) >= _NO_CHANCE:
         return None
     return (
-        f"about {again:.0%} of the rows that were kept of earlier batches have the same "
+        f"about {again:.1%} of the rows that were kept of earlier batches have the same "
         f"attributes, outcome and prediction as rows of this one, where {by_chance:.1%} would be "
         "chance: the same people seem to come back, and their evidence would count twice. Pass "
         "the rows of new people, or name the column of people ('ids')"
