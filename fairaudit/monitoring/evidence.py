@@ -125,7 +125,7 @@ class Evidence:
     >>> for _ in range(3):
     ...     evidence.add(np.log([10.0]))
     >>> round(float(np.exp(evidence.log_wealth)), 1), evidence.start()
-    (241.5, 1)
+    (247.9, 1)
     """
 
     def __init__(self, weights: Array, alpha: float = 0.05, rules: Rules = CURRENT) -> None:

@@ -94,7 +94,7 @@ class Monitor:
     ...     score = y + 0.5 * sex + rng.normal(size=300)
     ...     result = monitor.add(pd.DataFrame({"score": score, "sex": sex, "y": y}))
     >>> print(result.verdict, "after batch", result.alarm, "since batch", result.since)
-    violation after batch 1 since batch 1
+    violation after batch 2 since batch 1
     """
 
     def __init__(
