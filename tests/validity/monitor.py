@@ -1,8 +1,9 @@
 """False alarms and delay of `fairaudit monitor`: `python tests/validity/monitor.py`.
 
-`--rules 1` is what states of 0.1.0 go on with. Prints two Markdown tables. *False alarms*: share of null streams in which an alarm sounds in any
+Prints two Markdown tables. *False alarms*: share of null streams in which an alarm sounds in any
 of 50 batches, beside the share in which the test of some batch has p <= .05 (the naive repeated
-test). *Delay*: batches from the start of a violation (batch 20) to the alarm.
+test). *Delay*: batches from the start of a violation (batch 20) to the alarm. `--rules 1` is what
+states of 0.1.0 go on with.
 """
 
 from __future__ import annotations
