@@ -22,7 +22,7 @@ from fairaudit.testing.p_value import Null
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import Statistic, statistic_named
 
-__all__ = ["BatchEvidence", "bet_on", "evidence_of"]
+__all__ = ["BatchEvidence", "count_values", "evidence_of", "find_statistics"]
 
 _FOLDS = 5
 
@@ -77,8 +77,8 @@ def evidence_of(
     rules: Rules = CURRENT,
 ) -> BatchEvidence:
     """The e-values of a batch, given what earlier batches showed (their `products`)."""
-    statistics = bet_on(statistic)
-    strategies = Strategies(frame, len(statistics), rules)
+    statistics = find_statistics(statistic)
+    strategies = Strategies(frame, count_values(statistics), rules)
     reason = _too_little(table)
     if reason is not None:
         nothing = [0.0 * each[0] for each in frame.products(table, np.arange(len(table))[None, :])]
@@ -101,7 +101,7 @@ def evidence_of(
     return found if reason is None else found.without_gain(reason)
 
 
-def bet_on(statistic: Any) -> list[Statistic]:
+def find_statistics(statistic: Any) -> list[Statistic]:
     """The statistics of a name; each is bet on."""
     chosen = statistic_named(statistic)
     if any(hasattr(each, "tested_rows") for each in chosen):
@@ -110,6 +110,11 @@ def bet_on(statistic: Any) -> list[Statistic]:
             "correlation or max."
         )
     return chosen
+
+
+def count_values(statistics: Sequence[Statistic]) -> int:
+    """How many numbers the statistics give together; each is bet on."""
+    return len(statistics)
 
 
 def _too_little(table: AuditTable) -> str | None:

@@ -17,7 +17,7 @@ from fairaudit.data.roles import Roles, column_names
 from fairaudit.data.table import AuditTable
 from fairaudit.density import CONTINUOUS
 from fairaudit.errors import InputError
-from fairaudit.monitoring.batch import BatchEvidence, bet_on, evidence_of
+from fairaudit.monitoring.batch import BatchEvidence, count_values, evidence_of, find_statistics
 from fairaudit.monitoring.batch_rows import (
     find_returning,
     reject_seen,
@@ -250,7 +250,8 @@ class Monitor:
         from importlib.metadata import version
 
         outcome, frame = table.require_outcome(), Frame.of(table)
-        weights = Strategies(frame, len(bet_on(self.statistic)), CURRENT).weights
+        values = count_values(find_statistics(self.statistic))
+        weights = Strategies(frame, values, CURRENT).weights
         return {
             "version": version("fairaudit-icp"),
             "betting": CURRENT.version,
