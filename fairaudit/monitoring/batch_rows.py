@@ -13,12 +13,16 @@ from fairaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["reject_seen", "reject_seen_people", "row_facts"]
+    from fairaudit.data.table import AuditTable
+
+__all__ = ["find_returning", "reject_seen", "reject_seen_people", "row_facts", "unique_rows"]
 
 _KEPT = 32  # hashes of rows that are remembered of every batch
 _DISTINCT = 0.99  # share of different rows from which equal rows are no coincidence
 _TOO_MANY = 0.5
 _TOO_MANY_PEOPLE = 0.1
+_FEWEST_UNIQUE = 20  # rows that nobody shares in a batch; below nothing can be told by them
+_NO_CHANCE = 1e-6  # rows that return are no chance below this
 
 
 def row_facts(frame: pd.DataFrame) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
@@ -27,21 +31,63 @@ def row_facts(frame: pd.DataFrame) -> tuple[dict[str, Any], np.ndarray[Any, Any]
     All columns count, whatever their order and whatever file they came from: numbers are equal
     if they are equal as numbers, everything else as text.
     """
+    names = sorted(frame.columns, key=str)
+    hashes = _hash_rows(frame[names])
+    different = np.unique(hashes)
+    joined = "\0".join(map(str, names))
+    digest = hashlib.sha256(joined.encode() + np.sort(hashes).astype("<u8").tobytes()).hexdigest()
+    share = round(len(different) / len(hashes), 4)
+    return {"hash": digest, "sample": _sample(different), "distinct": share}, different
+
+
+def unique_rows(table: AuditTable) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+    """Rows that are alone in their batch with attributes, outcome and prediction.
+
+    What is remembered: some of their hashes, how many there are, and how many are there twice.
+    Also the hashes of all rows.
+    """
     import pandas as pd
 
+    columns = (*table.attributes, table.require_outcome(), *table.prediction.columns)
     plain = {
-        str(name): frame[name].astype(np.float64)
-        if pd.api.types.is_numeric_dtype(frame[name].dtype)
-        else frame[name].astype(str)
-        for name in sorted(frame.columns, key=str)
+        number: column.levels[column.codes] if column.numeric is None else column.numeric
+        for number, column in enumerate(columns)
     }
-    hashes = pd.util.hash_pandas_object(pd.DataFrame(plain), index=False).to_numpy(np.uint64)
-    different = np.unique(hashes)
-    names = "\0".join(plain)
-    digest = hashlib.sha256(names.encode() + np.sort(hashes).astype("<u8").tobytes()).hexdigest()
-    sample = [f"{value:016x}" for value in different[:_KEPT].tolist()]
-    share = round(len(different) / len(hashes), 4)
-    return {"hash": digest, "sample": sample, "distinct": share}, different
+    different, counts = np.unique(_hash_rows(pd.DataFrame(plain)), return_counts=True)
+    alone, twice = different[counts == 1], int((counts == 2).sum())
+    sample = _sample(alone) if len(alone) >= _FEWEST_UNIQUE else []
+    return {"sample": sample, "alone": len(alone), "twice": twice}, different
+
+
+def find_returning(
+    hashes: np.ndarray[Any, Any], rows: int, batches: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """A sentence if more rows of earlier batches are here again than chance explains.
+
+    A row that is alone in its batch is in another batch of as many rows by chance with a
+    probability of twice the rows that are there twice, by those that are alone (Good and Turing).
+    """
+    from scipy.stats import binom
+
+    kept = [(batch["unique"], batch["rows"]) for batch in batches if "unique" in batch]
+    total = sum(facts["alone"] for facts, _ in kept)  # states of 0.1 have none
+    chances: dict[str, float] = {}
+    for facts, size in kept:
+        chance = 2 * (facts["twice"] / max(facts["alone"], 1) + 1 / max(total, 1))
+        for text in facts["sample"]:
+            chances[text] = max(chance * max(1.0, rows / size), chances.get(text, 0.0))
+    if not chances:
+        return None
+    again = _share_of(list(chances), hashes)
+    by_chance = min(1.0, float(np.mean(list(chances.values()))))
+    if binom.sf(round(again * len(chances)) - 1, len(chances), by_chance) >= _NO_CHANCE:
+        return None
+    return (
+        f"about {again:.1%} of the rows that were kept of earlier batches have the same "
+        f"attributes, outcome and prediction as rows of this one, where {by_chance:.1%} would be "
+        "chance: the same people seem to come back, and their evidence would count twice. Pass "
+        "the rows of new people, or name the column of people ('ids')"
+    )
 
 
 def reject_seen(
@@ -76,6 +122,24 @@ def reject_seen_people(hashes: np.ndarray[Any, Any], batches: Sequence[Mapping[s
                 f"({batch['label'] or batch['when']}) are in this table again. A person may be in "
                 "one batch only: pass the rows of new people."
             )
+
+
+def _hash_rows(frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+    import pandas as pd
+
+    plain = {
+        str(name): frame[name].astype(np.float64)
+        if pd.api.types.is_numeric_dtype(frame[name].dtype)
+        else frame[name].astype(str)
+        for name in frame.columns
+    }
+    hashes = pd.util.hash_pandas_object(pd.DataFrame(plain), index=False)
+    return np.asarray(hashes.to_numpy(np.uint64))
+
+
+def _sample(hashes: np.ndarray[Any, Any]) -> list[str]:
+    """The smallest: the same rows are kept of every batch in which they are."""
+    return [f"{value:016x}" for value in hashes[:_KEPT].tolist()]
 
 
 def _share_of(sample: Sequence[str], hashes: np.ndarray[Any, Any]) -> float:

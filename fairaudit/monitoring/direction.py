@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +15,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.permute.copies import gathered
 from fairaudit.testing.given_outcome import look_at_outcome
 
-__all__ = ["Frame", "all_alike", "bets"]
+__all__ = ["Frame", "Layout", "all_alike", "bets"]
 
 # What is learned must stay small, whatever the table: a state is read and written with every batch.
 MOST_LEVELS = 40  # of a column, the most frequent ones
@@ -24,6 +25,31 @@ MOST_PRODUCTS = 600
 _FARTHEST = 4.0  # standard deviations; a lone outlier must not rule the direction
 #: Share of the mean variance that is added to every direction before it is inverted.
 _RIDGE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What the products of a frame stand for: parts × columns × features.
+
+    Attributes
+    ----------
+    parts : int
+        Classes of the outcome; or 1 and its size; or all together.
+    classes : bool
+        Whether the parts are classes.
+    columns : int
+        Of the prediction.
+    features : int
+        Of the attributes.
+    main : int
+        How many of the features, the first, are an attribute alone.
+    """
+
+    parts: int
+    classes: bool
+    columns: int
+    features: int
+    main: int
 
 
 class Frame:
@@ -55,6 +81,30 @@ class Frame:
             }
         )
 
+    def layouts(self) -> list[Layout]:
+        """Of every array that `products` gives."""
+        columns = sum(map(_count_columns, self.scales["prediction"]))
+        known = self.scales["outcome"]["levels"]
+        classes = known is not None and len(known) * columns <= MOST_RESIDUALS
+        parts = len(known) if classes else 1 if known is not None else 2
+        alone = [_count_columns(scale) for scale in self.scales["attributes"]]
+        more = sum(scale["levels"] is None for scale in self.scales["attributes"])
+        both = sum(a * b for a, b in combinations(alone, 2))
+        main = sum(alone)
+        features = main + more + (both if main + more + both <= MOST_FEATURES else 0)
+        features = min(features, max(1, MOST_PRODUCTS // (parts * columns)))
+        layout = Layout(
+            parts=parts,
+            classes=classes,
+            columns=columns,
+            features=features,
+            main=min(main, features),
+        )
+        return [layout] * (2 if self._has_scores() else 1)
+
+    def _has_scores(self) -> bool:
+        return all(scale["levels"] is None for scale in self.scales["prediction"])
+
     def products(self, table: AuditTable, copies: Index) -> list[Array]:
         """What the prediction has beyond the outcome, times the attributes; one row per copy.
 
@@ -73,7 +123,7 @@ class Frame:
         """The residual prediction, apart for every class (or against the size) of the outcome."""
         columns = zip(table.prediction.columns, self.scales["prediction"], strict=True)
         u = np.hstack([_describe_column(column, scale) for column, scale in columns])
-        scores = all(scale["levels"] is None for scale in self.scales["prediction"])
+        scores = self._has_scores()
         outcome, scale = table.require_outcome(), self.scales["outcome"]
         known = scale["levels"]
         if known is None:
@@ -131,6 +181,11 @@ def _scale(column: Column, categorical: bool) -> dict[str, Any]:
         return {"levels": levels, "mean": None, "spread": None}
     mean, spread = float(column.numeric.mean()), float(column.numeric.std())
     return {"levels": None, "mean": mean, "spread": spread or 1.0}
+
+
+def _count_columns(scale: Mapping[str, Any]) -> int:
+    levels = scale["levels"]
+    return 1 if levels is None or len(levels) == 2 else len(levels)
 
 
 def _describe_column(column: Column, scale: Mapping[str, Any]) -> Array:

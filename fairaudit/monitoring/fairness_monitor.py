@@ -17,12 +17,20 @@ from fairaudit.data.roles import Roles, column_names
 from fairaudit.data.table import AuditTable
 from fairaudit.density import CONTINUOUS
 from fairaudit.errors import InputError
-from fairaudit.monitoring.batch import evidence_of
-from fairaudit.monitoring.batch_rows import reject_seen, reject_seen_people, row_facts
+from fairaudit.monitoring.batch import BatchEvidence, count_values, evidence_of, find_statistics
+from fairaudit.monitoring.batch_rows import (
+    find_returning,
+    reject_seen,
+    reject_seen_people,
+    row_facts,
+    unique_rows,
+)
 from fairaudit.monitoring.direction import Frame
-from fairaudit.monitoring.evidence import Evidence
 from fairaudit.monitoring.monitoring_result import MonitoredBatch, MonitorResult, evidence_text
+from fairaudit.monitoring.replay import add_batch, find_rules, replay_batches
+from fairaudit.monitoring.rules import CURRENT
 from fairaudit.monitoring.state import StateFile
+from fairaudit.monitoring.strategies import Strategies
 from fairaudit.permute.copies import stream
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.statistic import STATISTICS
@@ -60,7 +68,7 @@ class Monitor:
     alpha : float
         The chance of a false alarm, over all batches together.
     statistic, density
-        See `fairaudit.equalized_odds_test`; one statistic.
+        See `fairaudit.equalized_odds_test`; of several statistics each is bet on.
     permutations : Permutations, optional
 
     Notes
@@ -86,7 +94,7 @@ class Monitor:
     ...     score = y + 0.5 * sex + rng.normal(size=300)
     ...     result = monitor.add(pd.DataFrame({"score": score, "sex": sex, "y": y}))
     >>> print(result.verdict, "after batch", result.alarm, "since batch", result.since)
-    violation after batch 1 since batch 1
+    violation after batch 2 since batch 1
     """
 
     def __init__(
@@ -186,27 +194,25 @@ class Monitor:
         settings = self.file.settings or self._settings(table)
         self._check_form(table, settings)
         number = len(self.file.batches) + 1
-        seed = int(stream(self.permutations.seed, 7, number).integers(2**31))
-        evidence = evidence_of(
-            table,
-            Frame(settings["frame"]),
-            [[np.array(products) for products in batch["products"]] for batch in self.file.batches],
-            statistic=self.statistic,
-            density=self.density,
-            permutations=replace(self.permutations, seed=seed),
-        )
+        found = self._examine(table, settings, number)
+        if self.roles.ids is None:
+            facts["unique"], again = unique_rows(table)
+            returning = find_returning(again, len(table), self.file.batches)
+            found = found if returning is None else found.without_gain(returning)
+        boost = found.add_to(replay_batches(settings, self.file.batches))
         batch = {
             "number": number,
             "when": now(),
             "label": label,
             "rows": len(table),
             **facts,
-            "log_e": evidence.log_e.tolist(),
-            "p_value": evidence.p_value,
-            "statistic": evidence.statistic,
-            "unusable": evidence.unusable,
+            "log_e": found.log_e.tolist(),
+            "boost": boost,
+            "p_value": found.p_value,
+            "statistic": found.statistic,
+            "unusable": found.unusable,
             "products": [
-                [float(f"{value:.6g}") for value in products] for products in evidence.products
+                [float(f"{value:.6g}") for value in products] for products in found.products
             ],
         }
         if self.file.settings is None:
@@ -216,6 +222,20 @@ class Monitor:
             self.file.append(batch)
         result = self.result
         return replace(result, notes=(*result.notes, *prepared.notes))
+
+    def _examine(
+        self, table: AuditTable, settings: Mapping[str, Any], number: int
+    ) -> BatchEvidence:
+        seed = int(stream(self.permutations.seed, 7, number).integers(2**31))
+        return evidence_of(
+            table,
+            Frame(settings["frame"]),
+            [[np.array(products) for products in batch["products"]] for batch in self.file.batches],
+            statistic=self.statistic,
+            density=self.density,
+            permutations=replace(self.permutations, seed=seed),
+            rules=find_rules(settings),
+        )
 
     def _people(self, frame: pd.DataFrame) -> list[str]:
         """Some of the people, as hashes, where ids are given and nobody comes back."""
@@ -229,14 +249,18 @@ class Monitor:
         """Of a state that begins with this table."""
         from importlib.metadata import version
 
-        outcome = table.require_outcome()
+        outcome, frame = table.require_outcome(), Frame.of(table)
+        values = count_values(find_statistics(self.statistic))
+        weights = Strategies(frame, values, CURRENT).weights
         return {
             "version": version("fairaudit-icp"),
+            "betting": CURRENT.version,
             **self._settings_given(),
             "outcome": outcome.name,
             "kinds": {column.name: str(column.kind) for column in (outcome, *table.attributes)},
             "form": table.prediction.form,
-            "frame": Frame.of(table).scales,
+            "frame": frame.scales,
+            "weights": [float(f"{weight:.6g}") for weight in weights],
         }
 
     def _settings_given(self) -> dict[str, Any]:
@@ -290,11 +314,11 @@ def result_of(file: StateFile) -> MonitorResult:
     from importlib.metadata import version
 
     settings = dict(file.settings or {})
-    evidence, batches = Evidence(len(file.batches[0]["log_e"])), list[MonitoredBatch]()
+    evidence, batches = replay_batches(settings, ()), list[MonitoredBatch]()
     alarm = since = None
     for batch in file.batches:
         before = evidence.log_wealth
-        evidence.add(np.array(batch["log_e"]))
+        add_batch(evidence, batch)
         batches.append(
             MonitoredBatch(
                 number=batch["number"],
@@ -307,10 +331,11 @@ def result_of(file: StateFile) -> MonitorResult:
                 unusable=batch["unusable"],
             )
         )
-        if alarm is None and evidence.log_wealth >= -np.log(settings["alpha"]):
+        if alarm is None and evidence.alarmed:
             alarm, since = batch["number"], evidence.start()
     verdict, because = _verdict(batches, alarm, since, settings["alpha"])
-    settings.pop("frame")
+    for name in ("frame", "weights"):  # long, and of no use without the rows
+        settings.pop(name, None)
     return MonitorResult(
         verdict=verdict,
         because=because,

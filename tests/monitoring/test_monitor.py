@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
-from fairaudit.monitoring.batch import evidence_of
 from fairaudit.monitoring.batch_rows import reject_seen, row_facts
-from fairaudit.monitoring.direction import Frame, bets
-from fairaudit.monitoring.evidence import Evidence, log_e_values, start_weight
 from fairaudit.monitoring.state import StateFile
 from fairaudit_cli.main import main
 
@@ -36,89 +32,6 @@ def lending(seed, rows=120, shift=0.0):
 def monitor(path, **options):
     given = {"sensitive": "sex,race,age", "outcome": "y", "predictions": "score"}
     return fa.Monitor(path, **{**given, "permutations": FEW, **options})
-
-
-# E-values
-
-
-def as_observed(values, k):
-    """The same pool with the k-th in the place of the data."""
-    return np.concatenate([[values[k]], np.delete(values, k)])
-
-
-def test_an_e_value_has_mean_one_whichever_of_the_pool_is_the_data():
-    pool = np.random.default_rng(0).gamma(0.5, size=20) ** 3
-    each = [as_observed(pool, k) for k in range(20)]
-    e = np.exp([log_e_values(values[0], values[1:]) for values in each])
-    np.testing.assert_allclose(e.mean(axis=0), 1.0)
-
-
-def test_leaving_the_data_out_of_the_denominator_is_not_an_e_value():
-    pool = np.random.default_rng(0).normal(size=20)
-    wrong = []
-    for k in range(20):
-        values = as_observed(pool, k)
-        wrong.append(np.exp(4 * values[0]) / np.exp(4 * values[1:]).mean())
-    assert np.mean(wrong) > 1.5
-
-
-def test_the_learnt_direction_treats_data_and_copies_alike():
-    rng = np.random.default_rng(1)
-    products, learned = rng.normal(size=(30, 5)) @ rng.normal(size=(5, 5)), rng.normal(size=5)
-    e = []
-    for k in range(30):
-        swapped = np.vstack([products[[k]], np.delete(products, k, axis=0)])
-        along = bets(learned, swapped)
-        e.append(np.exp(log_e_values(along[0], along[1:])))
-    np.testing.assert_allclose(np.mean(e, axis=0), 1.0)
-
-
-def test_copies_that_do_not_differ_say_nothing():
-    assert log_e_values(2.0, np.full(10, 2.0)).tolist() == [0.0] * 4
-    assert bets(np.ones(3), np.ones((5, 3))).tolist() == [0.0] * 5
-
-
-def test_the_wealth_is_a_fair_game():
-    """Over all paths of a tree whose e-values average 1, the mean wealth stays 1."""
-    branches = np.log([[2.0, 0.3], [0.5, 1.0], [0.5, 1.7]])  # columns: strategies, mean 1
-    wealth = []
-    for path in product(range(3), repeat=5):
-        evidence = Evidence(2)
-        for step in path:
-            evidence.add(branches[step])
-        wealth.append(np.exp(evidence.log_wealth))
-    assert np.mean(wealth) == pytest.approx(1.0)
-
-
-def test_the_stake_is_shared_out_once():
-    assert sum(start_weight(n) for n in range(1, 200_000)) == pytest.approx(1.0, abs=0.003)
-
-
-def test_the_start_is_found():
-    evidence = Evidence(1)
-    for e in [0.5] * 10 + [5.0] * 6:
-        evidence.add(np.log([e]))
-    assert evidence.start() == 11
-
-
-def test_a_learnt_direction_beats_the_batch_alone():
-    """A small violation in every batch: later batches are told by what earlier ones showed."""
-    sizes = {True: [], False: []}
-    for learn in (True, False):
-        evidence, frame, earlier = None, None, []
-        for seed in range(12):
-            data = lending(seed, 200, 0.4)
-            table = fa.AuditTable.of(data["score"], data[["sex", "race", "age"]], data["y"])
-            frame = frame or Frame.of(table)
-            found = evidence_of(
-                table, frame, earlier, permutations=fa.Permutations(n=99, seed=seed)
-            )
-            if learn:
-                earlier.append(found.products)
-            evidence = evidence or Evidence(len(found.log_e))
-            evidence.add(found.log_e)
-            sizes[learn].append(evidence.log_wealth)
-    assert sizes[True][-1] > sizes[False][-1] + np.log(10)
 
 
 # The state
