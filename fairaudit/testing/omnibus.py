@@ -8,6 +8,7 @@ on the same copies (`fairaudit.testing.p_value.Null`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,18 @@ from scipy.stats import rankdata
 from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
+from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.permute.copies import gathered, stream
-from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees, show_rows
+from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.given_outcome import GivenOutcome, look_at_outcome, standardize
+from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
+from fairaudit.testing.product_parts import (
+    FARTHEST_SQUARE,
+    ProductParts,
+    find_places,
+    multiply_along,
+)
 from fairaudit.testing.statistic import Bound
-from fairaudit.testing.subgroup_scan import SubgroupScan
 
 __all__ = ["PARTS", "Omnibus"]
 
@@ -39,9 +47,6 @@ PARTS = {
     "scan in spread": 1.0,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
-_MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
-_FARTHEST_SQUARE = 9.0  # squared residuals count up to this
-_MOST_ALONG = 24  # columns of residuals times functions along the outcome
 _STRETCHES = 64  # of a continuous outcome, for subgroups
 _ROWS_PER_STRETCH = 16
 
@@ -86,6 +91,12 @@ class Omnibus:
         """
         return self._bind(table, "near", seed)
 
+    def over_blocks(
+        self, questions: Sequence[CoarseBlocks], seen: SeenRows, *, seed: int
+    ) -> OmnibusOverBlocks:
+        """For copies within classes, from sums over tied blocks."""
+        return OmnibusOverBlocks(questions, self.parts, seen, seed)
+
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
@@ -93,7 +104,7 @@ class Omnibus:
         return lambda rows: np.array([products.values(copy) for copy in rows])
 
 
-class _Products:
+class _Products(ProductParts):
     """A table bound to the functions that its copies are evaluated with."""
 
     def __init__(
@@ -107,66 +118,28 @@ class _Products:
             level, spread = (standardize(given.remove(side)) for side in (level, spread))
             along = standardize(given.remove(along)) if along.shape[1] else along
         basis = given.basis * np.sqrt(n) if moves == "anywhere" else level[:, :0]
-        self.left = np.hstack([level, spread, along, basis])
-        ends = np.cumsum([level.shape[1], spread.shape[1], along.shape[1], basis.shape[1]])
-        starts = ends - np.diff(ends, prepend=0)
-        names = ("level", "spread", "along", "basis")
-        self.rows = {
-            name: slice(start, end) for name, start, end in zip(names, starts, ends, strict=True)
-        }
+        sides = {"level": level, "spread": spread, "along": along, "basis": basis}
+        self.left = np.hstack(list(sides.values()))
+        self.rows = find_places({name: side.shape[1] for name, side in sides.items()})
         a = encode(table.attributes)
-        few = n < _MANY_ROWS
-        shown = a[show_rows(n, rng)]
-        functions = AttributeFunctions(shown, waves=50 if few else 25, rng=rng)
-        right = functions(a)
-        right = right - right.mean(axis=0) if moves == "anywhere" else given.remove(right)
-        self.columns = functions.places
-        lines = right[:, self.columns["lines"]]
-        lines /= np.where(lines.std(axis=0) > 1e-12, lines.std(axis=0), np.inf)
-        self.right, self.square = right, lines.T @ lines / n
-        self.inverse = None if moves == "anywhere" else np.linalg.pinv(self.square, hermitian=True)
-        self.scan: SubgroupScan | None = None
-        if any("scan" in part for part in parts):
-            stretches = 1 if moves == "anywhere" else min(_STRETCHES, n // _ROWS_PER_STRETCH)
-            trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
-            self.scan = SubgroupScan(trees, a, given.find_stretches(max(1, stretches)))
+        stretches = 1 if moves == "anywhere" else min(_STRETCHES, n // _ROWS_PER_STRETCH)
+        self.look_at_attributes(
+            a,
+            a[show_rows(n, rng)],
+            rng,
+            remove=_remove_mean if moves == "anywhere" else given.remove,
+            strata=given.find_stretches(max(1, stretches)),
+        )
+        if moves == "anywhere":
+            self.inverse = None
 
     def values(self, copy: Index) -> Array:
         """Every part on a copy."""
-        moved = gathered(copy, self.left)
-        products = moved.T @ self.right / np.sqrt(self.n)
-        square, inverse = self._find_spread(products)
-        lines = products[:, self.columns["lines"]]
-        kinds = {
-            "linear": lambda: _square_of_lines(lines[self.rows["level"]], inverse),
-            "linear, one attribute": lambda: _largest_line(lines[self.rows["level"]], square),
-            "linear along the outcome": lambda: _square_of_lines(
-                lines[self.rows["along"]], inverse
-            ),
-            "linear in spread": lambda: _square_of_lines(lines[self.rows["spread"]], inverse),
-            "products": lambda: self._mean_square(products, "level", "products"),
-            "smooth": lambda: self._mean_square(products, "level", "waves"),
-            "curves": lambda: self._mean_square(products, "level", "curves"),
-            "smooth along the outcome": lambda: self._mean_square(products, "along", "waves"),
-            "scan": lambda: self._scan(moved, "level"),
-            "scan in spread": lambda: self._scan(moved, "spread"),
-        }
-        return np.array([kinds[part]() for part in self.parts])
+        return self.evaluate(gathered(copy, self.left))
 
-    def _mean_square(self, products: Array, rows: str, columns: str) -> float:
-        part = products[self.rows[rows], self.columns[columns]]
-        return float(np.mean(part**2)) if part.size else 0.0
 
-    def _find_spread(self, products: Array) -> tuple[Array, Array]:
-        """Second moments of the lines given the outcome, and their inverse."""
-        if self.inverse is not None:
-            return self.square, self.inverse
-        explained = products[self.rows["basis"], self.columns["lines"]]
-        square = self.square - explained.T @ explained / self.n
-        return square, np.linalg.pinv(square, rcond=1e-6, hermitian=True)
-
-    def _scan(self, moved: Array, rows: str) -> float:
-        return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
+def _remove_mean(columns: Array) -> Array:
+    return columns - columns.mean(axis=0)
 
 
 def _take_residuals(table: AuditTable, given: GivenOutcome) -> tuple[Array, Array, Array]:
@@ -174,19 +147,5 @@ def _take_residuals(table: AuditTable, given: GivenOutcome) -> tuple[Array, Arra
     u = table.prediction.matrix()
     scores = np.column_stack([ndtri((rankdata(column) - 0.5) / len(u)) for column in u.T])
     level = standardize(given.remove(standardize(scores)))
-    spread = standardize(given.remove(np.minimum(level**2, _FARTHEST_SQUARE)))
-    pairs = [(i, j) for j in range(given.along.shape[1]) for i in range(level.shape[1])]
-    if len(pairs) > _MOST_ALONG:  # every function with one column, in turn
-        pairs = [(j % level.shape[1], j) for j in range(given.along.shape[1])]
-    along = np.column_stack([level[:, :0], *(level[:, i] * given.along[:, j] for i, j in pairs)])
-    return level, spread, along
-
-
-def _square_of_lines(products: Array, inverse: Array) -> float:
-    """In units of the lines' own spread given the outcome."""
-    return float((products * (products @ inverse)).sum()) if products.size else 0.0
-
-
-def _largest_line(products: Array, square: Array) -> float:
-    spread = np.diag(square)
-    return float(np.max(products**2 / np.where(spread > 1e-6, spread, np.inf), initial=0.0))
+    spread = standardize(given.remove(np.minimum(level**2, FARTHEST_SQUARE)))
+    return level, spread, multiply_along(level, given.along)
