@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.questions import Question
 
-__all__ = ["BlockJob", "answer_by_blocks", "hash_shard", "sum_blocks"]
+__all__ = ["BlockJob", "answer_by_blocks", "hash_shard", "see_sample", "sum_blocks"]
 
 _ROUND = 1 << 26  # bytes of sums of a shard that are held at once
 _MOST_COPIES = 256  # drawn together
@@ -85,6 +85,16 @@ def _find_blocks(frame: pd.DataFrame, schema: Schema, keys: Index) -> Index:
     return np.searchsorted(keys, key)
 
 
+def see_sample(schema: Schema, sample: pd.DataFrame, keys: Index) -> SeenRows:
+    """The rows that statistics are fitted on."""
+    return SeenRows(
+        prediction=schema.prediction_matrix(sample),
+        codes=sample[schema.outcome.name].to_numpy(),
+        blocks=_find_blocks(sample, schema, keys),
+        whole=False,
+    )
+
+
 def answer_by_blocks(
     engine: Engine,
     pieces: Sequence[Any],
@@ -95,12 +105,7 @@ def answer_by_blocks(
 ) -> list[ShardedAnswer]:
     """All questions, from sums over the tied blocks of all shards."""
     space, keys = make_space(survey.blocks, (schema.outcome, *schema.attributes))
-    seen = SeenRows(
-        prediction=schema.prediction_matrix(survey.sample),
-        codes=survey.sample[schema.outcome.name].to_numpy(),
-        blocks=_find_blocks(survey.sample, schema, keys),
-        whole=False,
-    )
+    seen = see_sample(schema, survey.sample, keys)
     answerable, asked = [], []
     for question in questions:
         blocks = _make_question(question, space, seen)
