@@ -43,9 +43,12 @@ DRAWN_BYTES = 4 * _DRAWN  # of a copy's stretch, at most
 _MADE = 1 << 17  # rows whose columns are made at once
 
 
-def blocks_pay(rows: int, blocks: int) -> bool:
-    """Whether rows are many and tied."""
-    return rows >= _FEWEST_ROWS and blocks * _ROWS_PER_BLOCK <= rows
+def blocks_pay(rows: int, blocks: int, *, narrow: bool = False) -> bool:
+    """Whether rows are many and tied; fewer are enough where little is summed of each."""
+    fewest, per_block = _FEWEST_ROWS, _ROWS_PER_BLOCK
+    if narrow:
+        fewest, per_block = fewest // 8, per_block // 2
+    return rows >= fewest and blocks * per_block <= rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -272,7 +275,7 @@ def draw_blocks(
     generator the blocks stay as they are.
     """
     n = len(blocks)
-    if n <= _DRAWN:
+    if n <= _DRAWN or not any(generators):
         drawn = [blocks if rng is None else rng.permutation(blocks) for rng in generators]
         yield slice(0, n), np.stack(drawn)
         return

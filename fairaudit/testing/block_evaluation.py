@@ -87,9 +87,10 @@ class BlockEvaluation:
         over_blocks = getattr(statistics[0], "over_blocks", None)
         if not isinstance(sampler, WithinOutcome) or over_blocks is None:
             return None
+        narrow = getattr(statistics[0], "narrow_sums", False)
         fits = (
             len(table) == sampler.n
-            and blocks_pay(sampler.n, 1)
+            and blocks_pay(sampler.n, 1, narrow=narrow)
             and all(rows.shape[1] == 1 for rows in sampler.strata)
             and len(statistics) == 1
             and all(scope.tested is None for scope in scopes)
@@ -99,7 +100,7 @@ class BlockEvaluation:
         table.require_varying_prediction()
         outcome = table.require_outcome()
         space, blocks = BlockSpace.of(outcome, table.attributes)
-        if not blocks_pay(sampler.n, len(space)):
+        if not blocks_pay(sampler.n, len(space), narrow=narrow):
             return None
         questions = [_find_blocks(scope, space) for scope in scopes]
         known = [question for question in questions if question is not None]

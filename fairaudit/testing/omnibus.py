@@ -71,6 +71,8 @@ class Omnibus:
     parts: tuple[str, ...] = tuple(PARTS)
     name: str = "omnibus"
 
+    narrow_sums = True
+
     @property
     def quick(self) -> Omnibus:
         """The parts that cost least."""

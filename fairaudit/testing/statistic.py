@@ -35,7 +35,7 @@ class Statistic(Protocol):
         that has `bind_near_outcome(table, seed)` is bound by it where copies exchange attributes
         between neighbors in a continuous outcome. One that has `over_blocks(questions, seen,
         seed)` needs of copies within classes only sums over tied blocks (`OverBlocks`); it
-        returns None where it needs more.
+        returns None where it needs more, and `narrow_sums` tells that they are of few columns.
         """
         ...
 

@@ -12,7 +12,8 @@ from fairaudit.geometry.block_sums import BlockSpace, CoarseBlocks, SeenRows
 from fairaudit.permute.icp import ICP
 from fairaudit.testing import block_evaluation
 from fairaudit.testing.block_evaluation import BlockEvaluation
-from fairaudit.testing.evaluation import RowEvaluation
+from fairaudit.testing.evaluation import RowEvaluation, make_evaluation
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.omnibus import PARTS, Omnibus
 from fairaudit.testing.permutations import Permutations
 
@@ -26,7 +27,7 @@ def make_table(n=5_000, form="scores", classes=2, seed=0):
         {
             "race": rng.choice(list("abc"), n, p=[0.7, 0.2, 0.1]),
             "sex": rng.choice(["f", "m"], n),
-            "age": rng.integers(18, 60, n),
+            "age": rng.integers(18, 50, n),
         }
     )
     frame.loc[(y == 0) & (frame["race"] == "c"), "race"] = "a"  # absent from a class
@@ -51,7 +52,7 @@ def make_scopes(table):
 
 
 def by_blocks(table, monkeypatch, statistic=None, permutations=QUICK):
-    monkeypatch.setattr(block_evaluation, "blocks_pay", lambda rows, blocks: True)
+    monkeypatch.setattr(block_evaluation, "blocks_pay", lambda *_, **__: True)
     return BlockEvaluation.of(
         make_scopes(table), copies_of(table), [statistic or Omnibus()], permutations
     )
@@ -83,6 +84,16 @@ def test_many_rows_have_fewer_functions_in_both_ways(monkeypatch):
     assert blocks.values(range(1))[0] == pytest.approx(rows.values(range(1))[0], abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("n", "statistic", "used"),
+    [(5_000, Omnibus(), True), (4_000, Omnibus(), False), (5_000, KPCStatistic(), False)],
+)
+def test_blocks_are_used_from_some_thousand_tied_rows_on(n, statistic, used):
+    table = make_table(n)
+    evaluation = make_evaluation(make_scopes(table), copies_of(table), [statistic], QUICK)
+    assert isinstance(evaluation, BlockEvaluation) == used
+
+
 def test_batches_and_memory_change_nothing(monkeypatch):
     table = make_table()
     expected = by_blocks(table, monkeypatch).values(range(4))
@@ -103,7 +114,7 @@ def test_nothing_is_left_where_the_outcome_determines_the_prediction(monkeypatch
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 3_000)
     table = AuditTable.of(np.array([0.1, 0.5, 0.3])[y], {"sex": rng.choice(["f", "m"], 3_000)}, y)
-    monkeypatch.setattr(block_evaluation, "blocks_pay", lambda rows, blocks: True)
+    monkeypatch.setattr(block_evaluation, "blocks_pay", lambda *_, **__: True)
     blocks = BlockEvaluation.of(make_scopes(table)[:1], copies_of(table), [Omnibus()], QUICK)
     assert (blocks.observed[0] == 0).all() and (blocks.values(range(2))[0] == 0).all()
 
