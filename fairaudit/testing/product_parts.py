@@ -53,7 +53,7 @@ class ProductParts:
         rng: np.random.Generator,
         *,
         remove: Callable[[Array], Array],
-        strata: Index,
+        strata: Index | None,
         counts: Array | None = None,
     ) -> None:
         """Draw functions of the attributes and prepare what they need of all rows.
@@ -67,8 +67,8 @@ class ProductParts:
         rng : Generator
         remove : callable
             Columns → what the outcome does not explain of them.
-        strata : int array
-            Stretches of the outcome, for the scan.
+        strata : int array or None
+            Stretches of the outcome, for the scan; without them there is none.
         counts : array, optional
             How many rows of the table each row here stands for.
         """
@@ -82,7 +82,7 @@ class ProductParts:
         self.square = weighted.T @ lines / self.n
         self.inverse = _invert(self.square, _ALIKE)
         self.scan = None
-        if any("scan" in part for part in self.parts):
+        if strata is not None and any("scan" in part for part in self.parts):
             trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
             self.scan = SubgroupScan(trees, a, strata, counts)
 
