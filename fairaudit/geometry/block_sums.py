@@ -1,6 +1,6 @@
-"""KPC from sums over tied blocks (equal outcome and attributes), which makes large tables cheap.
+"""Sums over tied blocks (equal outcome and attributes), which make large tables cheap.
 
-T(Y, A) sees the predictions only through the sums of their kernel features over the blocks. A copy
+Many statistics see the predictions only through sums of functions of them over the blocks. A copy
 within classes moves rows between the blocks of a class, so that all questions of an audit are
 answered by one matrix of sums per copy: attributes alone are coarser blocks, classes some of the
 blocks. Sums of parts of the table add up to those of the whole.
@@ -8,7 +8,8 @@ blocks. Sums of parts of the table add up to those of the whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,19 +18,20 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
-from fairaudit.geometry.kernels import POOR, FeatureMap, GridFeatures
-from fairaudit.geometry.neighbors import block_graph, row_products, times
-from fairaudit.geometry.tied_blocks import TiedBlocks, find_tied_blocks
+from fairaudit.geometry.neighbors import times
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 
 __all__ = [
     "DRAWN_BYTES",
-    "BlockFeatures",
-    "BlockKPC",
-    "BlockQuestion",
     "BlockSpace",
+    "ClassRows",
+    "CoarseBlocks",
+    "RowColumns",
+    "SeenRows",
     "add_sums",
     "blocks_pay",
     "draw_blocks",
+    "sum_copies",
 ]
 
 _FEWEST_ROWS = 1 << 15  # below, the rows themselves are quick enough
@@ -38,11 +40,15 @@ _CHUNK = 1 << 16  # rows whose features are summed at once: they stay in the cac
 _DENSE_SUMS = 1 << 26  # bytes of a copy's sums up to which they are not sparse
 _DRAWN = 1 << 18  # rows whose blocks are drawn at once; other numbers make other copies
 DRAWN_BYTES = 4 * _DRAWN  # of a copy's stretch, at most
+_MADE = 1 << 17  # rows whose columns are made at once
 
 
-def blocks_pay(rows: int, blocks: int) -> bool:
-    """Whether rows are many and tied."""
-    return rows >= _FEWEST_ROWS and blocks * _ROWS_PER_BLOCK <= rows
+def blocks_pay(rows: int, blocks: int, *, narrow: bool = False) -> bool:
+    """Whether rows are many and tied; fewer are enough where little is summed of each."""
+    fewest, per_block = _FEWEST_ROWS, _ROWS_PER_BLOCK
+    if narrow:
+        fewest, per_block = fewest // 8, per_block // 2
+    return rows >= fewest and blocks * per_block <= rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,22 +95,34 @@ def _points(columns: Sequence[Column], counts: Index) -> Array:
     return np.hstack(parts)
 
 
-class BlockQuestion:
-    """KPC of some attributes, in all rows or in one outcome class.
+class CoarseBlocks:
+    """What a question looks at: blocks of some attributes, in all rows or in one outcome class.
 
     Parameters
     ----------
     space : BlockSpace
     names : sequence of str
-        Attributes; none gives T(Y) alone.
+        Attributes; none leaves the outcome alone.
     of_class : int or None
         Code of the outcome class.
-    knn : int
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    attributes : tuple of Column
+        At the blocks.
+    classes, counts : int arrays
+        Outcome and rows of every block.
+    points : array
+        Outcome and attributes as numbers, on the scale of all rows.
+    place : int array
+        Which of these blocks each block of the space belongs to; −1 for none.
+    gather : sparse matrix
+        Adds up what belongs to the same block.
     """
 
-    def __init__(
-        self, space: BlockSpace, names: Sequence[str], of_class: int | None, knn: int
-    ) -> None:
+    def __init__(self, space: BlockSpace, names: Sequence[str], of_class: int | None) -> None:
         from scipy.sparse import csr_array
 
         inside = np.arange(len(space))
@@ -115,28 +133,20 @@ class BlockQuestion:
         weights = space.counts[inside]
         blocks = find_tied_blocks(columns, len(inside))
         counts = np.bincount(blocks.of_row, weights).astype(np.intp)
-        points = _points(columns, weights)[blocks.first]
-        graph = block_graph(points, TiedBlocks(blocks.of_row, blocks.first, counts), knn)
         shape = (len(counts), len(space))
         self.n = int(counts.sum())
-        self.knn = knn
-        self.of_class = of_class
+        self.space, self.names, self.of_class = space, tuple(names), of_class
         self.counts = counts
         self.classes = columns[0].codes[blocks.first]
+        self.attributes = tuple(column.take(blocks.first) for column in columns[1:])
+        self.points = _points(columns, weights)[blocks.first]
+        self.place = np.full(len(space), -1, dtype=np.intp)
+        self.place[inside] = blocks.of_row
         self.gather = csr_array((np.ones(len(inside)), (blocks.of_row, inside)), shape=shape)
-        self.within = graph.within
-        self.between = csr_array(
-            (graph.weight, (graph.source, graph.target)), shape=(len(counts),) * 2
-        )
 
-    def mean_kernel(self, sums: Any) -> float:
-        """T from the sums over blocks; the last column holds the squared norms."""
-        own = self.gather @ sums
-        features, norms = own[:, :-1], _last(own)
-        total = float(self.within @ (row_products(features, features) - norms))
-        if self.between.nnz:
-            total += float(row_products(features, self.between @ features).sum())
-        return total / self.n
+    def encode_attributes(self) -> Array:
+        """One point per block, as all of its rows would have; levels that are absent have none."""
+        return _points(self.attributes, self.counts)
 
     def log_copies(self) -> float:
         """Logarithm of the number of different copies."""
@@ -152,62 +162,23 @@ class BlockQuestion:
         return float(1 - stay / self.n)
 
 
-class BlockKPC:
-    """A question's statistic: (T(Y, Ã) − T(Y)) / (1 − T(Y)) from the sums of a copy."""
+class RowColumns(ABC):
+    """Functions of predictions and classes whose sums over blocks a statistic needs.
 
-    def __init__(self, question: BlockQuestion, alone: BlockQuestion, observed: Any) -> None:
-        self.question = question
-        self.alone = alone.mean_kernel(observed)
-        self.left = 1.0 - self.alone  # k(u, u) = 1
-
-    @property
-    def defined(self) -> bool:
-        """Whether the outcome leaves more of the prediction than features can be wrong by."""
-        return self.left > 10 * POOR
-
-    def value(self, sums: Any) -> float:
-        if not self.defined:
-            return 0.0
-        return (self.question.mean_kernel(sums) - self.alone) / self.left
-
-
-def _last(matrix: Any) -> Array:
-    """Its last column, of a dense or sparse one."""
-    if isinstance(matrix, np.ndarray):
-        return matrix[:, -1]
-    return np.asarray(matrix[:, [-1]].toarray()).ravel()
-
-
-class BlockFeatures:
-    """Kernel features of predictions: of the kernel for all rows, then of that of their class.
-
-    Each has a last column with the squared norms. Where one of the maps is sparse, so are the
-    features and their sums.
+    Attributes
+    ----------
+    width : int
+        Columns.
+    sparse : bool
+        Whether the columns of rows are a sparse matrix.
     """
 
-    def __init__(
-        self, whole: FeatureMap | GridFeatures, of_class: Sequence[FeatureMap | GridFeatures | None]
-    ) -> None:
-        self.whole, self.of_class = whole, of_class
-        self.maps = [whole, *(feature_map for feature_map in of_class if feature_map is not None)]
-        self.split = whole.rank + 1
-        self.width = self.split + max(
-            (feature_map.rank + 1 for feature_map in self.maps[1:]), default=0
-        )
-        self.sparse = any(isinstance(feature_map, GridFeatures) for feature_map in self.maps)
+    width: int
+    sparse = False
 
+    @abstractmethod
     def __call__(self, u: Array, code: int) -> Any:
-        own = self.of_class[code] if self.of_class else None
-        parts = [(self.whole, slice(0, self.split)), (own, slice(self.split, self.width))]
-        if self.sparse:
-            return _side_by_side(u, parts)
-        result = np.zeros((len(u), self.width))
-        for feature_map, at in parts:
-            if feature_map is not None:
-                features = feature_map(u)
-                result[:, at][:, : features.shape[1]] = features
-                result[:, at.stop - 1] = row_products(features, features)
-        return result
+        """The columns of rows of a class, by their predictions."""
 
     def of_rows(self, u: Array, code: int) -> Any:
         """The same for many rows, made bit by bit."""
@@ -219,13 +190,8 @@ class BlockFeatures:
         return vstack(parts, format="csr")
 
     def row_bytes(self) -> int:
-        """That the features of a row take, at most."""
-        if not self.sparse:
-            return 8 * self.width
-        dense = sum(
-            feature_map.rank for feature_map in self.maps if isinstance(feature_map, FeatureMap)
-        )
-        return 12 * (2 * (GridFeatures.ENTRIES + 1) + dense)
+        """That the columns of a row take, at most."""
+        return 8 * self.width
 
     def copy_bytes(self, blocks: int, rows: int) -> int:
         """That the sums of a copy take, at most."""
@@ -243,39 +209,75 @@ class BlockFeatures:
     def _dense_sums(self, blocks: int) -> bool:
         return not self.sparse or 8 * self.width * blocks <= _DENSE_SUMS
 
-    def part(self, of_class: int | None) -> slice:
-        """The columns for all rows, or for a class."""
-        return slice(0, self.split) if of_class is None else slice(self.split, self.width)
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SeenRows:
+    """Rows that functions are drawn and scaled on: the whole table, or a sample of it.
+
+    Attributes
+    ----------
+    prediction : array
+    codes : int array
+        Outcomes.
+    blocks : int array
+        Tied blocks.
+    whole : bool
+        Whether they are all rows of the table.
+    """
+
+    prediction: Array
+    codes: Index
+    blocks: Index
+    whole: bool
+
+    def inside(self, of_class: int | None) -> Index:
+        """The rows of a class, or all."""
+        if of_class is None:
+            return np.arange(len(self.codes))
+        return np.flatnonzero(self.codes == of_class)
 
 
-def _side_by_side(u: Array, parts: Sequence[tuple[Any, slice]]) -> Any:
-    """Sparse features of the maps, each with its squared norms, in their columns."""
-    from scipy.sparse import csr_array, hstack
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassRows:
+    """The rows of an outcome class: their tied blocks, and the columns of a slice of them."""
 
-    columns = []
-    for feature_map, at in parts:
-        width = at.stop - at.start
-        if feature_map is None:
-            columns.append(csr_array((len(u), width)))
-            continue
-        features = csr_array(feature_map(u))
-        norms = csr_array(row_products(features, features)[:, None])
-        features.resize(len(u), width - 1)
-        columns += [features, norms]
-    return hstack(columns, format="csr")
+    blocks: Index
+    columns: Callable[[slice], Any]
+
+
+def sum_copies(
+    classes: Sequence[ClassRows],
+    columns: RowColumns,
+    blocks: int,
+    generators: Sequence[np.random.Generator | None],
+) -> Any:
+    """The sums of copies within classes, one matrix (blocks × width) each.
+
+    A generator per copy; None stands for the data.
+    """
+    sums = columns.no_sums(len(generators), blocks)
+    for rows in classes:
+        for stretch, drawn in draw_blocks(rows.blocks, blocks, generators):
+            for at in range(stretch.start, stretch.stop, _MADE):
+                some = slice(at, min(at + _MADE, stretch.stop))
+                here = slice(some.start - stretch.start, some.stop - stretch.start)
+                add_sums(sums, drawn[:, here], rows.columns(some))
+    return sums
 
 
 def draw_blocks(
-    blocks: Index, count: int, generators: Sequence[np.random.Generator]
+    blocks: Index, count: int, generators: Sequence[np.random.Generator | None]
 ) -> Iterator[tuple[slice, Index]]:
     """Uniform permutations of the blocks of a class, a stretch of rows at a time: copies × rows.
 
     How often each of the `count` blocks occurs in a stretch is hypergeometric; within it all orders
-    are alike. Together that is a uniform permutation, which is never held as a whole.
+    are alike. Together that is a uniform permutation, which is never held as a whole. Without a
+    generator the blocks stay as they are.
     """
     n = len(blocks)
-    if n <= _DRAWN:
-        yield slice(0, n), np.stack([rng.permutation(blocks) for rng in generators])
+    if n <= _DRAWN or not any(generators):
+        drawn = [blocks if rng is None else rng.permutation(blocks) for rng in generators]
+        yield slice(0, n), np.stack(drawn)
         return
     left = np.tile(np.bincount(blocks, minlength=count), (len(generators), 1))
     labels = np.arange(count, dtype=blocks.dtype)
@@ -283,6 +285,9 @@ def draw_blocks(
         size = min(_DRAWN, n - at)
         permuted = np.empty((len(generators), size), blocks.dtype)
         for copy, rng in enumerate(generators):
+            if rng is None:
+                permuted[copy] = blocks[at : at + size]
+                continue
             here = rng.multivariate_hypergeometric(left[copy], size, method="marginals")
             left[copy] -= here
             permuted[copy] = np.repeat(labels, here)

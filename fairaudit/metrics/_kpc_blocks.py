@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairaudit.data.table import AuditTable
-from fairaudit.geometry.block_sums import (
-    BlockFeatures,
-    BlockKPC,
-    BlockQuestion,
-    BlockSpace,
-    add_sums,
-    blocks_pay,
-)
+from fairaudit.geometry.block_kernels import BlockFeatures, BlockKPC, BlockQuestion
+from fairaudit.geometry.block_sums import BlockSpace, ClassRows, blocks_pay, sum_copies
 from fairaudit.geometry.kernels import POOR, feature_map, kernel_named
 
 __all__ = ["kpc_by_blocks"]
-
-_CHUNK = 1 << 18
 
 
 def kpc_by_blocks(table: AuditTable, sets: Sequence[Sequence[str]]) -> list[float] | None:
@@ -36,10 +28,8 @@ def kpc_by_blocks(table: AuditTable, sets: Sequence[Sequence[str]]) -> list[floa
     features = BlockFeatures(feature_map(kernel_named("rbf", u)[0], u), ())
     if features.whole.residual > POOR:
         return None
-    sums = features.no_sums(1, len(space))
-    for at in range(0, n, _CHUNK):
-        some = slice(at, at + _CHUNK)
-        add_sums(sums, blocks[None, some], features(u[some], 0))
+    rows = ClassRows(blocks, lambda some: features(u[some], 0))
+    sums = sum_copies([rows], features, len(space), [None])
     alone = BlockQuestion(space, (), None, 1)
     values = []
     for names in sets:

@@ -12,7 +12,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.geometry.outcome_smoother import OutcomeSmoother
 
-__all__ = ["GivenOutcome", "look_at_outcome", "standardize"]
+__all__ = ["GivenOutcome", "Scale", "look_at_outcome", "standardize"]
 
 _DEGREES = 3  # of polynomials in the rank of the outcome, along which an effect may change
 _FARTHEST = 3.0  # standard deviations of the outcome that the basis sees
@@ -84,8 +84,21 @@ class _Numbers:
         return np.minimum((self.place + 1) / 2 * count, count - 1).astype(np.intp)
 
 
+class Scale:
+    """Mean 0 and variance 1 on some rows, and the same for others.
+
+    Columns that do not vary are left out.
+    """
+
+    def __init__(self, columns: Array) -> None:
+        spread = columns.std(axis=0)
+        self.varying = spread > 1e-12
+        self.mean, self.spread = columns[:, self.varying].mean(axis=0), spread[self.varying]
+
+    def __call__(self, columns: Array) -> Array:
+        return np.asarray((columns[:, self.varying] - self.mean) / self.spread)
+
+
 def standardize(columns: Array) -> Array:
     """Mean 0 and variance 1; columns that do not vary are left out."""
-    spread = columns.std(axis=0)
-    varying = spread > 1e-12
-    return (columns[:, varying] - columns[:, varying].mean(axis=0)) / spread[varying]
+    return Scale(columns)(columns)

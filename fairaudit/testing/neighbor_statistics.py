@@ -7,7 +7,7 @@ that copies move. Otherwise every copy has its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -18,12 +18,14 @@ from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.geometry.kernels import MOST_FEATURES, Gram, kernel_named
 from fairaudit.geometry.neighbors import NeighborGraph, neighbor_graph
 from fairaudit.geometry.random_ties import random_neighbors
 from fairaudit.geometry.tied_blocks import TiedBlocks, find_tied_blocks
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
+from fairaudit.testing.kpc_over_blocks import KPCOverBlocks
 from fairaudit.testing.statistic import Bound
 
 __all__ = ["CODECStatistic", "KPCStatistic", "default_knn"]
@@ -103,6 +105,16 @@ class KPCStatistic:
             return (both(node) - base) / left if left > _NOTHING else 0.0
 
         return lambda rows: np.array([value(copy) for copy in rows])
+
+    def over_blocks(
+        self, questions: Sequence[CoarseBlocks], seen: SeenRows, *, seed: int
+    ) -> KPCOverBlocks | None:
+        """From sums over tied blocks; None where ties are drawn or rows are too few."""
+        knn = [self.knn or default_knn(question.n) for question in questions]
+        few = any(k >= question.n for k, question in zip(knn, questions, strict=True))
+        if few or (self.ties, self.how) != ("average", "standard"):
+            return None
+        return KPCOverBlocks(questions, knn, seen)
 
 
 @dataclass(frozen=True, slots=True)

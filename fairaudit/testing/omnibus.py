@@ -8,6 +8,7 @@ on the same copies (`fairaudit.testing.p_value.Null`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,18 @@ from scipy.stats import rankdata
 from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
+from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.permute.copies import gathered, stream
-from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees, show_rows
+from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.given_outcome import GivenOutcome, look_at_outcome, standardize
+from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
+from fairaudit.testing.product_parts import (
+    FARTHEST_SQUARE,
+    ProductParts,
+    find_places,
+    multiply_along,
+)
 from fairaudit.testing.statistic import Bound
-from fairaudit.testing.subgroup_scan import SubgroupScan
 
 __all__ = ["PARTS", "Omnibus"]
 
@@ -39,9 +47,6 @@ PARTS = {
     "scan in spread": 1.0,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
-_MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
-_FARTHEST_SQUARE = 9.0  # squared residuals count up to this
-_MOST_ALONG = 24  # columns of residuals times functions along the outcome
 _STRETCHES = 64  # of a continuous outcome, for subgroups
 _ROWS_PER_STRETCH = 16
 
@@ -65,6 +70,8 @@ class Omnibus:
 
     parts: tuple[str, ...] = tuple(PARTS)
     name: str = "omnibus"
+
+    narrow_sums = True
 
     @property
     def quick(self) -> Omnibus:
@@ -94,6 +101,12 @@ class Omnibus:
         """
         return self._bind(table, "prediction", seed)
 
+    def over_blocks(
+        self, questions: Sequence[CoarseBlocks], seen: SeenRows, *, seed: int
+    ) -> OmnibusOverBlocks:
+        """For copies within classes, from sums over tied blocks."""
+        return OmnibusOverBlocks(questions, self.parts, seen, seed)
+
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
@@ -101,7 +114,7 @@ class Omnibus:
         return lambda rows: np.array([products.values(copy) for copy in rows])
 
 
-class _Products:
+class _Products(ProductParts):
     """A table bound to the functions that its copies are evaluated with."""
 
     def __init__(
@@ -109,91 +122,48 @@ class _Products:
     ) -> None:
         rng = stream(seed, 2)
         self.n, self.parts, self.moves = len(table), parts, moves
-        self._make_left(table, given)
-        a = encode(table.attributes)
-        few = self.n < _MANY_ROWS
-        shown = a[show_rows(self.n, rng)]
-        self._make_right(AttributeFunctions(shown, waves=50 if few else 25, rng=rng), a, given)
-        self.scan: SubgroupScan | None = None
-        if moves != "prediction" and any("scan" in part for part in parts):
-            stretches = 1 if moves == "anywhere" else min(_STRETCHES, self.n // _ROWS_PER_STRETCH)
-            trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
-            self.scan = SubgroupScan(trees, a, given.find_stretches(max(1, stretches)))
-
-    def _make_left(self, table: AuditTable, given: GivenOutcome) -> None:
-        """What is known of the prediction, side by side."""
-        level, spread, along = _take_residuals(table, given, self.moves)
-        if self.moves == "anywhere":  # again: copies' attributes have the outcome's part
+        level, spread, along = _take_residuals(table, given, moves)
+        if moves == "anywhere":  # again: attributes of copies are not without the outcome's part
             level, spread = (standardize(given.remove(side)) for side in (level, spread))
             along = standardize(given.remove(along)) if along.shape[1] else along
-        basis = given.basis * np.sqrt(self.n) if self.moves == "anywhere" else level[:, :0]
-        self.left = np.hstack([level, spread, along, basis])
+        basis = given.basis * np.sqrt(self.n) if moves == "anywhere" else level[:, :0]
+        sides = {"level": level, "spread": spread, "along": along, "basis": basis}
+        self.left = np.hstack(list(sides.values()))
         self.along = given.along
-        widths = [level.shape[1], spread.shape[1], along.shape[1], basis.shape[1]]
-        if self.moves == "prediction":
-            widths[2] = given.along.shape[1]
-        places = zip(("level", "spread", "along", "basis"), widths, np.cumsum(widths), strict=True)
-        self.rows = {name: slice(end - width, end) for name, width, end in places}
-
-    def _make_right(self, functions: AttributeFunctions, a: Array, given: GivenOutcome) -> None:
-        """Functions of the attributes, side by side, and the spread of the lines among them."""
-        right = functions(a)
-        right = right - right.mean(axis=0) if self.moves == "anywhere" else given.remove(right)
-        if self.moves == "prediction":
-            right = given.remove(right)
-        self.columns = functions.places
-        lines = right[:, self.columns["lines"]]
-        lines /= np.where(lines.std(axis=0) > 1e-12, lines.std(axis=0), np.inf)
-        self.right, self.square = right, lines.T @ lines / self.n
-        self.inverse: Array | None = None
-        if self.moves != "anywhere":
-            self.inverse = np.asarray(np.linalg.pinv(self.square, hermitian=True), np.float64)
+        widths = {name: side.shape[1] for name, side in sides.items()}
+        if moves == "prediction":
+            widths["along"] = given.along.shape[1]
+        self.rows = find_places(widths)
+        a = encode(table.attributes)
+        strata = np.zeros(self.n, dtype=np.intp)
+        if moves != "anywhere":
+            strata = given.find_stretches(max(1, min(_STRETCHES, self.n // _ROWS_PER_STRETCH)))
+        self.look_at_attributes(
+            a,
+            a[show_rows(self.n, rng)],
+            rng,
+            remove=_choose_removal(given, moves),
+            strata=None if moves == "prediction" else strata,
+        )
+        if moves == "anywhere":
+            self.inverse = None
 
     def values(self, copy: Index) -> Array:
         """Every part on a copy."""
-        moved = self._move(copy)
-        products = moved.T @ self.right / np.sqrt(self.n)
-        square, inverse = self._find_spread(products)
-        lines = products[:, self.columns["lines"]]
-        kinds = {
-            "linear": lambda: _square_of_lines(lines[self.rows["level"]], inverse),
-            "linear, one attribute": lambda: _largest_line(lines[self.rows["level"]], square),
-            "linear along the outcome": lambda: _square_of_lines(
-                lines[self.rows["along"]], inverse
-            ),
-            "linear in spread": lambda: _square_of_lines(lines[self.rows["spread"]], inverse),
-            "products": lambda: self._mean_square(products, "level", "products"),
-            "smooth": lambda: self._mean_square(products, "level", "waves"),
-            "curves": lambda: self._mean_square(products, "level", "curves"),
-            "smooth along the outcome": lambda: self._mean_square(products, "along", "waves"),
-            "scan": lambda: self._scan(moved, "level"),
-            "scan in spread": lambda: self._scan(moved, "spread"),
-        }
-        return np.array([kinds[part]() for part in self.parts])
-
-    def _move(self, copy: Index) -> Array:
-        """What is multiplied with functions of the attributes, row by row of these."""
         if self.moves != "prediction":
-            return gathered(copy, self.left)
+            return self.evaluate(gathered(copy, self.left))
         moved = self.left[copy]
         first = moved[:, :1] * self.along  # of several columns the first stands for all
-        return np.hstack([moved, first])
+        return self.evaluate(np.hstack([moved, first]))
 
-    def _mean_square(self, products: Array, rows: str, columns: str) -> float:
-        part = products[self.rows[rows], self.columns[columns]]
-        return float(np.mean(part**2)) if part.size else 0.0
 
-    def _find_spread(self, products: Array) -> tuple[Array, Array]:
-        """Second moments of the lines given the outcome, and their inverse."""
-        if self.inverse is not None:
-            return self.square, self.inverse
-        explained = products[self.rows["basis"], self.columns["lines"]]
-        square = self.square - explained.T @ explained / self.n
-        inverse = np.linalg.pinv(square, rcond=1e-6, hermitian=True)
-        return square, np.asarray(inverse, np.float64)
-
-    def _scan(self, moved: Array, rows: str) -> float:
-        return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
+def _choose_removal(given: GivenOutcome, moves: str) -> Callable[[Array], Array]:
+    """How the outcome's part is taken out of functions of the attributes."""
+    if moves == "anywhere":
+        return lambda columns: columns - columns.mean(axis=0)
+    if moves == "prediction":
+        return lambda columns: given.remove(given.remove(columns))
+    return given.remove
 
 
 def _take_residuals(
@@ -207,21 +177,7 @@ def _take_residuals(
     scores = np.column_stack([ndtri((rankdata(column) - 0.5) / len(u)) for column in u.T])
     if moves == "prediction":
         level = standardize(scores)
-        return level, standardize(np.minimum(level**2, _FARTHEST_SQUARE)), level[:, :0]
+        return level, standardize(np.minimum(level**2, FARTHEST_SQUARE)), level[:, :0]
     level = standardize(given.remove(standardize(scores)))
-    spread = standardize(given.remove(np.minimum(level**2, _FARTHEST_SQUARE)))
-    pairs = [(i, j) for j in range(given.along.shape[1]) for i in range(level.shape[1])]
-    if len(pairs) > _MOST_ALONG:  # every function with one column, in turn
-        pairs = [(j % level.shape[1], j) for j in range(given.along.shape[1])]
-    along = np.column_stack([level[:, :0], *(level[:, i] * given.along[:, j] for i, j in pairs)])
-    return level, spread, along
-
-
-def _square_of_lines(products: Array, inverse: Array) -> float:
-    """In units of the lines' own spread given the outcome."""
-    return float((products * (products @ inverse)).sum()) if products.size else 0.0
-
-
-def _largest_line(products: Array, square: Array) -> float:
-    spread = np.diag(square)
-    return float(np.max(products**2 / np.where(spread > 1e-6, spread, np.inf), initial=0.0))
+    spread = standardize(given.remove(np.minimum(level**2, FARTHEST_SQUARE)))
+    return level, spread, multiply_along(level, given.along)

@@ -7,15 +7,16 @@ then evaluated on blocks of copies. Large values speak against the null hypothes
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairaudit._registry import Named, Registry
 
 if TYPE_CHECKING:  # names of statistics are for the command line too, which waits for no numpy
     from fairaudit._types import Array, Index
     from fairaudit.data.table import AuditTable
+    from fairaudit.geometry.block_sums import RowColumns
 
-__all__ = ["STATISTICS", "Bound", "Statistic", "list_parts", "statistic_named"]
+__all__ = ["STATISTICS", "Bound", "OverBlocks", "Statistic", "list_parts", "statistic_named"]
 
 #: Row indices of copies (B × n) → B values, or B × parts of a statistic that has parts.
 Bound = Callable[["Index"], "Array"]
@@ -32,10 +33,28 @@ class Statistic(Protocol):
         A statistic that has a method `tested_rows(n, seed)` gets copies of these rows only. One
         that has `parts` (names) and `weights` (numbers) has a column for each, to be combined. One
         that has `bind_near_outcome(table, seed)` is bound by it where copies exchange attributes
-        between neighbors in a continuous outcome.
-        that has a method `bind_moved_prediction(table, seed=)` works under laws that move the
-        prediction too: outcome row k then has the prediction of row rows[k].
+        between neighbors in a continuous outcome. One that has `bind_moved_prediction(table, seed)`
+        works under laws that move the prediction too: outcome row k then has the prediction of
+        row rows[k]. One that has `over_blocks(questions, seen, seed)` needs of copies within
+        classes only sums over tied blocks (`OverBlocks`); it returns None where it needs more, and
+        `narrow_sums` tells that they are of few columns.
         """
+        ...
+
+
+class OverBlocks(Protocol):
+    """A statistic of questions (`CoarseBlocks`) from sums over the tied blocks of a copy.
+
+    Attributes
+    ----------
+    columns : RowColumns
+        What is summed.
+    """
+
+    columns: RowColumns
+
+    def bind(self, observed: Any) -> list[Callable[[Any], Array]]:
+        """Per question: the sums of a copy → its parts. `observed` are the sums of the data."""
         ...
 
 

@@ -61,19 +61,18 @@ def test_people_have_one_key(ids):
     assert len(set(keys.tolist())) == 3
 
 
+@pytest.mark.parametrize("statistic", ["kpc", "correlation"])
 @pytest.mark.parametrize("shards", [3, 10])
-def test_the_statistic_of_ties_is_that_of_the_whole_table(shards):
+def test_the_statistic_of_ties_is_that_of_the_whole_table(shards, statistic):
     frame = frame_of(effect=0.3)
+    asked = {"statistic": statistic, "permutations": PLAN.permutations, "pairs": [("race", "sex")]}
     whole = fa.audit(
         predictions=frame["score"],
         outcome=frame["y"],
         sensitive=frame[["race", "sex", "age"]],
-        permutations=PLAN.permutations,
-        pairs=[("race", "sex")],
+        **asked,
     )
-    parts = fa.audit(
-        X=frame, shards=shards, permutations=PLAN.permutations, pairs=[("race", "sex")], **NAMES
-    )
+    parts = fa.audit(X=frame, shards=shards, **asked, **NAMES)
     for finding, expected in zip(parts.findings, whole.findings, strict=True):
         assert (finding.family, finding.name, finding.rows) == (
             expected.family,
@@ -119,13 +118,35 @@ def test_rates_are_those_of_the_whole_table():
         assert mine == pytest.approx(theirs)
 
 
+@pytest.mark.parametrize("sample", [20_000, 400])
+def test_a_sample_chooses_the_scores_of_the_default(sample, monkeypatch):
+    """Few sampled rows give another function of the prediction, and about the same statistic."""
+    from fairaudit.auditing.engines import shard_rows
+
+    monkeypatch.setattr(shard_rows, "SAMPLE", sample)
+    frame = frame_of(effect=0.3)
+    plan = fa.Permutations(n=99)
+    whole = fa.audit(frame, permutations=plan, power=False, **NAMES)
+    parts = fa.audit(X=frame, shards=3, permutations=plan, power=False, **NAMES)
+    fair = fa.audit(X=frame_of(seed=5), shards=3, permutations=plan, power=False, **NAMES)
+    assert parts.findings[0].statistic == "omnibus"
+    assert parts.verdict == whole.verdict and fair.verdict != parts.verdict
+    assert parts.joint.p_value == whole.joint.p_value == 0.01
+    for finding, expected in zip(parts.findings, whole.findings, strict=True):
+        assert finding.name == expected.name and finding.significant == expected.significant
+        assert (finding.kpc == expected.kpc) is False or sample == 20_000
+    assert parts.joint.kpc == pytest.approx(whole.joint.kpc, abs=1e-7 if sample > 400 else 5e-3)
+
+
 def test_copies_exchange_within_shards_and_classes_only():
     """In every shard and class the copies keep the counts of the attributes."""
-    from fairaudit.auditing.engines.by_blocks import BlockJob, make_features, sum_blocks
+    from fairaudit.auditing.engines.by_blocks import BlockJob, see_sample, sum_blocks
     from fairaudit.auditing.engines.local_engine import LocalEngine
     from fairaudit.auditing.engines.schema import code_rows, collect_facts, make_schema
     from fairaudit.auditing.engines.sources import FramePartition, narrow_partition
     from fairaudit.auditing.engines.survey import make_space, survey_rows
+    from fairaudit.geometry.block_sums import CoarseBlocks
+    from fairaudit.testing.neighbor_statistics import KPCStatistic
 
     whole = frame_of(2_000)
     roles = ROLES.resolve(list(whole.columns))
@@ -134,8 +155,9 @@ def test_copies_exchange_within_shards_and_classes_only():
     frame = code_rows(part, schema, False)
     survey = survey_rows(frame, schema, 1.0, None)
     space, keys = make_space(survey.blocks, (schema.outcome, *schema.attributes))
-    maps = make_features(schema, survey.sample, ())
-    job = BlockJob(schema=schema, space=space, keys=keys, maps=maps, seed=0)
+    seen = see_sample(schema, survey.sample, keys)
+    form = KPCStatistic().over_blocks([CoarseBlocks(space, ("race",), None)], seen, seed=0)
+    job = BlockJob(schema=schema, space=space, keys=keys, columns=form.columns, seed=0)
     pieces = LocalEngine().shuffled([frame], 3, 0.0)
     assert sorted(np.concatenate([piece.index for piece in pieces])) == list(range(2_000))
     for shard, piece in enumerate(pieces):

@@ -9,7 +9,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.geometry import block_sums as cells
 from fairaudit.geometry import neighbors
-from fairaudit.testing import evaluation, neighbor_statistics
+from fairaudit.testing import block_evaluation, neighbor_statistics
 from fairaudit.testing.permutations import Permutations
 from fairaudit_cli.main import main
 
@@ -41,7 +41,8 @@ def rare(score):
 @pytest.mark.parametrize(
     "form", ["scores", "labels", "three classes", "rare event", "rare event, sparse sums"]
 )
-def test_cells_give_the_numbers_of_rows(form, by_cells_from, monkeypatch):
+@pytest.mark.parametrize("statistic", ["kpc", "omnibus"])
+def test_cells_give_the_numbers_of_rows(statistic, form, by_cells_from, monkeypatch):
     score, y, frame = people(12_000, classes=3 if form == "three classes" else 2)
     prediction = (score > 0.5).astype(int) if form == "labels" else score
     if form.startswith("rare"):
@@ -57,6 +58,7 @@ def test_cells_give_the_numbers_of_rows(form, by_cells_from, monkeypatch):
                 outcome=y,
                 sensitive=frame,
                 pairs=[("race", "sex")],
+                statistic=statistic,
                 permutations=fa.Permutations(n=39, seed=3),
             )
         )
@@ -89,7 +91,11 @@ def test_no_score_takes_all_pairs_of_rows(form, by_cells, by_cells_from):
     score, y = confident(frame) if form == "four classes" else (rare(score), y)
     tracemalloc.start()
     fa.equalized_odds_test(
-        score, y_true=y, sensitive=frame[["race", "sex"]], permutations=fa.Permutations(n=3)
+        score,
+        y_true=y,
+        sensitive=frame[["race", "sex"]],
+        statistic="kpc",
+        permutations=fa.Permutations(n=3),
     )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -107,6 +113,7 @@ def test_a_kernel_from_drawn_rows_is_close(monkeypatch):
                 score,
                 y_true=y,
                 sensitive=frame[["race", "sex"]],
+                statistic="kpc",
                 permutations=fa.Permutations(n=39),
             )
         )
@@ -127,14 +134,21 @@ def test_kpc_is_undefined_where_the_outcome_determines_the_score(by_cells_from):
     assert all(finding.kpc is None for finding in result.findings)
 
 
-def test_the_test_uses_cells_too(by_cells_from, monkeypatch):
+@pytest.mark.parametrize("statistic", ["kpc", "omnibus"])
+def test_the_test_uses_cells_too(statistic, by_cells_from, monkeypatch):
     by_cells_from(1)
     made = []
-    monkeypatch.setattr(evaluation.BlockEvaluation, "__init__", lambda *_, **__: made.append(1))
+    monkeypatch.setattr(
+        block_evaluation.BlockEvaluation, "__init__", lambda *_, **__: made.append(1)
+    )
     score, y, frame = people(5000)
     with pytest.raises(AttributeError):  # it is used
         fa.equalized_odds_test(
-            score, y_true=y, sensitive=frame[["race", "sex"]], permutations=fa.Permutations(n=3)
+            score,
+            y_true=y,
+            sensitive=frame[["race", "sex"]],
+            statistic=statistic,
+            permutations=fa.Permutations(n=3),
         )
     assert made
 
@@ -150,13 +164,18 @@ def test_kpc_from_drawn_pairs_is_close(monkeypatch):
 
 
 @pytest.mark.parametrize("shape", [lambda score: score, rare], ids=["plain", "rare"])
-def test_memory_and_jobs_change_no_number(shape, by_cells_from):
+@pytest.mark.parametrize("statistic", ["kpc", "omnibus"])
+def test_memory_and_jobs_change_no_number(statistic, shape, by_cells_from):
     by_cells_from(1)
     score, y, frame = people(12_000)
     score = shape(score)
     values = [
         fa.equalized_odds_test(
-            score, y_true=y, sensitive=frame, permutations=Permutations(n=9, **options)
+            score,
+            y_true=y,
+            sensitive=frame,
+            statistic=statistic,
+            permutations=Permutations(n=9, **options),
         ).null
         for options in ({}, {"memory": 200_000}, {"n_jobs": 2}, {"batch": 2})
     ]
@@ -178,16 +197,16 @@ def test_cells_drawn_in_stretches_are_uniform_permutations(monkeypatch):
     assert ((counts - draws / 30) ** 2).sum() / (draws / 30) < 58.3  # χ² of 29, one in 1,000
 
 
-def test_large_classes_change_neither_statistic_nor_verdict(by_cells_from, monkeypatch):
+@pytest.mark.parametrize("statistic", ["kpc", "correlation"])
+def test_large_classes_change_neither_statistic_nor_verdict(statistic, by_cells_from, monkeypatch):
     by_cells_from(1)
     score, y, frame = people(12_000, effect=0.1)
     plan = Permutations(n=199)
-    whole = fa.equalized_odds_test(score, y_true=y, sensitive=frame, permutations=plan)
+    asked = {"y_true": y, "sensitive": frame, "statistic": statistic}
+    whole = fa.equalized_odds_test(score, permutations=plan, **asked)
     monkeypatch.setattr(cells, "_DRAWN", 1_000)
-    parts = fa.equalized_odds_test(score, y_true=y, sensitive=frame, permutations=plan)
-    again = fa.equalized_odds_test(
-        score, y_true=y, sensitive=frame, permutations=replace(plan, batch=50)
-    )
+    parts = fa.equalized_odds_test(score, permutations=plan, **asked)
+    again = fa.equalized_odds_test(score, permutations=replace(plan, batch=50), **asked)
     assert parts.statistic == whole.statistic
     assert again.null == pytest.approx(parts.null, abs=1e-12)
     assert np.mean(parts.null) == pytest.approx(
@@ -212,11 +231,10 @@ def test_cells_with_few_copies_are_left_to_the_rows(by_cells_from):
 def test_each_question_stops_by_itself():
     score, y, frame = people(3_000, effect=0.4)
     plan = Permutations.auto(0.05, seed=1)
-    result = fa.audit(predictions=score, outcome=y, sensitive=frame, permutations=plan)
+    asked = {"predictions": score, "outcome": y, "sensitive": frame, "statistic": "kpc"}
+    result = fa.audit(permutations=plan, **asked)
     drawn = {finding.name: finding for finding in result.findings}
-    full = fa.audit(
-        predictions=score, outcome=y, sensitive=frame, permutations=replace(plan, settle_at=None)
-    )
+    full = fa.audit(permutations=replace(plan, settle_at=None), **asked)
     behind = len(result.findings) - 1
     assert drawn["race, sex, age"].copies == 127  # none of them reaches the data
     assert drawn["sex"].copies == int(np.ceil(6 / (0.95 * 0.05 / behind)))

@@ -16,18 +16,19 @@ from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import PERSON, ROW, name_errors
 from fairaudit.auditing.engines.survey import Survey, count_levels, make_space
 from fairaudit.geometry.block_sums import (
-    BlockFeatures,
-    BlockKPC,
-    BlockQuestion,
     BlockSpace,
-    add_sums,
+    ClassRows,
+    CoarseBlocks,
+    RowColumns,
+    SeenRows,
+    sum_copies,
 )
-from fairaudit.geometry.kernels import FeatureMap, drawn_features, kernel_named, landmark_candidates
 from fairaudit.permute.copies import EXACT, stream
+from fairaudit.testing.block_evaluation import evaluate_sums
 from fairaudit.testing.diagnostics import CHECKED_COPIES, judge_copies
-from fairaudit.testing.neighbor_statistics import default_knn
+from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.p_value import Null
-from fairaudit.testing.statistic import statistic_named
+from fairaudit.testing.statistic import OverBlocks, list_parts, statistic_named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.questions import Question
 
-__all__ = ["BlockJob", "answer_by_blocks", "hash_shard", "make_features", "sum_blocks"]
+__all__ = ["BlockJob", "answer_by_blocks", "hash_shard", "see_sample", "sum_blocks"]
 
-_CHUNK = 1 << 17
 _ROUND = 1 << 26  # bytes of sums of a shard that are held at once
-_FEATURES: Any = {"tolerance": 1e-8, "max_rank": 64}  # what is summed and sent must be small
+_MOST_COPIES = 256  # drawn together
+_SIZE = KPCStatistic(knn=1)  # the metric: how strong the dependence is
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,68 +51,48 @@ class BlockJob:
     schema: Schema
     space: BlockSpace
     keys: Index
-    maps: BlockFeatures
+    columns: RowColumns
     seed: int
-
-
-def make_features(schema: Schema, sample: pd.DataFrame, classes: Sequence[int]) -> BlockFeatures:
-    """Kernel features with the median bandwidth of a sample, for all rows and for classes.
-
-    Where so few cannot be exact, they are those of rows drawn at random: the test then has another
-    kernel, close to that one.
-    """
-    u = schema.prediction_matrix(sample)
-    codes = sample[schema.outcome.name].to_numpy()
-
-    def make_map(rows: Array) -> FeatureMap:
-        kernel, _ = kernel_named("rbf", rows)
-        exact = FeatureMap(kernel, landmark_candidates(rows), **_FEATURES)
-        if exact.residual <= _FEATURES["tolerance"]:
-            return exact
-        return drawn_features(kernel, rows, **_FEATURES)
-
-    levels = schema.outcome.levels
-    assert levels is not None  # noqa: S101  for mypy: classes
-    of_class = [make_map(u[codes == k]) if k in classes else None for k in range(len(levels))]
-    return BlockFeatures(make_map(u), of_class)
 
 
 def sum_blocks(frame: pd.DataFrame, shard: int, job: BlockJob, copies: range) -> Array:
     """Sums over the tied blocks for these copies of a shard; copy −1 stands for the data."""
     with name_errors(f"Shard {shard}"):
-        schema = job.schema
+        schema, columns = job.schema, job.columns
         frame = frame.sort_values(ROW, kind="stable")
-        columns = (schema.outcome, *schema.attributes)
-        shape = count_levels(columns)
-        assert shape is not None  # noqa: S101  for mypy
-        key = np.ravel_multi_index([frame[column.name].to_numpy() for column in columns], shape)
-        small = np.min_scalar_type(len(job.keys))
-        blocks = np.searchsorted(job.keys, key).astype(small)
+        blocks = _find_blocks(frame, schema, job.keys).astype(np.min_scalar_type(len(job.keys)))
         outcome = frame[schema.outcome.name].to_numpy()
         u = schema.prediction_matrix(frame)
-        total = np.zeros((len(copies), len(job.space), job.maps.width))
-        generators = [stream(job.seed, 7, shard, copy) if copy >= 0 else None for copy in copies]
+        classes = []
         for code in np.unique(outcome):
             rows = np.flatnonzero(outcome == code)
-            own = blocks[rows]
-            moved = np.stack([own if g is None else g.permutation(own) for g in generators])
-            for at in range(0, len(rows), _CHUNK):
-                some = slice(at, at + _CHUNK)
-                add_sums(total, moved[:, some], job.maps(u[rows[some]], int(code)))
-        return total
+            own = partial(_make_columns, columns, u[rows], int(code))
+            classes.append(ClassRows(blocks[rows], own))
+        generators = [stream(job.seed, 7, shard, copy) if copy >= 0 else None for copy in copies]
+        return np.asarray(sum_copies(classes, columns, len(job.space), generators))
 
 
-def _compute_values(
-    sums: Array, observed: Array, questions: Sequence[BlockQuestion], job: BlockJob
-) -> Array:
-    """The statistic of every question (columns) on every copy (rows)."""
-    result = np.empty((len(sums), len(questions)))
-    for k, question in enumerate(questions):
-        part = job.maps.part(question.of_class)
-        alone = BlockQuestion(job.space, (), question.of_class, question.knn)
-        statistic = BlockKPC(question, alone, observed[:, part])
-        result[:, k] = [statistic.value(copy[:, part]) for copy in sums]
-    return result
+def _make_columns(columns: RowColumns, u: Array, code: int, rows: slice) -> Any:
+    return columns(u[rows], code)
+
+
+def _find_blocks(frame: pd.DataFrame, schema: Schema, keys: Index) -> Index:
+    """The tied block of every row."""
+    columns = (schema.outcome, *schema.attributes)
+    shape = count_levels(columns)
+    assert shape is not None  # noqa: S101  for mypy
+    key = np.ravel_multi_index([frame[column.name].to_numpy() for column in columns], shape)
+    return np.searchsorted(keys, key)
+
+
+def see_sample(schema: Schema, sample: pd.DataFrame, keys: Index) -> SeenRows:
+    """The rows that statistics are fitted on."""
+    return SeenRows(
+        prediction=schema.prediction_matrix(sample),
+        codes=sample[schema.outcome.name].to_numpy(),
+        blocks=_find_blocks(sample, schema, keys),
+        whole=False,
+    )
 
 
 def answer_by_blocks(
@@ -124,70 +105,65 @@ def answer_by_blocks(
 ) -> list[ShardedAnswer]:
     """All questions, from sums over the tied blocks of all shards."""
     space, keys = make_space(survey.blocks, (schema.outcome, *schema.attributes))
-    given = getattr(statistic_named(plan.statistic)[0], "knn", None)
-    answerable, block_questions = [], []
+    seen = see_sample(schema, survey.sample, keys)
+    answerable, asked = [], []
     for question in questions:
-        block_question = _make_block_question(question, space, given, schema, survey)
-        if block_question is not None:
+        blocks = _make_question(question, space, seen)
+        if blocks is not None:
             answerable.append(question)
-            block_questions.append(block_question)
-    classes = [block.of_class for block in block_questions if block.of_class is not None]
-    maps = make_features(schema, survey.sample, classes)
-    job = BlockJob(schema=schema, space=space, keys=keys, maps=maps, seed=plan.permutations.seed)
-    observed, values = _gather_sums(engine, pieces, job, block_questions, plan.permutations.n)
-    answers = []
-    for k, (question, block) in enumerate(zip(answerable, block_questions, strict=True)):
-        nearest = BlockQuestion(space, question.attributes, block.of_class, 1)
-        trust = judge_copies(EXACT, moved=block.moved(), distinct=CHECKED_COPIES)
-        answers.append(
-            ShardedAnswer(
-                question=question,
-                null=Null(values[0, [k]], values[1:, [k]]),
-                trust=trust,
-                rows=block.n,
-                kpc=float(_compute_values(observed[None], observed, [nearest], job)[0, 0]),
-            )
+            asked.append(blocks)
+    seed = plan.permutations.seed
+    statistics = statistic_named(plan.statistic)
+    make_job = partial(BlockJob, schema=schema, space=space, keys=keys, seed=seed)
+    form, size = (s.over_blocks(asked, seen, seed=seed) for s in (statistics[0], _SIZE))  # type: ignore[attr-defined]
+    values = _draw_values(
+        engine, pieces, make_job(columns=form.columns), form, range(-1, plan.permutations.n)
+    )
+    sizes = _draw_values(engine, pieces, make_job(columns=size.columns), size, range(-1, 0))
+    weights = list_parts(statistics)[1]
+    return [
+        ShardedAnswer(
+            question=question,
+            null=Null(of_copies[0], of_copies[1:], weights),
+            trust=judge_copies(EXACT, moved=blocks.moved(), distinct=CHECKED_COPIES),
+            rows=blocks.n,
+            kpc=float(kpc[0, 0]),
         )
-    return answers
+        for question, blocks, of_copies, kpc in zip(answerable, asked, values, sizes, strict=True)
+    ]
 
 
-def _gather_sums(
-    engine: Engine, pieces: Sequence[Any], job: BlockJob, questions: list[BlockQuestion], total: int
-) -> tuple[Array, Array]:
-    """The sums of the data, and the statistics of data and copies."""
-    batch = max(1, _ROUND // (8 * len(job.space) * job.maps.width))
-    values = []
-    observed: Array | None = None
-    for start in range(-1, total, batch):  # copy -1 is the data
-        copies = range(start, min(start + batch, total))
+def _draw_values(
+    engine: Engine, pieces: Sequence[Any], job: BlockJob, form: OverBlocks, copies: range
+) -> list[Array]:
+    """Per question the statistics of copies, of which the first is the data (copy −1)."""
+    width = max(1, job.columns.width)
+    batch = max(1, min(_MOST_COPIES, _ROUND // (8 * len(job.space) * width)))
+    bound, values = None, []
+    for start in range(copies.start, copies.stop, batch):
+        numbers = range(start, min(start + batch, copies.stop))
         sums = engine.sum(
             f"copies from {start + 1} of shard",
-            partial(sum_blocks, job=job, copies=copies),
+            partial(sum_blocks, job=job, copies=numbers),
             pieces,
             range(len(pieces)),
         )
-        observed = sums[0] if observed is None else observed
-        values.append(_compute_values(sums, observed, questions, job))
-    assert observed is not None  # noqa: S101  for mypy: the first round has it
-    return observed, np.vstack(values)
+        bound = bound or form.bind(sums[0])
+        values.append(evaluate_sums(bound, sums))
+    return [np.vstack(rounds) for rounds in zip(*values, strict=True)]
 
 
-def _make_block_question(
-    question: Question, space: BlockSpace, knn: int | None, schema: Schema, survey: Survey
-) -> BlockQuestion | None:
+def _make_question(question: Question, space: BlockSpace, seen: SeenRows) -> CoarseBlocks | None:
     """The question over tied blocks; None where nothing varies in its class."""
-    names = question.attributes
     if question.part is None:
-        return BlockQuestion(space, names, None, knn or default_knn(survey.rows))
+        return CoarseBlocks(space, question.attributes, None)
     (of_class,) = np.flatnonzero(space.outcome.levels == question.part.level).tolist()
     inside = space.outcome.codes == of_class
     attributes_vary = any(len(np.unique(c.codes[inside])) > 1 for c in space.attributes)
-    predicted = schema.prediction_matrix(survey.sample)
-    predicted = predicted[survey.sample[schema.outcome.name].to_numpy() == of_class]
+    predicted = seen.prediction[seen.inside(of_class)]
     if not attributes_vary or not len(predicted) or np.ptp(predicted, axis=0).max() == 0:
         return None
-    rows = int(space.counts[inside].sum())
-    return BlockQuestion(space, names, of_class, knn or default_knn(rows))
+    return CoarseBlocks(space, question.attributes, of_class)
 
 
 def hash_shard(frame: pd.DataFrame, shard: int) -> tuple[str, int]:

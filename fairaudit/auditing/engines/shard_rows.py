@@ -55,7 +55,6 @@ from fairaudit.evidence.measurements import (
     tabulate_rates,
 )
 from fairaudit.testing.core import judge_null
-from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
@@ -175,10 +174,10 @@ def _choose_threshold(schema: Schema, plan: Plan) -> float | None:
 
 def _can_sum_blocks(schema: Schema, survey: Survey, plan: Plan, ids: bool) -> bool:
     statistics = statistic_named(plan.statistic)
-    kpc = len(statistics) == 1 and isinstance(statistics[0], KPCStatistic)
+    sums = len(statistics) == 1 and hasattr(statistics[0], "over_blocks")
     listed = count_levels((schema.outcome, *schema.attributes)) is not None
     exact = permutes_within_classes(schema.outcome, plan)
-    return bool(kpc and exact and listed and not ids and len(survey.blocks) <= MOST_BLOCKS)
+    return bool(sums and exact and listed and not ids and len(survey.blocks) <= MOST_BLOCKS)
 
 
 class ShardRows:

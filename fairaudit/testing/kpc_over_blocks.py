@@ -1,0 +1,79 @@
+"""The KPC statistic from sums over tied blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fairaudit._types import Array
+from fairaudit.geometry.block_kernels import BlockFeatures, BlockKPC, BlockQuestion
+from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
+from fairaudit.geometry.kernels import (
+    FeatureMap,
+    GridFeatures,
+    drawn_features,
+    feature_map,
+    kernel_named,
+    landmark_candidates,
+)
+
+__all__ = ["KPCOverBlocks"]
+
+_SMALL: Any = {"tolerance": 1e-8, "max_rank": 64}  # what is summed in shards and sent
+
+
+class KPCOverBlocks:
+    """Kernel features with the median bandwidth of the rows seen, for all rows and for classes.
+
+    Parameters
+    ----------
+    questions : sequence of CoarseBlocks
+    knn : sequence of int
+        Of every question.
+    seen : SeenRows
+        Of a sample, features are few; where so few cannot be exact, they are those of rows drawn at
+        random: the test then has another kernel, close to that one.
+    """
+
+    def __init__(
+        self, questions: Sequence[CoarseBlocks], knn: Sequence[int], seen: SeenRows
+    ) -> None:
+        self.questions = [
+            BlockQuestion(question.space, question.names, question.of_class, k)
+            for question, k in zip(questions, knn, strict=True)
+        ]
+        make_map = _make_map if seen.whole else _make_small_map
+        classes = {question.of_class for question in questions}
+        of_class = [
+            make_map(seen.prediction[seen.codes == code]) if code in classes else None
+            for code in range(len(questions[0].space.outcome.levels))
+        ]
+        self.columns = BlockFeatures(make_map(seen.prediction), of_class)
+
+    def bind(self, observed: Any) -> list[Callable[[Any], Array]]:
+        bound: list[Callable[[Any], Array]] = []
+        for question in self.questions:
+            part = self.columns.part(question.of_class)
+            alone = BlockQuestion(question.space, (), question.of_class, question.knn)
+            kpc = BlockKPC(question, alone, observed[:, part])
+            bound.append(partial(_evaluate, kpc, part))
+        return bound
+
+
+def _evaluate(kpc: BlockKPC, part: slice, sums: Any) -> Array:
+    return np.array([kpc.value(sums[:, part])])
+
+
+def _make_map(u: Array) -> FeatureMap | GridFeatures:
+    return feature_map(kernel_named("rbf", u)[0], u)
+
+
+def _make_small_map(u: Array) -> FeatureMap:
+    kernel, _ = kernel_named("rbf", u)
+    exact = FeatureMap(kernel, landmark_candidates(u), **_SMALL)
+    if exact.residual <= _SMALL["tolerance"]:
+        return exact
+    return drawn_features(kernel, u, **_SMALL)

@@ -1,0 +1,172 @@
+"""The omnibus statistic from sums over tied blocks.
+
+For copies within classes its products need of the predictions no more than the sums of their level
+and spread over the blocks of equal outcome and attributes. Functions of attributes are taken at the
+blocks, with rows as weights. What they have in common within a class has been removed from them, so
+that residuals may be centered and scaled by a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from fairaudit._types import Array, Index
+from fairaudit.geometry.block_sums import CoarseBlocks, RowColumns, SeenRows
+from fairaudit.permute.copies import stream
+from fairaudit.testing.attribute_functions import show_rows
+from fairaudit.testing.given_outcome import Scale
+from fairaudit.testing.product_parts import (
+    FARTHEST_SQUARE,
+    ProductParts,
+    find_places,
+    multiply_along,
+)
+
+__all__ = ["OmnibusOverBlocks"]
+
+
+class OmnibusOverBlocks:
+    """The parts of the statistic for questions, by blocks.
+
+    Parameters
+    ----------
+    questions : sequence of CoarseBlocks
+    parts : tuple of str
+    seen : SeenRows
+    seed : int
+    """
+
+    def __init__(
+        self, questions: Sequence[CoarseBlocks], parts: tuple[str, ...], seen: SeenRows, seed: int
+    ) -> None:
+        asked = {question.of_class for question in questions}
+        classes = len(questions[0].space.outcome.levels)
+        residuals = {}
+        for code in (None, *sorted(code for code in asked if code is not None)):
+            rows = seen.inside(code)
+            residuals[code] = _Residuals(seen.prediction[rows], seen.codes[rows], classes)
+        self.columns = _ResidualColumns(residuals)
+        self.products = [
+            _BlockProducts(question, residuals[question.of_class].widths, parts, seen, seed)
+            for question in questions
+        ]
+
+    def bind(self, observed: Any) -> list[Callable[[Any], Array]]:
+        return [
+            partial(_evaluate, products, self.columns.part(products.question.of_class))
+            for products in self.products
+        ]
+
+
+def _evaluate(products: _BlockProducts, part: slice, sums: Any) -> Array:
+    return products.values(sums[:, part])
+
+
+class _Residuals:
+    """Level and spread of predictions given their class, as functions of both.
+
+    The level comes from normal scores of ranks among the rows seen.
+    """
+
+    def __init__(self, u: Array, codes: Index, classes: int) -> None:
+        self.known = np.sort(u, axis=0)
+        scores = self._find_scores(u)
+        self.scale = Scale(scores)
+        level = self.scale(scores)
+        self.mean = _find_means(level, codes, classes)
+        self.scale_of_level = Scale(level - self.mean[codes])
+        level = self.scale_of_level(level - self.mean[codes])
+        square = np.minimum(level**2, FARTHEST_SQUARE)
+        self.mean_square = _find_means(square, codes, classes)
+        self.scale_of_spread = Scale(square - self.mean_square[codes])
+        spread = int(self.scale_of_spread.varying.sum())
+        self.widths = {"level": level.shape[1], "spread": spread}
+
+    def __call__(self, u: Array, code: int) -> Array:
+        level = self.scale_of_level(self.scale(self._find_scores(u)) - self.mean[code])
+        square = np.minimum(level**2, FARTHEST_SQUARE)
+        return np.hstack([level, self.scale_of_spread(square - self.mean_square[code])])
+
+    def _find_scores(self, u: Array) -> Array:
+        seen = len(self.known)
+        ranks = [
+            (np.searchsorted(known, x) + np.searchsorted(known, x, side="right")) / 2
+            for known, x in zip(self.known.T, u.T, strict=True)
+        ]
+        return np.asarray(ndtri(np.clip(np.column_stack(ranks), 0.5, seen - 0.5) / seen))
+
+
+def _find_means(columns: Array, codes: Index, classes: int) -> Array:
+    """By class, for every column; 0 where no row is of the class."""
+    sizes = np.maximum(np.bincount(codes, minlength=classes), 1)
+    sums = [np.bincount(codes, column, classes) for column in columns.T]
+    return np.column_stack([np.zeros((len(sizes), 0)), *sums]) / sizes[:, None]
+
+
+class _ResidualColumns(RowColumns):
+    """Residuals for all rows, then those for the question about their class."""
+
+    def __init__(self, residuals: dict[int | None, _Residuals]) -> None:
+        self.residuals = residuals
+        sizes = {code: sum(each.widths.values()) for code, each in residuals.items()}
+        self.split = sizes[None]
+        self.width = self.split + max(
+            (sizes[code] for code in sizes if code is not None), default=0
+        )
+
+    def __call__(self, u: Array, code: int) -> Array:
+        result = np.zeros((len(u), self.width))
+        result[:, : self.split] = self.residuals[None](u, code)
+        if code in self.residuals:
+            own = self.residuals[code](u, code)
+            result[:, self.split : self.split + own.shape[1]] = own
+        return result
+
+    def part(self, of_class: int | None) -> slice:
+        """The columns for all rows, or for a class."""
+        return slice(0, self.split) if of_class is None else slice(self.split, self.width)
+
+
+class _BlockProducts(ProductParts):
+    """A question bound to the functions of attributes at its blocks."""
+
+    def __init__(
+        self,
+        question: CoarseBlocks,
+        widths: dict[str, int],
+        parts: tuple[str, ...],
+        seen: SeenRows,
+        seed: int,
+    ) -> None:
+        rng = stream(seed, 2)
+        self.question, self.parts, self.n = question, parts, question.n
+        counts = question.counts.astype(np.float64)
+        present, codes = np.unique(question.classes, return_inverse=True)
+        sizes = np.bincount(codes, counts)
+        members = np.eye(len(present))[codes]
+        self.along = members / np.sqrt(sizes / self.n) if len(present) > 1 else members[:, :0]
+        self.sums = find_places(widths)
+        along = multiply_along(np.zeros((1, widths["level"])), self.along[:1]).shape[1]
+        self.rows = find_places({**widths, "along": along})
+        a = question.encode_attributes()
+        inside = seen.inside(question.of_class)
+        rows = inside[show_rows(len(inside), rng)]
+
+        def remove(columns: Array) -> Array:
+            return columns - ((members * counts[:, None]).T @ columns / sizes[:, None])[codes]
+
+        self.look_at_attributes(
+            a, a[question.place[seen.blocks[rows]]], rng, remove=remove, strata=codes, counts=counts
+        )
+
+    def values(self, sums: Array) -> Array:
+        """Every part, from the sums over the blocks of the space."""
+        own = self.question.gather @ sums
+        level = own[:, self.sums["level"]]
+        spread = own[:, self.sums["spread"]]
+        return self.evaluate(np.hstack([level, spread, multiply_along(level, self.along)]))

@@ -1,0 +1,162 @@
+"""Parts of the omnibus statistic, from residuals of the prediction and functions of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees
+from fairaudit.testing.subgroup_scan import SubgroupScan
+
+__all__ = ["FARTHEST_SQUARE", "ProductParts", "find_places", "multiply_along"]
+
+FARTHEST_SQUARE = 9.0  # squared residuals count up to this
+_MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
+_MOST_ALONG = 24  # columns of residuals times functions along the outcome
+_ALIKE = 1e-9  # lines that add up to one another differ by less
+
+
+class ProductParts:
+    """Functions of the attributes, at rows of a table or at blocks of tied rows.
+
+    Attributes
+    ----------
+    n : int
+        Rows of the table.
+    parts : tuple of str
+    rows : dict
+        Kind of residuals (level, spread, along, basis) → their columns.
+    columns : dict
+        Family of functions → their columns.
+    right : array
+        The functions.
+    square, inverse : array
+        Second moments of the lines given the outcome; no inverse where every copy has its own.
+    scan : SubgroupScan, optional
+    """
+
+    n: int
+    parts: tuple[str, ...]
+    rows: dict[str, slice]
+    columns: dict[str, slice]
+    right: Array
+    square: Array
+    inverse: Array | None
+    scan: SubgroupScan | None
+
+    def look_at_attributes(
+        self,
+        a: Array,
+        shown: Array,
+        rng: np.random.Generator,
+        *,
+        remove: Callable[[Array], Array],
+        strata: Index | None,
+        counts: Array | None = None,
+    ) -> None:
+        """Draw functions of the attributes and prepare what they need of all rows.
+
+        Parameters
+        ----------
+        a : array
+            Attributes as numbers.
+        shown : array
+            Those that functions are drawn and scaled on.
+        rng : Generator
+        remove : callable
+            Columns → what the outcome does not explain of them.
+        strata : int array or None
+            Stretches of the outcome, for the scan; without them there is none.
+        counts : array, optional
+            How many rows of the table each row here stands for.
+        """
+        few = self.n < _MANY_ROWS
+        functions = AttributeFunctions(shown, waves=50 if few else 25, rng=rng)
+        self.right, self.columns = remove(functions(a)), functions.places
+        lines = self.right[:, self.columns["lines"]]
+        spread = _find_deviations(lines, counts)
+        lines /= np.where(spread > 1e-12, spread, np.inf)
+        weighted = lines if counts is None else lines * counts[:, None]
+        self.square = weighted.T @ lines / self.n
+        self.inverse = _invert(self.square, _ALIKE)
+        self.scan = None
+        if strata is not None and any("scan" in part for part in self.parts):
+            trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
+            self.scan = SubgroupScan(trees, a, strata, counts)
+
+    def evaluate(self, moved: Array) -> Array:
+        """Every part, from the columns of residuals that the attributes of each row meet."""
+        products = moved.T @ self.right / np.sqrt(self.n)
+        square, inverse = self._find_spread(products)
+        lines = products[:, self.columns["lines"]]
+        kinds = {
+            "linear": lambda: _square_of_lines(lines[self.rows["level"]], inverse),
+            "linear, one attribute": lambda: _largest_line(lines[self.rows["level"]], square),
+            "linear along the outcome": lambda: _square_of_lines(
+                lines[self.rows["along"]], inverse
+            ),
+            "linear in spread": lambda: _square_of_lines(lines[self.rows["spread"]], inverse),
+            "products": lambda: self._mean_square(products, "level", "products"),
+            "smooth": lambda: self._mean_square(products, "level", "waves"),
+            "curves": lambda: self._mean_square(products, "level", "curves"),
+            "smooth along the outcome": lambda: self._mean_square(products, "along", "waves"),
+            "scan": lambda: self._scan(moved, "level"),
+            "scan in spread": lambda: self._scan(moved, "spread"),
+        }
+        return np.array([kinds[part]() for part in self.parts])
+
+    def _mean_square(self, products: Array, rows: str, columns: str) -> float:
+        part = products[self.rows[rows], self.columns[columns]]
+        return float(np.mean(part**2)) if part.size else 0.0
+
+    def _find_spread(self, products: Array) -> tuple[Array, Array]:
+        """Second moments of the lines given the outcome, and their inverse."""
+        if self.inverse is not None:
+            return self.square, self.inverse
+        explained = products[self.rows["basis"], self.columns["lines"]]
+        square = self.square - explained.T @ explained / self.n
+        return square, _invert(square, 1e-6)
+
+    def _scan(self, moved: Array, rows: str) -> float:
+        return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
+
+
+def find_places(widths: Mapping[str, int]) -> dict[str, slice]:
+    """The columns of each, side by side."""
+    ends = np.cumsum(list(widths.values())).tolist()
+    return {
+        name: slice(end - width, end)
+        for (name, width), end in zip(widths.items(), ends, strict=True)
+    }
+
+
+def multiply_along(level: Array, along: Array) -> Array:
+    """Columns of residuals times functions along the outcome; not all pairs of very many."""
+    pairs = [(i, j) for j in range(along.shape[1]) for i in range(level.shape[1])]
+    if len(pairs) > _MOST_ALONG:  # every function with one column, in turn
+        pairs = [(j % level.shape[1], j) for j in range(along.shape[1])]
+    return np.column_stack([level[:, :0], *(level[:, i] * along[:, j] for i, j in pairs)])
+
+
+def _find_deviations(columns: Array, counts: Array | None) -> Array:
+    if counts is None:
+        return np.asarray(columns.std(axis=0))
+    centered = columns - np.average(columns, axis=0, weights=counts)
+    return np.asarray(np.sqrt(np.average(centered**2, axis=0, weights=counts)))
+
+
+def _invert(square: Array, alike: float) -> Array:
+    """Without directions in which lines hardly vary."""
+    return np.asarray(np.linalg.pinv(square, rcond=alike, hermitian=True), dtype=np.float64)
+
+
+def _square_of_lines(products: Array, inverse: Array) -> float:
+    """In units of the lines' own spread given the outcome."""
+    return float((products * (products @ inverse)).sum()) if products.size else 0.0
+
+
+def _largest_line(products: Array, square: Array) -> float:
+    spread = np.diag(square)
+    return float(np.max(products**2 / np.where(spread > 1e-6, spread, np.inf), initial=0.0))
