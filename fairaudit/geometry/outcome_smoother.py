@@ -75,9 +75,8 @@ class OutcomeSmoother:
         """The columns without what the outcome explains, row by row as they came."""
         x = columns[self.order]
         scored = np.arange(self.n)
-        if self.n > _MOST_CELLS:  # the windows are chosen on one row of every cell
-            starts = self.ends - np.diff(self.ends, prepend=0)
-            scored = starts + (np.arange(len(starts)) * 7919) % np.diff(self.ends, prepend=0)
+        if self.n > _MOST_CELLS:  # the windows are chosen on some rows, evenly along the outcome
+            scored = np.arange(_MOST_CELLS) * self.n // _MOST_CELLS
         sums = _CellSums(self, x)
         best = np.full(x.shape[1], np.inf)
         windows = np.full(x.shape[1], self.n, dtype=np.intp)
