@@ -49,7 +49,7 @@ def audit(
     classes: Mapping[Any, Any] | None = None,
     missing: str = "auto",
     alpha: float = 0.05,
-    statistic: str | Statistic | Sequence[str | Statistic] = "kpc",
+    statistic: str | Statistic | Sequence[str | Statistic] = "omnibus",
     density: Any = "auto",
     permutations: Permutations | None = None,
     seed: int | None = None,
