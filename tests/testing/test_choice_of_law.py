@@ -86,12 +86,7 @@ def test_a_given_table_is_what_the_density_is_fitted_on():
 
 @pytest.mark.parametrize(
     ("law", "kind"),
-    [
-        ("icp", "fitted"),
-        ("local", "local"),
-        ("cp", "fitted"),
-        (Local(size=4), "local"),
-    ],
+    [("icp", "fitted"), ("local", "local"), ("cp", "fitted"), (Local(size=4), "local")],
 )
 def test_a_named_law_is_that_law(law, kind):
     trust = ask(draw_gaussian(), law=law).diagnostics
