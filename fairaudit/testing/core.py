@@ -16,6 +16,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import FittedCopies
 from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
+from fairaudit.testing.combined_evaluation import CombinedEvaluation
 from fairaudit.testing.evaluation import Evaluation, Scope, make_evaluation
 from fairaudit.testing.p_value import Null, PValue, reaches
 from fairaudit.testing.permutation_result import TestResult
@@ -190,12 +191,10 @@ def run_tests(
     `progress` hears how many copies each block had; `store` holds the blocks that an interrupted
     run has finished, and takes the others.
     """
-    if permutations.stop_after is not None and len(statistics) > 1:
-        raise InputError(
-            "The 'stop_after' of Permutations works with one statistic. Leave it out to combine "
-            f"{len(statistics)} of them."
-        )
     evaluation = make_evaluation(scopes, fitted, statistics, permutations)
+    weights = list_parts(statistics)[1]
+    if permutations.stop_after is not None and len(weights) > 1:
+        evaluation = CombinedEvaluation(evaluation, weights, permutations.n)
     if any(np.isnan(values).any() for values in evaluation.observed):
         raise InputError(
             "The statistic of the data is not a number. Are predictions so large or so small that "
@@ -204,7 +203,6 @@ def run_tests(
     start = time.process_time()
     nulls = _draw_null(evaluation, permutations, progress, store)
     shared = (time.process_time() - start) / len(scopes)
-    weights = list_parts(statistics)[1]
     trusts = [evaluation.trust(k) for k in range(len(scopes))]
     trusts[0] = _ask_witness(trusts[0], scopes[0], fitted, statistics, permutations.seed)
     return [
@@ -363,5 +361,5 @@ def judge_null(
         inconclusive=reason,
         permutations=permutations,
         seconds=seconds,
-        parts=null.of_each(parts) if len(parts) > 1 else {},
+        parts=null.of_each(parts) if len(null.observed) > 1 else {},
     )
