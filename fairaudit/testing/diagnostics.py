@@ -146,7 +146,7 @@ def judge_copies(
     elif law.kind == "local":
         fine = "attributes move among neighbors in the outcome only, and no density is needed"
     if reason:
-        fine += f" ({reason})"
+        fine += f"; a fitted density was not used, since {reason}"
     return Trust(
         trustworthy=problem is None,
         because=problem or fine,
