@@ -93,15 +93,15 @@ def _write_finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: 
 
 def _write_witness_notes(gate: Finding, trust: Trust, alpha: float) -> list[str]:
     """One sentence where two laws of copies disagree strongly about the gate."""
-    p_values = gate.p_value, trust.witness_p
-    if p_values[0] is None or p_values[1] is None:
+    deciding, other = gate.p_value, trust.witness_p
+    if deciding is None or other is None:
         return []
-    if min(p_values) > alpha / _CLEARLY_BELOW or max(p_values) <= _FAR_ABOVE:
+    if min(deciding, other) > alpha / _CLEARLY_BELOW or max(deciding, other) <= _FAR_ABOVE:
         return []
     return [
-        f"Two laws of copies disagree: p = {p_values[0]:.3g} by {trust.copies_by}, which decides, "
-        f"and p = {p_values[1]:.3g} by {trust.witness_by}. Look for what only one of them sees "
-        "before you act on this verdict."
+        f"Two laws of copies disagree: p = {deciding:.3g} by {trust.copies_by}, which decides, and "
+        f"p = {other:.3g} by {trust.witness_by}. Look for what only one of them sees before you "
+        "act on this verdict."
     ]
 
 
