@@ -48,7 +48,7 @@ class OutcomeSmoother:
     --------
     >>> y = np.linspace(0, 1, 200)
     >>> smoothed = OutcomeSmoother(y).remove(np.column_stack([3 * y, np.sin(40 * y)]))
-    >>> bool(np.abs(smoothed.residuals).max() < 0.1), int(smoothed.windows[0])
+    >>> bool(np.abs(smoothed.residuals).max() < 0.2), int(smoothed.windows[0])
     (True, 200)
     """
 
