@@ -303,7 +303,7 @@ def test_repair_of_a_rare_outcome_ships_no_model_that_selects_nobody(tmp_path):
 
 
 def test_an_audit_that_could_not_have_seen_the_old_violation_is_inconclusive(told):
-    given = told(Told(x=1.0, z=0.45), FAIR)
+    given = told(Told(x=1.0, z=0.25), FAIR)
     found = [repair(lending(n, seed=4), mu=0.5, **given) for n in (240, 3000)]
     assert [result.outcome for result in found] == [Outcome.INCONCLUSIVE, Outcome.REPAIRED]
     assert [result.verdict for result in found] == [
