@@ -51,6 +51,7 @@ def audit(
     alpha: float = 0.05,
     statistic: str | Statistic | Sequence[str | Statistic] = "omnibus",
     density: Any = "auto",
+    law: Any = "auto",
     permutations: Permutations | None = None,
     seed: int | None = None,
     locate: bool = False,
@@ -99,7 +100,7 @@ def audit(
     missing : {"auto", "error", "category", "drop"}
         Missing sensitive values: a category of their own (``"auto"``: an error in a continuous
         column), an error, or rows to drop.
-    alpha, statistic, density, permutations, adjust, tolerance, certify, power, calibrate
+    alpha, statistic, density, law, permutations, adjust, tolerance, certify, power, calibrate
         See `Plan`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
@@ -161,6 +162,7 @@ def audit(
         alpha=alpha,
         statistic=statistic,
         density=density,
+        law=law,
         adjust=adjust,
         permutations=permutations if seed is None else replace(permutations, seed=seed),
         tolerance=_check_sizes("tolerance", tolerance),

@@ -16,6 +16,8 @@ from fairaudit.testing.trust import Trust
 
 __all__ = ["write_notes"]
 
+_CLEARLY_BELOW, _FAR_ABOVE = 5, 0.2  # p-values of which one is at most alpha / 5, the other larger
+
 
 def _list_unasked(facts: TableFacts, findings: tuple[Finding, ...], trust: Trust) -> list[str]:
     """Questions behind the gate that a reader may miss, and why they were not asked."""
@@ -98,6 +100,20 @@ def _write_finding_notes(verdict: Verdict, findings: tuple[Finding, ...], plan: 
     return notes
 
 
+def _write_witness_notes(gate: Finding, trust: Trust, alpha: float) -> list[str]:
+    """One sentence where two laws of copies disagree strongly about the gate."""
+    deciding, other = gate.p_value, trust.witness_p
+    if deciding is None or other is None:
+        return []
+    if min(deciding, other) > alpha / _CLEARLY_BELOW or max(deciding, other) <= _FAR_ABOVE:
+        return []
+    return [
+        f"Two laws of copies disagree: p = {deciding:.3g} by {trust.copies_by}, which decides, and "
+        f"p = {other:.3g} by {trust.witness_by}. Look for what only one of them sees before you "
+        "act on this verdict."
+    ]
+
+
 def write_notes(
     verdict: Verdict,
     findings: tuple[Finding, ...],
@@ -109,7 +125,12 @@ def write_notes(
     absent: Sequence[Absent],
 ) -> tuple[str, ...]:
     """Everything that a reader must know, the warnings first."""
-    notes = [*rows.warnings, *_write_finding_notes(verdict, findings, plan), *rows.layout]
+    notes = [
+        *rows.warnings,
+        *_write_witness_notes(findings[0], trust, plan.alpha),
+        *_write_finding_notes(verdict, findings, plan),
+        *rows.layout,
+    ]
     unasked = _list_unasked(rows.facts, findings, trust)
     if unasked:
         notes.append(f"Not asked: {'; '.join(unasked)}.")

@@ -49,9 +49,9 @@ def check_statistic(statistic: Any, *, row_order: bool = True, tables: int = 60)
     --------
     >>> from fairaudit.testing.omnibus import Omnibus
     >>> check_statistic(Omnibus())
-    >>> check_statistic(Correlation)
+    >>> check_statistic(Omnibus)
     Traceback (most recent call last):
-    AssertionError: Correlation is a class: pass an instance.
+    AssertionError: Omnibus is a class: pass an instance.
     """
     name = check_object(statistic, "bind")
     usable = [kind for kind in _KINDS if _can_bind(statistic, kind)]

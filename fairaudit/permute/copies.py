@@ -45,7 +45,8 @@ def gathered(copy: Index, values: Array) -> Array:
 
     Σ_k values[k] f(Ã_k) is then Σ_r gathered[r] f(A_r): features of A need not be moved.
     """
-    return np.column_stack([np.bincount(copy, column, len(copy)) for column in values.T])
+    moved = [np.bincount(copy, column, len(copy)) for column in values.T]
+    return np.column_stack(moved) if moved else np.empty((len(copy), 0))
 
 
 class CopySampler(ABC):

@@ -70,7 +70,7 @@ class Local:
         people = _People(y, units, strata, stream(seed, 8))
         sampler = NearOutcome(people, size, seed)
         words = f"local (blocks of {size} neighbors in the outcome)"
-        return FittedCopies(sampler, CopyLaw("local", words, fit="nothing fitted"))
+        return FittedCopies(sampler, CopyLaw("local", words))
 
 
 def _choose_size(y: Array, a: Array) -> int:

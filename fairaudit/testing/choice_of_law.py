@@ -53,7 +53,7 @@ class ChoiceOfLaw:
         if self.law not in (AUTO, "icp") and not _is_auto(self.density):
             raise InputError(
                 f"The law {_name(self.law)!r} takes no density. Leave out 'density', or 'law'.",
-                argument="density",
+                argument=("density", "law"),
             )
         if self.law != AUTO:
             LAWS.get(self.law)

@@ -370,5 +370,5 @@ def judge_null(
         inconclusive=reason,
         permutations=permutations,
         seconds=seconds,
-        parts=null.of_each(parts) if len(parts) > 1 else {},
+        parts=null.of_each(parts) if len(null.observed) > 1 else {},
     )

@@ -165,7 +165,7 @@ def judge_copies(
         )
         fine += "" if check is None else f" (p = {check:.2g})"
     if reason:
-        fine += f" ({reason})"
+        fine += f"; a fitted density was not used, since {reason}"
     return Trust(
         trustworthy=problem is None,
         because=problem or fine,

@@ -60,6 +60,8 @@ class _Classes:
         self.basis = members / np.sqrt(self.counts)
 
     def remove(self, columns: Array) -> Array:
+        if not columns.shape[1]:  # the outcome explains all of the prediction
+            return columns
         sums = np.column_stack([np.bincount(self.codes, column) for column in columns.T])
         return columns - (sums / self.counts[:, None])[self.codes]
 

@@ -80,7 +80,7 @@ def test_a_checkout_registers_no_names(project, capsys):
     (project / "typedmod.py").write_text("def f(table): return table.x\n")
     (project / "evilstatistic.py").write_text("open('ran', 'w').close()\nclass Evil: pass\n")
     settings(project, "model = 'm.pkl'\nstatistic = 'evil'")
-    refused(capsys, "must be one of kpc.*Got 'evil'", ("test", "--model", "typedmod:f"))
+    refused(capsys, "must be one of omnibus.*Got 'evil'", ("test", "--model", "typedmod:f"))
     assert "typedmod" in sys.modules and not (project / "ran").exists()
 
 

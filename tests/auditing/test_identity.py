@@ -18,6 +18,7 @@ from fairaudit.data.roles import Roles
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.mixture import Mixture
 from fairaudit.errors import InputError
+from fairaudit.permute.local import Local
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 
 DRAWN = {"n": 19, "steps": 5}
@@ -61,6 +62,8 @@ PLANS = {
     "density object": {"density": Gaussian("ols", heteroscedastic=True)},
     "mixture": {"density": Mixture(2)},
     "other mixture": {"density": Mixture(3)},
+    "law": {"law": "local"},
+    "other blocks": {"law": Local(size=4)},
     "folds": {"folds": 3},
     "copies": {"permutations": permutations(n=20)},
     "steps": {"permutations": permutations(steps=6)},

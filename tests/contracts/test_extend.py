@@ -247,7 +247,7 @@ def test_installed_names_work_in_python_with_the_numbers_of_the_object(installed
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("gpa", r"must be one of kpc, codec, .*, max, absent, broken, empty, gap, or .*'gap'\?"),
+        ("gpa", r"must be one of omnibus, kpc, .*, max, absent, broken, empty, gap, or .*'gap'\?"),
         ("empty", "'empty' of plugin-of-tests 1.5 has no method 'bind'"),
         ("broken", "'broken' of plugin-of-tests 1.5 cannot be made .*KeyError: 'no settings'"),
         ("absent", "'absent' of plugin-of-tests 1.5 cannot be made .*AttributeError"),

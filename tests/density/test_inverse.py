@@ -19,6 +19,7 @@ from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.cp import CP
 from fairaudit.permute.randomize import ConditionalRandomization
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.core import run_test
 from fairaudit.testing.permutations import Permutations
 
@@ -153,7 +154,7 @@ def test_a_test_runs_with_cp(kind):
         y = (y > 5).astype(int)
         a = (a > a.mean(axis=0)).astype(int)
     fair, unfair = y + rng.normal(size=300), y + 2.0 * a[:, 1] + rng.normal(size=300)
-    options = {"statistic": "kpc", "copies": CP(), "permutations": Permutations(n=99)}
+    options = {"statistic": "kpc", "choice": ChoiceOfLaw("cp"), "permutations": Permutations(n=99)}
     assert run_test(AuditTable.of(fair, a, y), **options).p_value > 0.05
     assert run_test(AuditTable.of(unfair, a, y), **options).p_value == 0.01
 

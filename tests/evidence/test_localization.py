@@ -19,6 +19,7 @@ from fairaudit.evidence.localization.differences import mean_difference
 from fairaudit.evidence.localization.effect_curves import beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import score_of
 from fairaudit.evidence.localization.subgroups import find_subgroups
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
 
 QUICK = fa.Permutations(n=199)
 
@@ -247,10 +248,11 @@ def test_a_continuous_outcome():
     y = rng.normal(size=n)
     u = y - 1.0 * ((frame.sex == "f") & (frame.age > 50)) + 0.5 * rng.normal(size=n)
     table = AuditTable.of(u, frame, y)
-    (group,) = find_subgroups(
-        table, confidence=0.95, permutations=fa.Permutations(n=99), density="ols", folds=2
-    )
-    assert "sex = f" in group.name and group.effect < -0.5 and group.p_value == 0.01
+    for choice in (ChoiceOfLaw("icp", "ols", 2), ChoiceOfLaw("local")):
+        (group,) = find_subgroups(
+            table, confidence=0.95, permutations=fa.Permutations(n=99), choice=choice
+        )
+        assert "sex = f" in group.name and group.effect < -0.5 and group.p_value == 0.01
     assert {fitted.part.label for fitted in curves_of(table, confidence=0.95, seed=0)} == {None}
 
 

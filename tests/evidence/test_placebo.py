@@ -53,7 +53,7 @@ def test_a_wrong_density_fails_its_placebo():
         outcome=y,
         sensitive={"a": a},
         density="ols",
-        statistic="features",
+        statistic="kpc",
         calibrate=True,
         power=False,
         permutations=fa.Permutations(n=99),

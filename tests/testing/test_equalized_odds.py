@@ -7,7 +7,11 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.density import CATEGORICAL, CONTINUOUS
+from fairaudit.permute.icp import ICP
+from fairaudit.testing.evaluation import bind_statistic
 from fairaudit.testing.neighbor_statistics import CODECStatistic, KPCStatistic
+from fairaudit.testing.p_value import Combination
+from fairaudit.testing.statistic import list_parts, statistic_named
 
 matplotlib.use("Agg")
 QUICK = fa.Permutations(n=39)
@@ -49,7 +53,7 @@ def test_result():
     assert p == (1 + (result.null >= statistic).sum()) / 40
     assert result.interval[0] <= p <= result.interval[1] + 1 / 40
     assert "trustworthy: yes, because nothing was estimated" in result.summary()
-    assert result.plot().get_xlabel() == "kpc"
+    assert result.plot().get_xlabel() == "omnibus"
     assert result.density == "exact (within classes)"
     again = odds_test(u, y, frame, permutations=QUICK)
     assert np.array_equal(again.null, result.null)
@@ -57,7 +61,7 @@ def test_result():
     assert not np.array_equal(other.null, result.null)
 
 
-NAMES = ["kpc", "codec", "correlation", "features", "hrt", "max"]
+NAMES = ["omnibus", "kpc", "codec", "correlation", "features", "scan", "hrt", "max"]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "deo", "equalized_odds_difference"])
@@ -202,17 +206,16 @@ def test_degenerate_tables_are_never_a_confident_pass(name):
 
 BAD = {
     "identical rows": (lambda u, y, f: odds_test(np.ones(300), y, f), "is constant"),
-    "statistic": (lambda u, y, f: odds_test(u, y, f, statistic="auc"), "one of kpc, codec"),
+    "statistic": (
+        lambda u, y, f: odds_test(u, y, f, statistic="auc"),
+        "one of omnibus, kpc, codec",
+    ),
     "statistic type": (lambda u, y, f: odds_test(u, y, f, statistic=3), "'statistic' parameter"),
     "density": (lambda u, y, f: odds_test(u, y, f, density="maff"), "for a categorical outcome"),
     "copies": (lambda u, y, f: fa.Permutations(n=0), "'n' must be an integer of at least 1"),
     "seed": (lambda u, y, f: fa.Permutations(seed=-1), "'seed' must be an integer of at least 0"),
     "steps": (lambda u, y, f: fa.Permutations(steps=1.5), "'steps' must be an integer"),
     "folds": (lambda u, y, f: odds_test(u, u, f, folds=0, density="ols"), "'folds' parameter"),
-    "few to fit": (
-        lambda u, y, f: odds_test(u[:15], u[:15], f[:15], density="ols"),
-        "too few to cross",
-    ),
     "no outcome": (lambda u, y, f: odds_test(u, None, f), "'y_true' argument is missing"),
     "continuous groups": (lambda u, y, f: odds_test(y, y, f, statistic="deo"), "'age' is integer"),
     "hrt with others": (lambda u, y, f: odds_test(u, y, f, statistic=["hrt", "kpc"]), "combined"),
@@ -231,6 +234,13 @@ def test_bad_input_is_named(name):
         call(*people())
 
 
+def test_few_rows_are_fitted_in_sample_and_settle_nothing():
+    u, y, frame = people(15, continuous=True)
+    result = odds_test(u, y, frame, density="ols", permutations=QUICK)
+    assert "in sample" in result.density and "15 rows are too few" in result.inconclusive
+    assert np.isnan(result.p_value)
+
+
 def test_an_oracle_may_say_impossible():
     u, y, frame = people(200, continuous=True)
     never = lambda y, a: np.where(y > 0, -0.5 * y**2, -np.inf)  # noqa: E731
@@ -239,24 +249,55 @@ def test_an_oracle_may_say_impossible():
 
 def test_early_stopping_keeps_the_guarantee_and_the_stream():
     u, y, frame = people()
-    full = odds_test(u, y, frame, permutations=fa.Permutations(n=199, seed=3))
+    given = {"statistic": "kpc"}
+    full = odds_test(u, y, frame, permutations=fa.Permutations(n=199, seed=3), **given)
     early = odds_test(
-        u, y, frame, permutations=fa.Permutations(n=199, seed=3, stop_after=5, batch=16)
+        u, y, frame, permutations=fa.Permutations(n=199, seed=3, stop_after=5, batch=16), **given
     )
     hits = np.flatnonzero(full.null >= full.statistic)
     assert len(early.null) == hits[4] + 1
     assert early.p_value == pytest.approx(5 / (hits[4] + 1))
     rare = people(effect=2.0)
-    kept = odds_test(*rare, permutations=fa.Permutations(n=49, stop_after=5))
+    kept = odds_test(*rare, permutations=fa.Permutations(n=49, stop_after=5), **given)
+    assert kept.p_value == 1 / 50 and len(kept.null) == 49
+
+
+@pytest.mark.parametrize("statistic", ["omnibus", "max"])
+def test_early_stopping_of_several_statistics_counts_their_combination(statistic):
+    """It was the first of them that stopped, and all of them whose copies were counted."""
+    u, y, frame = people()
+    drawn = fa.Permutations(n=199, seed=3, stop_after=5, batch=16)
+    early = odds_test(u, y, frame, statistic=statistic, permutations=drawn)
+    table = fa.AuditTable.of(u, frame, y)
+    sampler = ICP().prepare(table.outcome, table.attributes, steps=50, seed=3).sampler
+    statistics = statistic_named(statistic)
+    bound = [bind_statistic(part, table, sampler, 3) for part in statistics]
+    data, counted, others = (
+        np.column_stack([part(rows) for part in bound])
+        for rows in (
+            np.arange(300)[None],
+            sampler.block(range(199)),
+            sampler.block(range(199, 298)),
+        )
+    )
+    combination = Combination(others, list_parts(statistics)[1])  # of copies that are not counted
+    hits = np.flatnonzero(combination(counted) >= combination(data))
+    assert early.statistic == pytest.approx(combination(data)[0])
+    assert len(early.null) == hits[4] + 1 < 199
+    assert early.p_value == pytest.approx(5 / (hits[4] + 1))
+    rare = people(effect=2.0)
+    some = fa.Permutations(n=49, stop_after=5)
+    kept = odds_test(*rare, statistic=statistic, permutations=some)
     assert kept.p_value == 1 / 50 and len(kept.null) == 49
 
 
 def test_several_statistics_are_calibrated_together():
     u, y, frame = people(effect=1.0)
     result = odds_test(u, y, frame, statistic="max", permutations=fa.Permutations(n=99))
-    assert set(result.parts) == {"kpc", "correlation", "features"}
-    assert result.p_value >= min(result.parts.values())
-    assert result.name == "-log10 of the smallest p of kpc, correlation, features"
+    features = {"smooth", "curves", "smooth along the outcome"}
+    assert set(result.parts) == {"kpc", "correlation", *features}
+    assert result.p_value == min(result.parts.values()) == 0.01
+    assert result.name == "combination of kpc, correlation, features"
 
 
 def test_general_name():

@@ -15,6 +15,7 @@ from fairaudit_reports.view.trust_view import (
     describe_moved,
     list_calibration_facts,
     list_check_facts,
+    list_witness_facts,
     rank_scores,
 )
 
@@ -35,7 +36,7 @@ def belief_section(result: AuditResult) -> Markup:
     because = f", because {quality.because}."
     checks = (
         (name, join([text, tag("p", about, class_="quiet") if about else None]))
-        for name, text, about in list_check_facts(quality)
+        for name, text, about in (*list_check_facts(quality), *list_witness_facts(quality))
     )
     facts = [
         ("Copies by", quality.copies_by),

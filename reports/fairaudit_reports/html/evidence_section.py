@@ -104,6 +104,8 @@ def _exchange(result: AuditResult) -> list[str]:
     outcome = tag("em", result.table.outcome.name)
     if result.quality.law == "exact":
         return ["between rows with the same ", outcome]
+    if result.quality.law == "local":
+        return ["between rows that are neighbors in ", outcome]
     return [
         "between rows, as often as the law of ",
         outcome,

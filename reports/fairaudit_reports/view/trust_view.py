@@ -20,6 +20,7 @@ __all__ = [
     "describe_moved",
     "list_calibration_facts",
     "list_check_facts",
+    "list_witness_facts",
     "rank_scores",
 ]
 
@@ -39,6 +40,8 @@ def build_copies_section(result: AuditResult) -> Section:
     if done:
         facts.append(("checks", ", ".join(done)))
     facts.append(("moved", f"{quality.moved:.0%} of the rows differ between data and copies"))
+    if quality.witness_p is not None:
+        facts.append(("second witness", f"{quality.witness_by}, p = {p_text(quality.witness_p)}"))
     if joint.p_value is not None:
         low, high = joint.p_interval
         simulated = f"95 % interval by simulation {low:.3g} to {high:.3g}"
@@ -87,12 +90,27 @@ def list_check_facts(quality: Trust) -> list[tuple[str, str, str | None]]:
     facts: list[tuple[str, str, str | None]] = []
     for name, p, level, question in checks:
         if p is None:
-            facts.append((name, "not needed: nothing was fitted", None))
+            facts.append((name, f"not needed: {_say_what_was_fitted(quality)}", None))
             continue
         answer = f"{'failed' if p <= level else 'passed'}, p = {p_decimal(p)}"
         about = f"{question} A p-value of {number(level)} or less fails."
         facts.append((name, answer, about))
     return facts
+
+
+def _say_what_was_fitted(quality: Trust) -> str:
+    if quality.law == "local":
+        return "no density was fitted; copies are as good as neighbors in the outcome are alike"
+    return "nothing was fitted"
+
+
+def list_witness_facts(quality: Trust) -> list[tuple[str, str, str | None]]:
+    """Name, answer and explanation of what copies by another law say, if there were some."""
+    if quality.witness_p is None:
+        return []
+    about = "The same question, asked of fewer copies by another law. It decides nothing."
+    answer = f"{quality.witness_by}: p = {p_decimal(quality.witness_p)}"
+    return [("Second witness", answer, about)]
 
 
 def describe_moved(quality: Trust) -> str:
