@@ -39,7 +39,8 @@ def settle(args: argparse.Namespace, *, needs_all: bool = False) -> argparse.Nam
         )
     for entry in args.options:
         if getattr(args, entry.dest) is None:
-            setattr(args, entry.dest, entry.default)
+            default = entry.elsewhere.get(args.argv[0], entry.default)
+            setattr(args, entry.dest, default)
     return args
 
 

@@ -241,6 +241,8 @@ class Option:
         Command → the help there, where it differs.
     default : object
         What is used where nobody says; None leaves it to the library.
+    elsewhere : mapping
+        Command that reads settings → what is used there instead.
     metavar : str, optional
     names : callable, optional
         The names that it takes.
@@ -260,6 +262,7 @@ class Option:
     help: str
     also: Mapping[str, str] = field(default_factory=dict)
     default: Any = None
+    elsewhere: Mapping[str, Any] = field(default_factory=dict)
     metavar: str | None = None
     names: Callable[[], tuple[str, ...]] | None = None
     closed: bool = False

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairaudit.data.columns import Column
 from fairaudit.errors import InputError
 
-__all__ = ["encode", "second_order"]
+__all__ = ["encode", "second_order", "sort_by_name"]
 
 MAX_LEVELS = 500
 _MOST_FOR_PRODUCTS = 8
@@ -42,6 +42,11 @@ def encode(
     if how == "standard":
         return np.column_stack([_standard(column, _all(rows)) for column in columns])
     raise InputError(f"The 'encode' parameter must be 'standard' or 'raw'. Got {how!r} instead.")
+
+
+def sort_by_name(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """For what is drawn column by column: in whatever order columns are given, it is the same."""
+    return tuple(sorted(columns, key=lambda column: column.name))
 
 
 def second_order(a: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
-from fairaudit.data.encode import encode
+from fairaudit.data.encode import encode, sort_by_name
 from fairaudit.geometry.neighbors import times
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 
@@ -146,7 +146,7 @@ class CoarseBlocks:
 
     def encode_attributes(self) -> Array:
         """One point per block, as all of its rows would have; levels that are absent have none."""
-        return _points(self.attributes, self.counts)
+        return _points(sort_by_name(self.attributes), self.counts)
 
     def log_copies(self) -> float:
         """Logarithm of the number of different copies."""

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from fairaudit._types import Array, Index
-from fairaudit.data.encode import encode
+from fairaudit.data.encode import encode, sort_by_name
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.permute.copies import gathered, stream
@@ -134,7 +134,7 @@ class _Products(ProductParts):
         if moves == "prediction":
             widths["along"] = given.along.shape[1]
         self.rows = find_places(widths)
-        a = encode(table.attributes)
+        a = encode(sort_by_name(table.attributes))
         strata = np.zeros(self.n, dtype=np.intp)
         if moves != "anywhere":
             strata = given.find_stretches(max(1, min(_STRETCHES, self.n // _ROWS_PER_STRETCH)))

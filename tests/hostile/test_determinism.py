@@ -30,7 +30,7 @@ def people(kind, n=240):
     return np.asarray(score), y, frame
 
 
-def audited(kind, order=None, columns=("sex", "age"), permutations=COPIES):
+def audited(kind, order=None, columns=("sex", "age"), permutations=COPIES, statistic="kpc"):
     score, y, frame = people(kind)
     order = np.arange(len(y)) if order is None else order
     return fa.audit(
@@ -39,6 +39,7 @@ def audited(kind, order=None, columns=("sex", "age"), permutations=COPIES):
         sensitive=frame[list(columns)].iloc[order].reset_index(drop=True),
         density="auto" if kind == "classes" else "ols",
         permutations=permutations,
+        statistic=statistic,
     )
 
 
@@ -54,10 +55,14 @@ def record(result):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_bytes_do_not_depend_on_repetition_batch_or_jobs(kind):
-    expected = record(audited(kind))
+@pytest.mark.parametrize("statistic", ["omnibus", "kpc"])
+def test_bytes_do_not_depend_on_repetition_batch_or_jobs(kind, statistic):
+    expected = record(audited(kind, statistic=statistic))
     for change in ({}, {"batch": 1}, {"batch": 7}, {"n_jobs": 2}, {"n_jobs": 2, "batch": 3}):
-        assert record(audited(kind, permutations=replace(COPIES, **change))) == expected, change
+        assert (
+            record(audited(kind, permutations=replace(COPIES, **change), statistic=statistic))
+            == expected
+        ), change
 
 
 def values(result):
@@ -107,6 +112,11 @@ def test_order_of_attributes_and_names_of_levels(kind):
     assert joint[0].value == pytest.approx(joint[1].value, rel=1e-12)
     by_name = [{one.name: one.p_value for one in result.findings[1:3]} for result in (a, b)]
     assert by_name[0] == by_name[1]
+    joint = [
+        audited(kind, columns=columns, statistic="omnibus").findings[0]
+        for columns in (("sex", "age"), ("age", "sex"))
+    ]
+    assert joint[0].p_value == joint[1].p_value
     score, y, frame = people(kind)
     named = frame[["sex", "age"]].replace({"sex": {"f": "woman", "m": "man"}})
     other = fa.audit(
@@ -115,6 +125,7 @@ def test_order_of_attributes_and_names_of_levels(kind):
         sensitive=named,
         permutations=COPIES,
         density="auto" if kind == "classes" else "ols",
+        statistic="kpc",
     )
     for one, two in zip(a.findings, other.findings, strict=True):
         assert one.value == pytest.approx(two.value, rel=1e-12)
