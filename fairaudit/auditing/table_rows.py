@@ -27,6 +27,7 @@ from fairaudit.data.facts import TableFacts
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.measurements import Measurements, measure
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.testing.choice_of_law import prepare_copies
 from fairaudit.testing.core import Scope, run_tests
 from fairaudit.testing.rate_statistics import set_threshold
@@ -94,7 +95,8 @@ class TableRows:
         notes = []
         if self.facts.weights is not None:
             notes.append(
-                "Weights enter rates, DEO and odds; the tests and KPC count every row once."
+                "Weights enter rates, DEO and odds; the tests and KPC count every row once"
+                f"{_describe_weights(self.table)}."
             )
         if self.facts.people < self.facts.rows:
             notes.append("People have several rows: whole people were permuted.")
@@ -287,6 +289,24 @@ class _Blocks:
 
     def _key(self, numbers: range) -> str:
         return f"{self.name} copies {numbers.start}-{numbers.stop}"
+
+
+def _describe_weights(table: AuditTable) -> str:
+    """Whether the unweighted test answers the weighted question too, where rows are tied."""
+    blocks = find_tied_blocks((table.require_outcome(), *table.attributes), len(table))
+    tied = blocks.counts[blocks.of_row] > 1
+    if table.weights is None or tied.mean() < 0.5:
+        return ""
+    same = np.isclose(table.weights, table.weights[blocks.first][blocks.of_row]).all()
+    if same:
+        return (
+            ", which answers the weighted question too, because the weights depend on outcome and "
+            "attributes only"
+        )
+    return (
+        "; the weights vary among rows of equal outcome and attributes, so that the weighted "
+        "question may have another answer"
+    )
 
 
 def make_scope(question: Question, table: AuditTable) -> Scope:

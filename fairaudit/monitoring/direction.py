@@ -114,7 +114,7 @@ class Frame:
         arrays = []
         for left in self._residuals(table):
             some = right[:, : max(1, MOST_PRODUCTS // left.shape[1])]
-            moved = np.stack([gathered(copy, left) for copy in copies])
+            moved = gathered(copies, left).transpose(0, 2, 1)
             products = np.matmul(moved.transpose(0, 2, 1), some)
             arrays.append(np.asarray(products.reshape(len(copies), -1)))
         return arrays

@@ -40,13 +40,18 @@ def stream(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def gathered(copy: Index, values: Array) -> Array:
+def gathered(copies: Index, values: Array) -> Array:
     """Row r: the sum of values[k] over the outcome rows k that have the attributes of row r.
 
-    Σ_k values[k] f(Ã_k) is then Σ_r gathered[r] f(A_r): features of A need not be moved.
+    Σ_k values[k] f(Ã_k) is then Σ_r gathered[r] f(A_r): features of A need not be moved. Copies ×
+    rows give copies × columns × rows.
     """
-    moved = [np.bincount(copy, column, len(copy)) for column in values.T]
-    return np.column_stack(moved) if moved else np.empty((len(copy), 0))
+    count, n = copies.shape
+    places = (copies + n * np.arange(count)[:, None]).ravel()
+    moved = np.empty((count, values.shape[1], n))
+    for k, column in enumerate(values.T):
+        moved[:, k] = np.bincount(places, np.tile(column, count), count * n).reshape(count, n)
+    return moved
 
 
 class CopySampler(ABC):

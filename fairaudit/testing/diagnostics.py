@@ -78,7 +78,7 @@ class CopyCheck:
             self.products += [self._product(copy) for copy in copies]
 
     def _product(self, copy: Index) -> Array:
-        return (gathered(copy, self.left).T @ self.right).ravel() / len(copy)
+        return (gathered(copy[None], self.left)[0] @ self.right).ravel() / len(copy)
 
     def trust(self) -> Trust:
         """What the copies so far say; `see_enough` of them first."""

@@ -47,6 +47,7 @@ PARTS = {
     "scan in spread": 1.0,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
+_AT_ONCE = 1 << 16  # rows of copies
 _STRETCHES = 64  # of a continuous outcome, for subgroups
 _ROWS_PER_STRETCH = 16
 
@@ -111,7 +112,7 @@ class Omnibus:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
         products = _Products(table, given, moves, self.parts, seed)
-        return lambda rows: np.array([products.values(copy) for copy in rows])
+        return products.values
 
 
 class _Products(ProductParts):
@@ -148,13 +149,19 @@ class _Products(ProductParts):
         if moves == "anywhere":
             self.inverse = None
 
-    def values(self, copy: Index) -> Array:
-        """Every part on a copy."""
+    def values(self, copies: Index) -> Array:
+        """Every part (columns) on every copy (rows), some copies at a time."""
+        some = max(1, _AT_ONCE // self.n)
+        blocks = (copies[at : at + some] for at in range(0, len(copies), some))
+        return np.vstack([self.evaluate(self._move(block)) for block in blocks])
+
+    def _move(self, copies: Index) -> Array:
+        """Per copy what the attributes of each row meet: copies × columns × rows."""
         if self.moves != "prediction":
-            return self.evaluate(gathered(copy, self.left))
-        moved = self.left[copy]
-        first = moved[:, :1] * self.along  # of several columns the first stands for all
-        return self.evaluate(np.hstack([moved, first]))
+            return gathered(copies, self.left)
+        moved = self.left[copies].transpose(0, 2, 1)
+        first = moved[:, :1] * self.along.T  # of several columns the first stands for all
+        return np.concatenate([moved, first], axis=1)
 
 
 def _choose_removal(given: GivenOutcome, moves: str) -> Callable[[Array], Array]:

@@ -169,4 +169,5 @@ class _BlockProducts(ProductParts):
         own = self.question.gather @ sums
         level = own[:, self.sums["level"]]
         spread = own[:, self.sums["spread"]]
-        return self.evaluate(np.hstack([level, spread, multiply_along(level, self.along)]))
+        columns = np.hstack([level, spread, multiply_along(level, self.along)])
+        return np.asarray(self.evaluate(np.ascontiguousarray(columns.T)[None])[0])

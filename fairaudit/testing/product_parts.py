@@ -87,17 +87,20 @@ class ProductParts:
             self.scan = SubgroupScan(trees, a, strata, counts)
 
     def evaluate(self, moved: Array) -> Array:
-        """Every part, from the columns of residuals that the attributes of each row meet."""
-        products = moved.T @ self.right / np.sqrt(self.n)
+        """Every part (columns) of every copy (rows).
+
+        `moved` has per copy the columns of residuals that the attributes of each row meet: copies
+        × columns × rows.
+        """
+        products = moved @ self.right / np.sqrt(self.n)
         square, inverse = self._find_spread(products)
-        lines = products[:, self.columns["lines"]]
+        lines = products[..., self.columns["lines"]]
+        level, spread, along = (lines[:, self.rows[name]] for name in ("level", "spread", "along"))
         kinds = {
-            "linear": lambda: _square_of_lines(lines[self.rows["level"]], inverse),
-            "linear, one attribute": lambda: _largest_line(lines[self.rows["level"]], square),
-            "linear along the outcome": lambda: _square_of_lines(
-                lines[self.rows["along"]], inverse
-            ),
-            "linear in spread": lambda: _square_of_lines(lines[self.rows["spread"]], inverse),
+            "linear": lambda: _square_of_lines(level, inverse),
+            "linear, one attribute": lambda: _find_largest_line(level, square),
+            "linear along the outcome": lambda: _square_of_lines(along, inverse),
+            "linear in spread": lambda: _square_of_lines(spread, inverse),
             "products": lambda: self._mean_square(products, "level", "products"),
             "smooth": lambda: self._mean_square(products, "level", "waves"),
             "curves": lambda: self._mean_square(products, "level", "curves"),
@@ -105,22 +108,26 @@ class ProductParts:
             "scan": lambda: self._scan(moved, "level"),
             "scan in spread": lambda: self._scan(moved, "spread"),
         }
-        return np.array([kinds[part]() for part in self.parts])
+        return np.column_stack([kinds[part]() for part in self.parts])
 
-    def _mean_square(self, products: Array, rows: str, columns: str) -> float:
-        part = products[self.rows[rows], self.columns[columns]]
-        return float(np.mean(part**2)) if part.size else 0.0
+    def _mean_square(self, products: Array, rows: str, columns: str) -> Array:
+        part = products[:, self.rows[rows], self.columns[columns]]
+        if not part[0].size:
+            return np.zeros(len(products))
+        return np.asarray((part**2).mean(axis=(1, 2)))
 
     def _find_spread(self, products: Array) -> tuple[Array, Array]:
         """Second moments of the lines given the outcome, and their inverse."""
         if self.inverse is not None:
             return self.square, self.inverse
-        explained = products[self.rows["basis"], self.columns["lines"]]
-        square = self.square - explained.T @ explained / self.n
+        explained = products[:, self.rows["basis"], self.columns["lines"]]
+        square = self.square - explained.transpose(0, 2, 1) @ explained / self.n
         return square, _invert(square, 1e-6)
 
-    def _scan(self, moved: Array, rows: str) -> float:
-        return 0.0 if self.scan is None else self.scan.largest(moved[:, self.rows[rows]])
+    def _scan(self, moved: Array, rows: str) -> Array:
+        if self.scan is None:
+            return np.zeros(len(moved))
+        return self.scan.find_largest(moved[:, self.rows[rows]])
 
 
 def find_places(widths: Mapping[str, int]) -> dict[str, slice]:
@@ -152,11 +159,12 @@ def _invert(square: Array, alike: float) -> Array:
     return np.asarray(np.linalg.pinv(square, rcond=alike, hermitian=True), dtype=np.float64)
 
 
-def _square_of_lines(products: Array, inverse: Array) -> float:
+def _square_of_lines(products: Array, inverse: Array) -> Array:
     """In units of the lines' own spread given the outcome."""
-    return float((products * (products @ inverse)).sum()) if products.size else 0.0
+    return np.asarray((products * (products @ inverse)).sum(axis=(1, 2)))
 
 
-def _largest_line(products: Array, square: Array) -> float:
-    spread = np.diag(square)
-    return float(np.max(products**2 / np.where(spread > 1e-6, spread, np.inf), initial=0.0))
+def _find_largest_line(products: Array, square: Array) -> Array:
+    spread = np.diagonal(square, axis1=-2, axis2=-1)
+    scale = np.where(spread > 1e-6, spread, np.inf)[..., None, :]
+    return np.asarray(np.max(products**2 / scale, axis=(1, 2), initial=0.0))

@@ -62,14 +62,24 @@ class SubgroupScan:
             levels.append(last.reshape(self.count, -1, 2, *rest).sum(axis=2))
         return np.concatenate([level.reshape(-1, *rest) for level in levels])
 
-    def largest(self, columns: Array) -> float:
-        """The largest squared standardized sum over nodes and columns; columns have variance 1."""
-        best = 0.0
-        for column in columns.T:
-            weights = np.tile(column, self.count)
-            leaves = np.bincount(self.places, weights, self.count * self.width).astype(float)
-            sums = self._add_up(leaves.reshape(self.count, self.width))[self.usable]
-            sums -= self.share @ np.bincount(self.strata, column)
-            if len(sums):
-                best = max(best, float(np.max((sums / self.scale) ** 2)))
+    def find_largest(self, columns: Array) -> Array:
+        """Per copy the largest squared standardized sum over nodes and columns.
+
+        `columns` (copies × columns × rows) have variance 1.
+        """
+        copies, width = len(columns), self.count * self.width
+        if not len(self.scale):
+            return np.zeros(copies)
+        number = np.arange(copies)[:, None]
+        places = (self.places + width * number).ravel()
+        strata = (self.strata + self.share.shape[1] * number).ravel()
+        best = np.zeros(copies)
+        for column in columns.transpose(1, 0, 2):
+            weights = np.repeat(column[:, None, :], self.count, axis=1).ravel()
+            leaves = np.bincount(places, weights, copies * width).astype(float)
+            leaves = leaves.reshape(copies, self.count, self.width).transpose(1, 2, 0)
+            in_strata = np.bincount(strata, column.ravel(), copies * self.share.shape[1])
+            sums = self._add_up(leaves)[self.usable]
+            sums -= self.share @ in_strata.reshape(copies, -1).T
+            best = np.maximum(best, np.max((sums / self.scale[:, None]) ** 2, axis=0))
         return best
