@@ -41,6 +41,7 @@ _WORDS = ("notes", "note", "because")
 _ELSEWHERE = ("kpc_r",)
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"
+_OTHERWISE = ("correlation", "features")
 _LAW_OF_0_1 = "icp"  # of records that name none
 _HOMES = {
     "statistic": "fairaudit.testing.",
@@ -61,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     then = read_record(args.record)
     record = AuditResult.from_dict(then)
+    _refuse_other_numbers(record)
     roles, plan, fewest = _settings(record, args.jobs)
     if not args.data:
         raise InputError("No data. Pass the audited table as --data FILE.")
@@ -91,6 +93,23 @@ def run(args: argparse.Namespace) -> int:
             )
         )
     return ExitCode.OK
+
+
+def _refuse_other_numbers(record: AuditResult) -> None:
+    """A record of 0.1 whose p-values this version computes otherwise can only seem wrong."""
+    if not record.capsule.version.startswith("0.1."):
+        return
+    reason = None
+    if record.quality.law == "fitted":
+        reason = "copies of a fitted density are drawn"
+    elif record.joint.statistic in _OTHERWISE:
+        reason = f"the statistic {record.joint.statistic} is computed"
+    if reason is not None:
+        raise InputError(
+            f"The record is of fairaudit {record.capsule.version}; since then {reason} otherwise, "
+            "so that its p-values are not repeated to the digit. Verify it with that version, or "
+            "audit again."
+        )
 
 
 def _repeat_audit(
