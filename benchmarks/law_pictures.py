@@ -64,7 +64,8 @@ def panel(law: str, words: str, left: int) -> list[str]:
                 f'<path d="M{x[source]:.1f} {height[source]:.1f} L{x[row]:.1f} '
                 f'{height[source]:.1f}" stroke="#c60" stroke-width="1" marker-end="url(#tip)"/>'
             )
-    lines += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.6" fill="#036"/>' for a, b in zip(x, height)]
+    points = zip(x, height, strict=True)
+    lines += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.6" fill="#036"/>' for a, b in points]
     return lines
 
 
