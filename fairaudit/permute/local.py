@@ -125,9 +125,10 @@ class NearOutcome(CopySampler):
 
     within_outcome = False
     near_outcome = True
+    size: int  # of a block, at most; ties aside
 
     def __init__(self, people: _People, size: int, seed: int) -> None:
-        self.n, self.seed = len(people.rows), seed
+        self.n, self.seed, self.size = len(people.rows), seed, size
         block = _form_blocks(people, size, stream(seed, 9))
         shuffled = np.lexsort((stream(seed, 10).random(len(block)), block))
         self.of_place = block[shuffled]

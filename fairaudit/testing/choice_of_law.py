@@ -24,6 +24,7 @@ from fairaudit.testing.permutations import Permutations
 __all__ = ["ChoiceOfLaw", "prepare_copies"]
 
 MOST_ROWS_TO_FIT = 100_000  # beyond, neighbors in the outcome are so close that none need be fitted
+SHARP = 4  # blocks of neighbors that are so small tell of sharp laws
 _ROWS_PER_FOLD = 4
 
 
@@ -36,7 +37,8 @@ class ChoiceOfLaw:
     law : str or law
         ``"auto"``: classes are permuted exactly. For a continuous outcome inverse conditional
         permutation where the density that it fits passes its checks, local permutation where it
-        does not, where people have several rows, and beyond 100,000 rows. Names: see
+        does not, where attributes follow the outcome very closely (blocks of at most 4 rows),
+        where people have several rows, and beyond 100,000 rows. Names: see
         `fairaudit.permute.laws.LAWS`.
     density : str, density or callable
         q(y|a) of inverse conditional permutation; one that is named is used whatever its checks
@@ -108,7 +110,10 @@ def prepare_copies(
     given = choice.law == "icp" or not _is_auto(choice.density) or training is not None
     if given or outcome.kind.is_categorical:
         return prepare(icp)
+    local = prepare(Local())
     reason = _why_not_fitted(table, choice.folds)
+    if reason is None and getattr(local.sampler, "size", 0) <= SHARP:
+        reason = "attributes follow the outcome so closely that no density can be trusted"
     if reason is None:
         try:
             fitted = remember(prepare(icp))
@@ -117,8 +122,8 @@ def prepare_copies(
         else:
             reason = _find_fault(table, fitted, permutations.seed)
             if reason is None:
-                return replace(fitted, witness=prepare(Local()))
-    return replace(prepare(Local()), reason=reason)
+                return replace(fitted, witness=local)
+    return replace(local, reason=reason)
 
 
 def _why_not_fitted(table: AuditTable, folds: int) -> str | None:

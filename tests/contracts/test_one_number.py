@@ -178,7 +178,7 @@ def test_kpc_over_shards_has_another_name():
         sensitive="a",
         engine="local",
         shards=2,
-        statistic="correlation",
+        statistic="codec",
         permutations=DRAWN,
     )
     assert [measure.name for measure in result.measures if measure.key == "kpc"] == [

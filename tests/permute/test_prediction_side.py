@@ -14,6 +14,7 @@ from fairaudit.evidence.placebo import calibrate
 from fairaudit.evidence.power.detect import smallest_detectable
 from fairaudit.permute.copies import EXACT
 from fairaudit.permute.prediction_side import PredictionSide
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.core import run_test
 from fairaudit.testing.statistic import statistic_named
 
@@ -111,7 +112,7 @@ def test_a_model_that_is_not_monotone_gets_larger_mixtures():
     ]
     assert fitted.scores[fitted.law.family] > max(others) + 0.5
     assert "mixture (16)" not in prepared(y[:100], score[:100]).scores
-    assert "mixture (8)" not in prepared(y, np.hstack([score, score**2])).scores
+    assert "mixture (16)" not in prepared(y, np.hstack([score, score**2])).scores
 
 
 def test_attributes_are_not_looked_at():
@@ -164,7 +165,10 @@ def test_any_prediction_can_move(prediction):
     y = a[:, 0] + rng.normal(size=200)
     table = fa.AuditTable.of(prediction(y, rng), a, y)
     result = run_test(
-        table, statistic="max", copies=PredictionSide(), permutations=fa.Permutations(n=39, seed=0)
+        table,
+        statistic="max",
+        choice=ChoiceOfLaw(PredictionSide()),
+        permutations=fa.Permutations(n=39, seed=0),
     )
     assert result.diagnostics.law == "prediction"
     assert result.p_value > 0.01 and result.diagnostics.moved > 0.2
@@ -194,7 +198,7 @@ def test_a_violation_is_found_whatever_the_batch(statistic):
         run_test(
             unfair(),
             statistic=statistic,
-            copies=PredictionSide(),
+            choice=ChoiceOfLaw(PredictionSide()),
             permutations=fa.Permutations(n=99, seed=1, **options),
         )
         for options in ({}, {"batch": 7}, {"n_jobs": 2, "batch": 10})
@@ -213,7 +217,7 @@ def test_a_statistic_that_needs_copies_of_the_attributes_is_refused(statistic):
         run_test(
             unfair(60),
             statistic=statistic,
-            copies=PredictionSide(),
+            choice=ChoiceOfLaw(PredictionSide()),
             permutations=fa.Permutations(n=19),
         )
 
@@ -223,7 +227,7 @@ def test_a_wrong_density_of_the_outcome_given_the_prediction_is_told():
     y = rng.normal(size=500)
     table = fa.AuditTable.of(np.cos(2 * y) + 0.1 * rng.normal(size=500), rng.normal(size=500), y)
     options = {"statistic": "features", "permutations": fa.Permutations(n=19)}
-    result = run_test(table, copies=PredictionSide("ols"), **options)
+    result = run_test(table, choice=ChoiceOfLaw(PredictionSide("ols")), **options)
     assert "copies of (Yhat, Y) can be told" in result.inconclusive
     assert "the outcome given the prediction" in result.inconclusive
 
@@ -231,7 +235,8 @@ def test_a_wrong_density_of_the_outcome_given_the_prediction_is_told():
 def test_the_check_of_copies_sees_no_attribute():
     table = unfair()
     permutations = fa.Permutations(n=19, seed=1)
-    options = {"statistic": "features", "copies": PredictionSide(), "permutations": permutations}
+    choice = ChoiceOfLaw(PredictionSide())
+    options = {"statistic": "features", "choice": choice, "permutations": permutations}
     whole = run_test(table, **options)
     few = run_test(replace(table, attributes=table.attributes[1:]), **options)
     assert whole.diagnostics == few.diagnostics

@@ -12,6 +12,7 @@ from fairaudit.permute.copies import stream
 from fairaudit.permute.icp import ICP
 from fairaudit.permute.monotone import EFFECT_STREAM, Monotone, get_pairs
 from fairaudit.permute.pair_effect import PairEffect, learn_effect
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.core import run_test, run_tests
 from fairaudit.testing.evaluation import Scope
 from fairaudit.testing.ordered_pairs import OrderedPairs
@@ -31,7 +32,9 @@ def make_table(n=300, seed=0, effect=0.6, sign=1.0):
 
 def run(table, law=None, statistic="ordered", **settings):
     permutations = fa.Permutations(**{"n": 99, **settings})
-    return run_test(table, statistic=statistic, copies=law or Monotone(), permutations=permutations)
+    return run_test(
+        table, statistic=statistic, choice=ChoiceOfLaw(law or Monotone()), permutations=permutations
+    )
 
 
 def find_excess(value, laws):

@@ -272,9 +272,10 @@ def test_stopping_early_keeps_the_level():
     plan, p = Permutations(n=99, stop_after=5), []
     for _ in range(2_000):
         evaluation = Uniform()
-        for observed, null in zip(
-            evaluation.observed, core._draw_null(evaluation, plan, [1, 1], None, None), strict=True
-        ):
+        nulls = core._draw_until_settled(
+            evaluation, plan, among=[1, 1], weights=[1.0], progress=None, store=None
+        )
+        for observed, null in zip(evaluation.observed, nulls, strict=True):
             reached = int((null >= observed).sum())
             p.append(reached / len(null) if len(null) < 99 else (1 + reached) / 100)
     share = np.mean(np.array(p) <= 0.1)

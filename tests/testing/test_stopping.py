@@ -315,7 +315,7 @@ def test_rules_are_checked(settings, message):
 
 def test_too_few_copies_to_calibrate_a_combination():
     score, y, attributes = people()
-    with pytest.raises(fa.InputError, match="3 statistics needs at least 20 copies"):
+    with pytest.raises(fa.InputError, match="5 statistics needs at least 20 copies"):
         fa.equalized_odds_test(
             score,
             y_true=y,

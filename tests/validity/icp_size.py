@@ -15,15 +15,15 @@ from collections import Counter
 
 import numpy as np
 from fair_models import FAIR_MODELS
-from fairaudit.testing.linear import Features
 
 from fairaudit.data.table import AuditTable
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.diagnostics import CopyCheck, see_enough
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.permutations import Permutations
+from fairaudit.testing.statistic import statistic_named
 
-STATISTICS = (Features(), KPCStatistic())
+STATISTICS = (statistic_named("features")[0], KPCStatistic())
 
 
 def ask(model, seed: int, copies: int):

@@ -20,6 +20,7 @@ import pandas as pd  # noqa: E402
 import fairaudit as fa  # noqa: E402
 from fairaudit.evidence.incompleteness.imputation import ImputedKPC, imputed_test  # noqa: E402
 from fairaudit.permute.icp import ICP  # noqa: E402
+from fairaudit.testing.choice_of_law import ChoiceOfLaw  # noqa: E402
 from fairaudit.testing.core import run_test  # noqa: E402
 
 COPIES, IMPUTATIONS, ROWS = 99, 10, 500
@@ -45,13 +46,13 @@ def replicate(setting: str, seed: int) -> tuple[bool, bool, bool, bool]:
     odds = np.exp((proxy - 0.5) / 0.49)
     chances = pd.DataFrame({"p_1": odds / (1 + odds), "p_0": 1 / (1 + odds)})
     gone = rng.random(ROWS) < 1 / (1 + np.exp(1.5 - 0.5 * y - dependence * (score - y)))
-    permutations = fa.Permutations(n=COPIES, seed=seed)
+    permutations, choice = fa.Permutations(n=COPIES, seed=seed), ChoiceOfLaw(ICP())
     table = fa.AuditTable.of(score, gone, y)
-    missingness = run_test(table, statistic="kpc", copies=ICP(), permutations=permutations)
+    missingness = run_test(table, statistic="kpc", choice=choice, permutations=permutations)
     table = fa.AuditTable.of(score, chances, y)
     test = imputed_test(table, "group", imputations=IMPUTATIONS, permutations=permutations)
     one_by_one = [ImputedKPC(range(k, k + 1), str(k)) for k in range(IMPUTATIONS)]
-    single = run_test(table, statistic=one_by_one, copies=ICP(), permutations=permutations)
+    single = run_test(table, statistic=one_by_one, choice=choice, permutations=permutations)
     p = list(single.parts.values())
     return missingness.p_value <= 0.05, test.significant, 2 * np.mean(p) <= 0.05, min(p) <= 0.05
 

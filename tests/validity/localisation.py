@@ -21,6 +21,7 @@ import pandas as pd  # noqa: E402
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.table import AuditTable  # noqa: E402
 from fairaudit.evidence.localization.locate import locate  # noqa: E402
+from fairaudit.testing.choice_of_law import ChoiceOfLaw  # noqa: E402
 
 COPIES = 199
 FAMILIES = ("attribute", "subgroup", "curve")
@@ -71,8 +72,7 @@ def replicate(setting: str, seed: int) -> dict[str, float]:
         1 / (COPIES + 1),
         alpha=0.05,
         permutations=fa.Permutations(n=COPIES, seed=seed),
-        density="auto",
-        folds=5,
+        choice=ChoiceOfLaw(),
         progress=lambda *_: None,
     )
     continuous = setting.startswith("continuous")

@@ -29,6 +29,7 @@ from unfair_models import UNFAIR_MODELS  # noqa: E402
 import fairaudit as fa  # noqa: E402
 from fairaudit.permute.icp import ICP  # noqa: E402
 from fairaudit.permute.prediction_side import PredictionSide  # noqa: E402
+from fairaudit.testing.choice_of_law import ChoiceOfLaw  # noqa: E402
 from fairaudit.testing.core import run_test  # noqa: E402
 from fairaudit.testing.statistic import statistic_named  # noqa: E402
 
@@ -45,7 +46,7 @@ def replicate(name: str, model, law: str, copies: int, seed: int) -> dict:
     result = run_test(
         table,
         statistic=STATISTICS,
-        copies=LAWS[law],
+        choice=ChoiceOfLaw(LAWS[law]),
         permutations=fa.Permutations(n=copies, seed=seed),
     )
     return {

@@ -54,16 +54,26 @@ def _result(setting: Setting, density: str, seed: int) -> TestResult:
         # The oracle reads the true location and scale of every row, carried as its attributes;
         # the statistic sees the real ones through `frame`.
         from fairaudit.permute.icp import ICP
+        from fairaudit.testing.choice_of_law import ChoiceOfLaw
         from fairaudit.testing.core import run_test
 
         function, parameters = truth
         table = fa.AuditTable.of(u, frame, y)
         known = _Known(function, parameters)
         return run_test(
-            table, statistic="kpc", copies=ICP(known, folds=1), permutations=permutations
+            table,
+            statistic="kpc",
+            choice=ChoiceOfLaw(ICP(known, folds=1)),
+            permutations=permutations,
         )
     return fa.equalized_odds_test(
-        u, y_true=y, sensitive=frame, density=density, permutations=permutations
+        u,
+        y_true=y,
+        sensitive=frame,
+        statistic="kpc",
+        density=density,
+        law="icp",
+        permutations=permutations,
     )
 
 

@@ -9,6 +9,7 @@ import fairaudit as fa
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.carried import carried_power
 from fairaudit.permute.icp import ICP
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.core import run_test
 from fairaudit.testing.statistic import statistic_named
 
@@ -24,7 +25,9 @@ def people(rng, n):
 def audited(score, y, attributes, seed):
     table = AuditTable.of(expit(score), attributes, y)
     drawn = fa.Permutations(n=199, seed=seed)
-    return table, run_test(table, statistic="kpc", copies=ICP("auto", 5), permutations=drawn)
+    return table, run_test(
+        table, statistic="kpc", choice=ChoiceOfLaw(ICP("auto", 5)), permutations=drawn
+    )
 
 
 @pytest.mark.parametrize(("n", "size"), [(400, 0.4), (400, 0.6), (1200, 0.25), (1200, 0.4)])

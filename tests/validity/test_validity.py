@@ -14,7 +14,7 @@ from size import densities, replicate
 import fairaudit as fa
 from fairaudit.density.conditional_density import LocationScale
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.testing.linear import Correlation
+from fairaudit.testing.statistic import statistic_named
 
 CELLS = [(setting, density) for setting in SETTINGS for density in densities(setting)]
 NAMES = [f"{setting.name}, n = {setting.n}, {density}" for setting, density in CELLS]
@@ -71,7 +71,9 @@ def test_sub_tests_with_a_fitted_density_need_their_own_copies():
                 y, (a1 + a2 / sharp**2) / precision, np.full(n, precision**-0.5)
             ),
         }
-        bound = Correlation().bind(fa.AuditTable.of(u, a1, y), within_outcome=False, seed=0)
+        bound = statistic_named("correlation")[0].bind(
+            fa.AuditTable.of(u, a1, y), within_outcome=False, seed=0
+        )
         observed = bound(np.arange(n)[None])[0]
         for name, pairs in laws.items():
             copies = ConditionalPermutation([Fold(np.arange(n), pairs)], 50, seed)
