@@ -24,6 +24,7 @@ from fairaudit.testing.permutations import Permutations
 __all__ = ["ChoiceOfLaw", "prepare_copies"]
 
 MOST_ROWS_TO_FIT = 100_000  # beyond, neighbors in the outcome are so close that none need be fitted
+DOUBTFUL_COPIES, DOUBTFUL_DENSITY = 0.1, 0.05  # p-values up to which `auto` keeps no density
 SHARP = 4  # blocks of neighbors that are so small tell of sharp laws
 _ROWS_PER_FOLD = 4
 
@@ -142,7 +143,16 @@ def _find_fault(table: AuditTable, fitted: FittedCopies, seed: int) -> str | Non
     check = CopyCheck(table.require_outcome(), table.attributes, fitted, seed)
     see_enough([check], fitted.sampler)
     trust = check.trust()
-    return None if trust.trustworthy else trust.because
+    if not trust.trustworthy:
+        return trust.because
+    # another law can answer: a density that is only doubtful is not kept
+    for p, level, what in (
+        (trust.copy_check, DOUBTFUL_COPIES, "the copies"),
+        (trust.calibration, DOUBTFUL_DENSITY, "the calibration"),
+    ):
+        if p is not None and p <= level:
+            return f"a density was fitted, and its check of {what} is doubtful (p = {p:.2g})"
+    return None
 
 
 def _is_auto(density: Any) -> bool:
