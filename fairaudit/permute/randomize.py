@@ -78,7 +78,8 @@ class ConditionalRandomization:
         if not outcome.kind.is_categorical or self.density not in ("auto", "frequencies"):
             raise InputError(
                 "Conditional randomization gives rows of the table only for a categorical outcome "
-                "with density='frequencies'. Use fit(...).draw(number) for new attributes."
+                "with density='frequencies'. Choose another law for this outcome; for new "
+                "attributes use fit(...).draw(number)."
             )
         sampler = ResampledWithinOutcome(outcome.codes, seed, units)
         return FittedCopies(sampler, CopyLaw("resampled", "rows resampled within classes"))
