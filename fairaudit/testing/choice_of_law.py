@@ -12,6 +12,7 @@ from typing import Any
 from fairaudit._types import Index
 from fairaudit.data.columns import Column
 from fairaudit.data.table import AuditTable
+from fairaudit.density.auto import Auto
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import Copies, FittedCopies, remember
 from fairaudit.permute.icp import ICP
@@ -117,7 +118,7 @@ def prepare_copies(
         reason = "attributes follow the outcome so closely that no density can be trusted"
     if reason is None:
         try:
-            fitted = remember(prepare(icp))
+            fitted = remember(prepare(replace(icp, density=Auto(patient=False))))
         except InputError as error:
             reason = str(error)
         else:
