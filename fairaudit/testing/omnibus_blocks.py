@@ -1,9 +1,9 @@
 """The omnibus statistic from sums over tied blocks.
 
 For copies within classes its products need of the predictions no more than the sums of their level,
-spread and skewness over the blocks of equal outcome and attributes. Functions of attributes are taken at the
-blocks, with rows as weights. What they have in common within a class has been removed from them, so
-that residuals may be centered and scaled by a sample.
+spread and skewness over the blocks of equal outcome and attributes. Functions of attributes are
+taken at the blocks, with rows as weights. What they have in common within a class has been removed
+from them, so that residuals may be centered and scaled by a sample.
 """
 
 from __future__ import annotations
