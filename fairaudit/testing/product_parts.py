@@ -111,7 +111,7 @@ class ProductParts:
             columns = self.columns[family]
             return products[:, self.rows[rows], columns], variances[:, columns]
 
-        kinds = {
+        kinds: dict[str, Callable[[], Array]] = {
             "linear": lambda: square("level"),
             "linear, one attribute": lambda: _find_largest(*of("level", "lines")),
             "linear along the outcome": lambda: square("along"),
