@@ -35,17 +35,17 @@ __all__ = ["PARTS", "Omnibus"]
 
 #: Part → its weight in the combination.
 PARTS = {
-    "linear": 3.0,
-    "linear, one attribute": 8.0,
-    "linear along the outcome": 2.0,
+    "linear": 8.0,
+    "linear, one attribute": 4.0,
+    "linear along the outcome": 4.0,
     "linear in spread": 2.0,
     "linear in skewness": 1.0,
     "products": 2.0,
     "smooth": 1.0,
     "curves": 1.0,
     "smooth along the outcome": 1.0,
-    "scan": 2.0,
-    "scan in spread": 1.0,
+    "scan": 1.0,
+    "scan in spread": 0.5,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
 _AT_ONCE = 1 << 16  # rows of copies
