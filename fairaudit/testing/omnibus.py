@@ -44,8 +44,8 @@ PARTS = {
     "smooth": 1.0,
     "curves": 1.0,
     "smooth along the outcome": 1.0,
-    "scan": 1.0,
-    "scan in spread": 0.5,
+    "scan": 1.5,
+    "scan in spread": 1.0,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
 _AT_ONCE = 1 << 16  # rows of copies
