@@ -102,7 +102,7 @@ class Registry:
 
     def package_of(self, given: Any) -> str | None:
         """The package that added this name; None for everything else."""
-        if not isinstance(given, str) or given in self.built_in:
+        if not isinstance(given, str) or given in (*self.built_in, self.chosen):
             return None
         added = given in {point.name for point in self._added()}
         return _package(self._point(given)).partition(" ")[0] if added else None
