@@ -9,6 +9,8 @@ RUNTIME := $(VENV)/.installed-runtime
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
+# Compiled modules are kept: the tests start Python hundreds of times.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test coverage docs-test lint architecture pythons bench validity torture versions clean
 

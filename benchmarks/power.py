@@ -1,4 +1,4 @@
-"""Power at the same size: the paper's statistic (KPC, one neighbour, random ties) and ours.
+"""Power at the same size: the paper's statistic (KPC, one neighbor, random ties) and ours.
 
     FAIRAUDIT_DATA=<folder> python benchmarks/power.py               # simulations and data
     python benchmarks/power.py --reps 20 --only simulations

@@ -49,6 +49,9 @@ class Registry:
         or to an object of this kind. Built-in names cannot be taken.
     built_in : mapping
         Name → `Named`.
+    chosen : str
+        A name, if any, for a choice that those make who ask for things of this kind: it stands
+        for none of them, is listed with them, and cannot be taken.
     suited : str
         Continues "The 'density' parameter": ``" for a continuous outcome"``.
     takes : str
@@ -69,12 +72,17 @@ class Registry:
     method: str
     group: str
     built_in: Mapping[str, Named]
+    chosen: str = ""
     suited: str = ""
     takes: str = ""
 
     def names(self) -> list[str]:
         """All names, the built-in ones first."""
         return [*self.built_in, *sorted({point.name for point in self._added()})]
+
+    def options(self) -> list[str]:
+        """All names, and first the one that leaves the choice open."""
+        return [self.chosen, *self.names()] if self.chosen else self.names()
 
     def get(self, given: Any) -> Any:
         """The object for a name; an object of this kind as it is."""
@@ -94,7 +102,7 @@ class Registry:
 
     def package_of(self, given: Any) -> str | None:
         """The package that added this name; None for everything else."""
-        if not isinstance(given, str) or given in self.built_in:
+        if not isinstance(given, str) or given in (*self.built_in, self.chosen):
             return None
         added = given in {point.name for point in self._added()}
         return _package(self._point(given)).partition(" ")[0] if added else None
@@ -104,7 +112,7 @@ class Registry:
         from importlib.metadata import entry_points
 
         found = entry_points(group=self.group) if self.group else ()
-        return [point for point in found if point.name not in self.built_in]
+        return [point for point in found if point.name not in (*self.built_in, self.chosen)]
 
     def _point(self, name: str) -> EntryPoint:
         found = [point for point in self._added() if point.name == name]
@@ -141,7 +149,7 @@ class Registry:
     def _unknown(self, given: Any) -> InputError:
         from difflib import get_close_matches
 
-        names = self.names()
+        names = self.options()
         takes = self.takes or f"or an object with the method {self.method!r}"
         near = get_close_matches(given, names, n=1) if isinstance(given, str) else []
         hint = f" Did you mean {near[0]!r}?" if near else ""

@@ -30,9 +30,9 @@ def densities() -> tuple[str, ...]:
 
 
 def laws() -> tuple[str, ...]:
-    from fairaudit.permute.laws import AUTO, LAWS
+    from fairaudit.permute.laws import LAWS
 
-    return (AUTO, *LAWS.names())
+    return tuple(LAWS.options())
 
 
 def engines() -> tuple[str, ...]:

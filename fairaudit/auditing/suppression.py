@@ -16,7 +16,7 @@ from fairaudit.auditing.findings import Capsule, Finding
 from fairaudit.auditing.verdict import decide
 from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
-from fairaudit.evidence.disclosure import _notes, coarse, of_open_cells, step_of, suppress
+from fairaudit.evidence.disclosure import coarse, of_open_cells, step_of, suppress
 from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
 
 if TYPE_CHECKING:
@@ -135,7 +135,10 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     if not result.masked:  # else they are in deviations already
         value, null = _standardize_null(value, null)
     weighted = result.table.weights is not None
-    measures = tuple(of_open_cells(measure, groups, step, weighted) for measure in result.measures)
+    measures = tuple(
+        of_open_cells(measure, groups, step, weighted, again=result.masked)
+        for measure in result.measures
+    )
     findings = [_mask_finding(finding, step) for finding in result.findings]
     return replace(
         shown,
@@ -146,7 +149,6 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
         certificates=certificates,
         quality=quality,
         null=null,
-        notes=_notes(result.notes, groups),
     )
 
 

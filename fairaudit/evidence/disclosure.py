@@ -33,6 +33,7 @@ __all__ = [
 
 
 LEFT_OUT = "masked groups left out"
+ROUNDED = "rounded, since groups are masked"
 
 
 #: Numbers that derive from masked groups are multiples of one of these.
@@ -133,29 +134,29 @@ def suppressed_measurements(
     step = step_of(fewest, len(table) if table.ids is None else len(table.ids.levels))
     weighted = table.weights is not None
     values = tuple(of_open_cells(value, cells, step, weighted) for value in measurements.values)
-    return replace(
-        measurements, cells=cells, values=values, notes=_notes(measurements.notes, cells)
-    )
+    return replace(measurements, cells=cells, values=values)
 
 
 def of_open_cells(
-    measure: MeasuredValue, table: CellTable | None, step: float, weighted: bool
+    measure: MeasuredValue,
+    table: CellTable | None,
+    step: float,
+    weighted: bool,
+    *,
+    again: bool = False,
 ) -> MeasuredValue:
     """A measure of groups as far as the groups that are shown give it; any other, rounded.
 
-    The largest gap is often that of a small group, whose rate (2 of 7, say) it would tell.
+    The largest gap is often that of a small group, whose rate (2 of 7, say) it would tell. What
+    was done is noted, unless it is done `again`.
     """
     if measure.value is None:
         return measure
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
-        note = note if ROUNDED in note else "; ".join(filter(None, [note, ROUNDED]))
+        note = measure.note if again else "; ".join(filter(None, [note, ROUNDED]))
         return replace(measure, value=coarse(measure.value, step), note=note)
-    note = (
-        measure.note
-        if LEFT_OUT in measure.note
-        else "; ".join(filter(None, [measure.note, LEFT_OUT]))
-    )
+    note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))
     if measure.key == "mean_error_difference":
         value = float(spread(_shown_values(table, ("mean error",))[0]))
         return replace(measure, value=_or_none(value), note=note)
@@ -196,15 +197,3 @@ def _shown_values(table: CellTable, columns: Sequence[str]) -> Array:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-ROUNDED = "rounded, since groups are masked"
-
-
-def _notes(notes: Sequence[str], cells: CellTable | None) -> tuple[str, ...]:
-    """Without the one about groups that lack an outcome, unless a group that is shown does."""
-    from fairaudit.evidence.measurements import UNDEFINED
-
-    open_groups = () if cells is None else _shown(cells)
-    lacking = any(estimate.rows == 0 for group in open_groups for estimate in group.estimates)
-    return tuple(note for note in notes if lacking or note != UNDEFINED)

@@ -88,3 +88,13 @@ class CellTable:
     @property
     def masked(self) -> int:
         return sum(group.masked for group in self.cells)
+
+    @property
+    def lacks_rates(self) -> bool:
+        """Whether a group that is shown has a rate without rows."""
+        return "TPR" in self.columns and any(
+            estimate.rows == 0
+            for group in self.cells
+            if not group.masked
+            for estimate in group.estimates
+        )

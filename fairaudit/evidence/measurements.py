@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CAUTION",
-    "UNDEFINED",
     "Measurements",
     "about_classes",
     "about_groups",
@@ -42,11 +41,6 @@ CAUTION_WITH_ERRORS = (
     "KPC and CODEC are sizes, not a verdict: sampling alone moves each of them away from its value "
     "under equalized odds (0). Mean errors say how well the prediction is calibrated in each "
     "group; they are no measure of equalized odds and need not be equal where it holds."
-)
-
-UNDEFINED = (
-    "Some groups have no rows of one outcome class or of both; a rate without rows is undefined "
-    "and no part of the measures."
 )
 
 
@@ -223,13 +217,12 @@ def _with_rates(
     predicted = next((level for level in levels if level == table.positive), table.positive)
     note = f"labels: scores at or above {cut:g}" if cut is not None else ""
     cells = tabulate_rates(groups, level_text(predicted), note)
-    undefined = (UNDEFINED,) if np.isnan(groups.rate()).any() else ()
     outcome = table.require_outcome()
     classes = len(outcome.levels) if outcome.kind.is_categorical else 0
     return Measurements(
         (*values, *measure_labels(groups, note)),
         cells,
-        (*notes, *about_classes(outcome.name, classes, table.positive), *undefined),
+        (*notes, *about_classes(outcome.name, classes, table.positive)),
         groups,
     )
 

@@ -103,7 +103,7 @@ def with_categories(rows: Any) -> Any:
 
 
 def keeps_categories(booster: Any) -> bool:
-    """Whether this xgboost model would recognise categories by name (3.1 and later)."""
+    """Whether this xgboost model would recognize categories by name (3.1 and later)."""
     return quietly(lambda: not booster.get_categories().empty()) is True
 
 

@@ -12,6 +12,7 @@ LAWS = Registry(
     kind="law",
     method="prepare",
     group="fairaudit.laws",
+    chosen=AUTO,
     built_in={
         "exact": Named("fairaudit.permute.icp:ICP", {"density": "exact"}),
         "icp": Named("fairaudit.permute.icp:ICP"),

@@ -13,7 +13,7 @@ from fairaudit._types import Array, Index
 __all__ = ["Boundary", "Combination", "Null", "PValue", "p_values", "reaches"]
 
 _ROUNDING = 1e-12
-_LARGEST = 1e300
+_LARGEST = 1e100
 _SHARPNESS = 2.2  # of a combination: 0 is the mean of statistics, infinity the largest
 
 
@@ -86,9 +86,10 @@ def p_values(observed: Array, copies: Array) -> Array:
 class Combination:
     """Several statistics in one number.
 
-    Cube roots of the statistics (of sums of squares they are nearly normal) are standardized over
-    a pool of copies, with the data among them or not; the number is the logarithm of the weighted
-    mean of exp(2.2 z), which lies between the mean and the largest of the z.
+    The statistics are standardized over a pool of copies, with the data among them or not: as they
+    are where the pool has negative values, otherwise their cube roots (of sums of squares these are
+    nearly normal). The number is the logarithm of the weighted mean of exp(2.2 z), which lies
+    between the mean and the largest of the z.
 
     Parameters
     ----------
@@ -99,9 +100,11 @@ class Combination:
     """
 
     def __init__(self, pool: Array, weights: Sequence[float] | None = None) -> None:
-        roots = _take_roots(pool)
-        self.mean, spread = roots.mean(axis=0), roots.std(axis=0)
-        self.spread = np.where(spread > _ROUNDING, spread, np.inf)
+        self.rooted = (pool >= 0).all(axis=0)
+        nearly_normal = self._straighten(pool)
+        self.mean, spread = nearly_normal.mean(axis=0), nearly_normal.std(axis=0)
+        varies = spread > _ROUNDING * np.maximum(1.0, np.abs(self.mean))
+        self.spread = np.where(varies, spread, np.inf)
         shares = np.ones(pool.shape[1]) if weights is None else np.asarray(weights)
         self.shares = shares / shares.sum()
 
@@ -109,13 +112,13 @@ class Combination:
         """One number per row."""
         from scipy.special import logsumexp
 
-        z = (_take_roots(values) - self.mean) / self.spread
+        z = (self._straighten(values) - self.mean) / self.spread
         return np.asarray(logsumexp(_SHARPNESS * z, axis=1, b=self.shares))
 
-
-def _take_roots(values: Array) -> Array:
-    """Cube roots; what is infinite stays beyond everything and spoils no mean."""
-    return np.cbrt(np.clip(values, -_LARGEST, _LARGEST))
+    def _straighten(self, values: Array) -> Array:
+        """Cube roots, or not; what is infinite stays beyond everything and spoils no mean."""
+        finite = np.clip(values, -_LARGEST, _LARGEST)
+        return np.where(self.rooted, np.cbrt(finite), finite)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 
 from source import PACKAGES, Module, modules
 
@@ -48,14 +49,17 @@ def imported(module: Module) -> Iterator[str]:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def imports_between_modules() -> Iterator[tuple[str, str]]:
+@cache
+def imports_between_modules() -> tuple[tuple[str, str], ...]:
     """Importing and imported module, for all imports within the project."""
     known = {module.name for module in modules()}
+    found = []
     for module in modules():
         for name in imported(module):
             target = name if name in known else name.rpartition(".")[0]
             if target in known:
-                yield module.name, target
+                found.append((module.name, target))
+    return tuple(found)
 
 
 def imports_between_units() -> set[tuple[str, str]]:

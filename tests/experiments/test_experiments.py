@@ -1,6 +1,7 @@
 """`fairaudit reproduce`, small: every experiment runs, resumes, and writes its files."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.datasets import Dataset
+from fairaudit.density.network_training import Training
 from fairaudit.experiments import EXPERIMENTS, quality, real, reproduce, simulations, table1, tuning
 from fairaudit.experiments.frontier import frontier_at
 from fairaudit.experiments.runner import run_units
@@ -22,6 +24,9 @@ def small(monkeypatch):
     """One or two cells of each experiment, and a generated table in place of COMPAS."""
     monkeypatch.setattr(quality, "RELEVANT", (1,))
     monkeypatch.setattr(quality, "IRRELEVANT", (0, 5))
+    monkeypatch.setitem(Training.__init__.__kwdefaults__, "epochs", 3)  # of flows
+    monkeypatch.setattr(simulations, "TRAIN", 200)
+    monkeypatch.setattr(simulations, "TEST", 150)
     monkeypatch.setattr(simulations, "K", (1,))
     monkeypatch.setattr(simulations, "W", (0.9,))
     monkeypatch.setattr(simulations, "MUS", (0.0, 0.8))
@@ -44,6 +49,7 @@ def small(monkeypatch):
         wanted = {name: found[name] for name in ("kernel", "reduction")}
         wanted["kernel"].estimator.set_params(steps=20)
         wanted["reduction"].estimator.set_params(max_iter=2)
+        wanted["reduction"] = replace(wanted["reduction"], values=(0.005, 0.2))
         return wanted
 
     monkeypatch.setattr(real, "methods", some)

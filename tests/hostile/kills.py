@@ -43,7 +43,7 @@ def audit(folder: Path, *more: str) -> list[str]:
         "--sensitive",
         "race,sex,age:continuous",
         "--permutations",
-        "1999",
+        "999",
         "--report",
         "audit.json",
         "--report",

@@ -79,7 +79,7 @@ def test_what_is_not_a_protocol_buffer(data):
     assert external_files(b"\x09" + bytes(8) + b"\x0d" + bytes(4)) == []
 
 
-@pytest.mark.parametrize("name", ["boosting", "forest", "neighbours", "xgboost", "lightgbm"])
+@pytest.mark.parametrize("name", ["boosting", "forest", "neighbors", "xgboost", "lightgbm"])
 def test_honest_models_are_quiet_in_an_ordinary_environment(tmp_path, name):
     """Without OMP_NUM_THREADS libraries count cores, some by asking another program."""
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
@@ -90,7 +90,7 @@ def test_honest_models_are_quiet_in_an_ordinary_environment(tmp_path, name):
     made = {
         "boosting": lambda: HistGradientBoostingClassifier(max_iter=5),
         "forest": lambda: RandomForestClassifier(5, n_jobs=-1),
-        "neighbours": lambda: KNeighborsClassifier(n_jobs=-1),
+        "neighbors": lambda: KNeighborsClassifier(n_jobs=-1),
         "xgboost": lambda: pytest.importorskip("xgboost").XGBClassifier(n_estimators=5),
         "lightgbm": lambda: pytest.importorskip("lightgbm").LGBMClassifier(
             n_estimators=5, verbose=-1

@@ -65,7 +65,7 @@ def test_attributes_of_any_size(power):
 
 
 def test_a_small_spread_on_a_large_level():
-    """Near-duplicates: neighbours are told apart as far as the numbers themselves are."""
+    """Near-duplicates: neighbors are told apart as far as the numbers themselves are."""
     steps = np.arange(N) % 7
     for score in (1.0 + steps * 2.0**-52, 1e15 + steps, -1e-140 * steps):
         result = audited(score=score)
@@ -140,7 +140,7 @@ def test_ids_in_files(tmp_path):
         frame.assign(id=[start + k // 2 for k in range(N)]).to_csv(path, index=False)
         status, out, err = run(["test", "--data", str(path), *ask, "--json"])
         assert status in (0, 1) and json.loads(out)["table"]["people"] == N // 2, err
-    # one missing id makes pandas read floats, in which neighbours are equal
+    # one missing id makes pandas read floats, in which neighbors are equal
     ids = pd.Series([2**62 + k // 2 for k in range(N)], dtype="Int64")
     ids[4] = pd.NA
     frame.assign(id=ids).to_csv(path, index=False)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from copy import deepcopy
 from itertools import product
 from pathlib import Path
 
@@ -165,19 +166,20 @@ def test_the_wealth_is_a_fair_game():
 def test_capped_evidence_is_a_martingale_that_never_passes_the_alarm():
     """All paths over pools of four: the mean stays 1, the alarm has at most its probability."""
     pools = np.log([[3.4, 0.2, 0.2, 0.2], [1.0, 2.6, 0.3, 0.1], [0.5, 0.5, 1.5, 1.5]])
-    alpha, wealth, alarms = 0.25, [], []
-    for path in product(range(4), repeat=6):  # which of the pool is the data
-        evidence = Evidence(np.array([0.5, 0.3, 0.2]), alpha)
-        for member in path:
-            pool = np.array([as_observed(row, member) for row in pools])
-            before = evidence.alarmed
-            evidence.add(pool[:, 0], evidence.boost(pool))
-            if evidence.alarmed and not before:
-                assert np.exp(evidence.log_wealth) == pytest.approx(1 / alpha)
+    alpha = 0.25
+    after = {(): Evidence(np.array([0.5, 0.3, 0.2]), alpha)}
+    for length in range(1, 7):
+        for path in product(range(4), repeat=length):  # which of the pool is the data
+            evidence = after[path] = deepcopy(after[path[:-1]])
             if evidence.alarmed:
-                break
-        wealth.append(np.exp(evidence.log_wealth))
-        alarms.append(evidence.alarmed)
+                continue
+            pool = np.array([as_observed(row, path[-1]) for row in pools])
+            evidence.add(pool[:, 0], evidence.boost(pool))
+            if evidence.alarmed:
+                assert np.exp(evidence.log_wealth) == pytest.approx(1 / alpha)
+    ends = [evidence for path, evidence in after.items() if len(path) == 6]
+    wealth = [np.exp(evidence.log_wealth) for evidence in ends]
+    alarms = [evidence.alarmed for evidence in ends]
     assert np.mean(wealth) == pytest.approx(1.0)
     left = np.array(wealth)[~np.array(alarms)].sum() / len(wealth)
     assert np.mean(alarms) == pytest.approx(alpha * (1 - left)) and np.mean(alarms) > 0.03

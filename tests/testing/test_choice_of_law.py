@@ -123,8 +123,10 @@ def test_what_does_not_go_together_is_refused_in_one_line():
     message = str(refused.value)
     assert "'local' takes no density" in message and "\n" not in message
     assert refused.value.argument == ("density", "law")
-    with pytest.raises(fa.InputError, match=r"must be one of .*local.*Got 'locl'"):
+    with pytest.raises(fa.InputError, match=r"must be one of auto, .*local.*Got 'locl'.*'local'"):
         ChoiceOfLaw("locl")
+    with pytest.raises(fa.InputError, match=r"Did you mean 'auto'\?"):
+        ChoiceOfLaw("autoo")
     assert ChoiceOfLaw("icp", "ols").density == "ols"
     u, y, a = draw_gaussian()
     with pytest.raises(fa.InputError, match="'local' is for a continuous outcome"):

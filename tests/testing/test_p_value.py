@@ -110,6 +110,17 @@ def test_a_combination_lies_between_the_mean_and_the_largest_of_the_z():
     assert (together <= 2.2 * z.max(axis=1) + 1e-9).all()
 
 
+def test_a_statistic_around_zero_counts_as_much_as_a_sum_of_squares():
+    """Cube roots (of KPC, say) would move its values away from 0, and the large ones together."""
+    found = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        pool = np.column_stack([rng.chisquare(3, 200), rng.normal(size=200)])
+        pool[0, 1] += 3.5
+        found.append(Null(pool[0], pool[1:]).p_value() <= 0.05)
+    assert np.mean(found) > 0.8
+
+
 @pytest.mark.parametrize("column", [0, 1, 2])
 def test_a_larger_statistic_never_has_a_larger_p_value(column):
     """Each by itself, from the mean of the copies on (below it, the data widens the spread)."""
@@ -152,7 +163,7 @@ def test_weights_are_equal_unless_given_and_only_their_ratios_count():
     assert first != pytest.approx(value)
 
 
-@pytest.mark.parametrize("constant", [0.0, -3.0, 1e9])
+@pytest.mark.parametrize("constant", [0.0, -3.0, 1e9, -1e9 / 3])
 def test_a_statistic_that_never_varies_says_nothing(constant):
     null = draw_null()
     observed = np.append(null.observed, constant)

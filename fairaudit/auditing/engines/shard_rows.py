@@ -47,7 +47,6 @@ from fairaudit.data.groups import GroupTable
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.evidence.measurements import (
-    UNDEFINED,
     Measurements,
     about_classes,
     about_groups,
@@ -274,12 +273,10 @@ class ShardRows:
         of_labels = cut is None or self.schema.form == "labels"
         note = "" if of_labels else f"labels: scores at or above {cut:g}"
         outcome = self.facts.outcome
-        notes = (*notes, *about_classes(outcome.name, len(outcome.levels), positive))
-        undefined = (UNDEFINED,) if np.isnan(counted.rate()).any() else ()
         return Measurements(
             (*values, *measure_labels(counted, note)),
             tabulate_rates(counted, level_text(positive), note),
-            (*notes, *undefined),
+            (*notes, *about_classes(outcome.name, len(outcome.levels), positive)),
             counted,
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import aligned_table
-from fairaudit_reports.view.groups_view import describe_hidden
+from fairaudit_reports.view.groups_view import LACKING, describe_hidden
 from fairaudit_reports.view.selection import select_cells
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def groups_table(table: CellTable) -> str:
         text += f"\n… and {left} more groups; --json lists them all"
     if table.masked:
         text += f"\n{describe_hidden(table, 'masked')}"
+    if table.lacks_rates:
+        text += f"\n{LACKING}"
     if table.unlisted:
         text += f"\n{table.unlisted} more combinations have no rows"
     return text

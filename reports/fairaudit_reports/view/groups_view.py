@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell, CellTable
 
 __all__ = [
+    "LACKING",
     "are_rates",
     "build_groups_section",
     "count_decimals",
@@ -26,6 +27,11 @@ __all__ = [
     "list_numbers",
     "select_open_cells",
 ]
+
+LACKING = (
+    "Some groups have no rows of one outcome class or of both; a rate without rows is undefined "
+    "and no part of the measures."
+)
 
 
 def build_groups_section(
@@ -60,7 +66,7 @@ def _build_cell_row(cell: Cell, people: bool, digits: int) -> Row:
 
 def _explain_cells(table: CellTable, left: int, elsewhere: str) -> tuple[str, ...]:
     """What a reader must know about the cells, as sentences."""
-    lines = ["Brackets are 95 % intervals." + (f" {capitalize(table.note)}." if table.note else "")]
+    lines = [" ".join(filter(None, ["Brackets are 95 % intervals.", describe_method(table)]))]
     if table.masked:
         lines.append(f"{describe_hidden(table, 'hidden')}.")
     if left:
@@ -116,8 +122,9 @@ def describe_span(values: Sequence[float | None]) -> str:
 
 
 def describe_method(table: CellTable) -> str | None:
-    """How the numbers were made."""
-    return capitalize(table.note.rstrip(".")) + "." if table.note else None
+    """How the numbers were made, and which are not there."""
+    method = capitalize(table.note.rstrip(".")) + "." if table.note else None
+    return " ".join(filter(None, [method, LACKING if table.lacks_rates else None])) or None
 
 
 def describe_masking(table: CellTable) -> str:
