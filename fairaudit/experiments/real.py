@@ -282,12 +282,16 @@ def _test(scores: Array, outcome: Any, attributes: Any, encode: str, seed: int) 
     if np.ptp(scores) == 0:
         return {"kpc_random": 0.0, "p_value": 1.0, "p_paper": 1.0}
     paper = KPCStatistic(knn=1, ties="random", how=encode)
-    permutations = fa.Permutations(n=COPIES, seed=seed)
-    test = fa.equalized_odds_test(
-        scores, y_true=outcome, sensitive=attributes, statistic="kpc", permutations=permutations
-    )
-    again = fa.equalized_odds_test(
-        scores, y_true=outcome, sensitive=attributes, statistic=paper, permutations=permutations
+    test, again = (
+        fa.equalized_odds_test(
+            scores,
+            y_true=outcome,
+            sensitive=attributes,
+            statistic=statistic,
+            law="icp",
+            permutations=fa.Permutations(n=COPIES, seed=seed),
+        )
+        for statistic in ("kpc", paper)
     )
     random = fa.metrics.kpc(
         scores, sensitive=attributes, y_true=outcome, ties="random", encode=encode, seed=seed

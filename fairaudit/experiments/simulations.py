@@ -89,6 +89,7 @@ def curve_rows(
             y_true=y[TRAIN:],
             sensitive=tested,
             density=truth,
+            statistic="kpc",
             permutations=fa.Permutations(n=COPIES, seed=run),
         )
         rows.append(
