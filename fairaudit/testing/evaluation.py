@@ -19,6 +19,7 @@ from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, see_enough
 from fairaudit.testing.p_value import Combination
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.scope import Scope
+from fairaudit.testing.shift_evaluation import ShiftEvaluation
 from fairaudit.testing.statistic import Bound, Statistic, list_parts
 from fairaudit.testing.trust import Trust
 
@@ -64,9 +65,11 @@ def make_evaluation(
     statistics: list[Statistic],
     permutations: Permutations,
 ) -> Evaluation:
-    """By tied blocks where rows are many and tied, otherwise by rows."""
-    return BlockEvaluation.of(scopes, fitted, statistics, permutations) or RowEvaluation(
-        scopes, fitted, statistics, permutations
+    """By tied blocks where rows are many and tied, by groups of blocks, otherwise by rows."""
+    return (
+        BlockEvaluation.of(scopes, fitted, statistics, permutations)
+        or ShiftEvaluation.of(scopes, fitted, statistics, permutations)
+        or RowEvaluation(scopes, fitted, statistics, permutations)
     )
 
 

@@ -21,8 +21,14 @@ from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.permute.copies import gathered, stream
 from fairaudit.testing.attribute_functions import show_rows
-from fairaudit.testing.given_outcome import GivenOutcome, look_at_outcome, standardize
+from fairaudit.testing.given_outcome import (
+    GivenOutcome,
+    look_at_numbers,
+    look_at_outcome,
+    standardize,
+)
 from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
+from fairaudit.testing.omnibus_shifts import GivenRows, OmnibusOverShifts
 from fairaudit.testing.product_parts import (
     FARTHEST_SQUARE,
     ProductParts,
@@ -31,7 +37,7 @@ from fairaudit.testing.product_parts import (
 )
 from fairaudit.testing.statistic import Bound
 
-__all__ = ["PARTS", "Omnibus"]
+__all__ = ["PARTS", "Omnibus", "look_at_rows"]
 
 #: Part → its weight in the combination.
 PARTS = {
@@ -108,11 +114,39 @@ class Omnibus:
         """For copies within classes, from sums over tied blocks."""
         return OmnibusOverBlocks(questions, self.parts, seen, seed)
 
+    def over_shifts(
+        self, table: AuditTable, groups: Sequence[Index], *, seed: int
+    ) -> OmnibusOverShifts:
+        """For copies that shift groups of blocks of neighbors in a continuous outcome."""
+        table.require_varying_prediction()
+        rng = stream(seed, 2)
+        a = encode(sort_by_name(table.attributes))
+        return OmnibusOverShifts(
+            look_at_rows(table, a, a[show_rows(len(table), rng)]), groups, self.parts, rng
+        )
+
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
         products = _Products(table, given, moves, self.parts, seed)
         return products.values
+
+
+def look_at_rows(table: AuditTable, a: Array, shown: Array) -> GivenRows:
+    """What the statistic needs of a table whose attributes, as numbers, are `a`."""
+    given = look_at_numbers(table.require_outcome())
+    level, spread, along = _take_residuals(table, given, "near")
+    return GivenRows(
+        attributes=a,
+        shown=shown,
+        smoother=given.smoother,
+        strata=_find_strata(given, len(table)),
+        sides={"level": level, "spread": spread, "along": along},
+    )
+
+
+def _find_strata(given: GivenOutcome, n: int) -> Index:
+    return given.find_stretches(max(1, min(_STRETCHES, n // _ROWS_PER_STRETCH)))
 
 
 class _Products(ProductParts):
@@ -138,7 +172,7 @@ class _Products(ProductParts):
         a = encode(sort_by_name(table.attributes))
         strata = np.zeros(self.n, dtype=np.intp)
         if moves != "anywhere":
-            strata = given.find_stretches(max(1, min(_STRETCHES, self.n // _ROWS_PER_STRETCH)))
+            strata = _find_strata(given, self.n)
         self.look_at_attributes(
             a,
             a[show_rows(self.n, rng)],

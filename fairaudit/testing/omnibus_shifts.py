@@ -1,0 +1,210 @@
+"""The omnibus statistic for copies that shift groups of blocks: from sums per group and shift.
+
+A copy turns every group of blocks of neighbors in the outcome by a number of places. The products of
+residuals and functions of attributes are sums over rows, so that those of a copy are sums over the
+groups, each at its shift. They are computed once for every group and shift: as much work as 16
+copies, whatever their number. Functions of attributes are made for the rows of a group at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from fairaudit._types import Array, Index
+from fairaudit.geometry.outcome_smoother import OutcomeSmoother
+from fairaudit.testing.attribute_functions import RandomTrees
+from fairaudit.testing.product_parts import ProductParts, find_places, invert_lines
+from fairaudit.testing.subgroup_scan import SubgroupScan, TreeNodes, add_up_leaves
+
+__all__ = ["GivenRows", "OmnibusOverShifts", "ShiftedProducts"]
+
+_AT_ONCE = 1 << 13  # rows
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GivenRows:
+    """What shifted products are made of.
+
+    Attributes
+    ----------
+    attributes : array
+        As numbers.
+    shown : array
+        Rows of attributes that functions are drawn on.
+    smoother : OutcomeSmoother
+    strata : int array
+        Stretches of the outcome.
+    sides : dict
+        Kind of residuals (level, spread, along) → columns.
+    """
+
+    attributes: Array
+    shown: Array
+    smoother: OutcomeSmoother
+    strata: Index
+    sides: dict[str, Array]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ShiftedProducts:
+    """Sums over rows: of one table, or of several that were permuted apart.
+
+    Attributes
+    ----------
+    n : int
+        Rows.
+    products : array
+        Per copy residuals × functions, then residuals × leaves of the trees; the data come first.
+    lines, squares : array
+        Sums of the lines, and of products of two, over rows.
+    inside, variance : array
+        Of every node of the trees; see `TreeNodes`.
+    """
+
+    n: int
+    products: Array
+    lines: Array
+    squares: Array
+    inside: Array
+    variance: Array
+
+    def __add__(self, other: ShiftedProducts) -> ShiftedProducts:
+        return ShiftedProducts(
+            n=self.n + other.n,
+            products=self.products + other.products,
+            lines=self.lines + other.lines,
+            squares=self.squares + other.squares,
+            inside=self.inside + other.inside,
+            variance=self.variance + other.variance,
+        )
+
+
+class OmnibusOverShifts(ProductParts):
+    """A table bound to functions, with its sums per group and shift.
+
+    Parameters
+    ----------
+    given : GivenRows
+    groups : sequence of int arrays
+        Rows of each group of blocks: blocks × places × rows of a person.
+    parts : tuple of str
+    rng : Generator
+    """
+
+    def __init__(
+        self,
+        given: GivenRows,
+        groups: Sequence[Index],
+        parts: tuple[str, ...],
+        rng: np.random.Generator,
+    ) -> None:
+        self.n, self.parts = len(given.attributes), parts
+        self.rows = find_places({name: side.shape[1] for name, side in given.sides.items()})
+        a = given.attributes
+        functions = self.draw_functions(given.shown, rng)
+        self.trees = self.draw_trees(given.shown, rng)
+        scan = SubgroupScan(self.trees, a, given.strata)
+        leaves = scan.places.reshape(scan.count, self.n)
+        share = scan.share_of_leaves.reshape(scan.count * scan.width, -1).T
+        curves = given.smoother.fit(lambda rows: functions(a[rows]))
+        left = np.hstack(list(given.sides.values()))
+        self.starts = np.cumsum([0, *(group.shape[1] for group in groups)])
+        self.width = len(curves.windows) + len(share.T)
+        self.sums = np.zeros((self.starts[-1], left.shape[1] * self.width))
+        lines, squares = 0.0, 0.0
+        for group, start in zip(groups, self.starts[:-1], strict=True):
+            for rows in _split_blocks(group):
+                of_row = rows.ravel()
+                right = np.empty((len(of_row), self.width))
+                known = right[:, : len(curves.windows)]
+                known[:] = curves.find_residuals(of_row, functions(a[of_row]))
+                np.negative(share[given.strata[of_row]], out=right[:, len(curves.windows) :])
+                for places in leaves[:, of_row]:
+                    right[np.arange(len(of_row)), len(curves.windows) + places] += 1.0
+                line = known[:, self.columns["lines"]]
+                lines, squares = lines + line.sum(axis=0), squares + line.T @ line
+                own = slice(start, start + rows.shape[1])
+                self.sums[own] += _multiply_shifted(left[rows], right)
+        nothing = np.zeros((0, left.shape[1], self.width))
+        self.base = ShiftedProducts(
+            n=self.n,
+            products=nothing,
+            lines=np.asarray(lines),
+            squares=np.asarray(squares),
+            inside=scan.inside,
+            variance=scan.variance,
+        )
+
+    def see(self, shifts: Index) -> ShiftedProducts:
+        """The sums of copies, whose groups shift so far (copies × groups)."""
+        copies, groups = shifts.shape
+        chosen = sparse.csr_array(
+            (
+                np.ones(copies * groups),
+                (shifts + self.starts[:-1]).ravel(),
+                np.arange(0, copies * groups + 1, groups),
+            ),
+            shape=(copies, len(self.sums)),
+        )
+        return replace(self.base, products=(chosen @ self.sums).reshape(copies, -1, self.width))
+
+    def values(self, shifts: Index) -> Array:
+        """Every part (columns) on every copy (rows)."""
+        return self.evaluate_sums(self.see(shifts))
+
+    def evaluate_sums(self, sums: ShiftedProducts) -> Array:
+        """Every part (columns) on every copy (rows), of this table or of several together."""
+        return _Scaled(self, sums).combine_parts()
+
+
+class _Scaled(ProductParts):
+    """Sums with what they are compared to."""
+
+    def __init__(self, bound: OmnibusOverShifts, sums: ShiftedProducts) -> None:
+        self.n, self.parts = sums.n, bound.parts
+        self.rows, self.columns = bound.rows, bound.columns
+        self.products = sums.products / np.sqrt(self.n)
+        moments = sums.squares / self.n
+        variance = np.diagonal(moments) - (sums.lines / self.n) ** 2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        scale = np.where(spread > 1e-12, spread, np.inf)
+        self.products[..., self.columns["lines"]] /= scale
+        self.square = moments / scale / scale[:, None]
+        self.inverse = invert_lines(self.square)
+        self.nodes = _make_nodes(bound.trees, sums)
+
+    def combine_parts(self) -> Array:
+        count = len(self.products[0, 0]) - self.nodes.count * (1 << self.nodes.depth)
+        return self.combine(self.products[..., :count], self._find_subgroups)
+
+    def _find_subgroups(self, rows: str) -> Array:
+        best = np.zeros(len(self.products))
+        trees, width = self.nodes.count, 1 << self.nodes.depth
+        for column in self.products[:, self.rows[rows]].transpose(1, 2, 0):
+            leaves = column[-trees * width :].reshape(trees, width, -1) * np.sqrt(self.n)
+            best = np.maximum(best, self.nodes.find_largest(add_up_leaves(leaves)))
+        return best
+
+
+def _make_nodes(trees: RandomTrees, sums: ShiftedProducts) -> TreeNodes:
+    return TreeNodes(trees, sums.n, sums.inside, sums.variance)
+
+
+def _split_blocks(group: Index) -> list[Index]:
+    """Some blocks at a time."""
+    some = max(1, _AT_ONCE // (group.shape[1] * group.shape[2]))
+    return [group[at : at + some] for at in range(0, len(group), some)]
+
+
+def _multiply_shifted(left: Array, right: Array) -> Array:
+    """Per shift the products of both, flat; `left` is blocks × places × rows × columns.
+
+    Shifted by s, outcomes at place k meet the attributes at place k + s.
+    """
+    turns, columns = left.shape[1], left.shape[3]
+    turned = [np.roll(left, shift, axis=1).reshape(-1, columns) for shift in range(turns)]
+    return np.asarray((np.hstack(turned).T @ right).reshape(turns, -1))
