@@ -1,8 +1,8 @@
 """The omnibus statistic for copies that shift groups of blocks: from sums per group and shift.
 
-A copy turns every group of blocks of neighbors in the outcome by a number of places. The products of
-residuals and functions of attributes are sums over rows, so that those of a copy are sums over the
-groups, each at its shift. They are computed once for every group and shift: as much work as 16
+A copy turns every group of blocks of neighbors in the outcome by a number of places. The products
+of residuals and functions of attributes are sums over rows, so that those of a copy are sums over
+the groups, each at its shift. They are computed once for every group and shift: as much work as 16
 copies, whatever their number. Functions of attributes are made for the rows of a group at a time.
 """
 
@@ -16,7 +16,7 @@ from scipy import sparse
 
 from fairaudit._types import Array, Index
 from fairaudit.geometry.outcome_smoother import OutcomeSmoother
-from fairaudit.testing.attribute_functions import RandomTrees
+from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees
 from fairaudit.testing.product_parts import ProductParts, find_places, invert_lines
 from fairaudit.testing.subgroup_scan import SubgroupScan, TreeNodes, add_up_leaves
 
@@ -104,39 +104,30 @@ class OmnibusOverShifts(ProductParts):
     ) -> None:
         self.n, self.parts = len(given.attributes), parts
         self.rows = find_places({name: side.shape[1] for name, side in given.sides.items()})
-        a = given.attributes
         functions = self.draw_functions(given.shown, rng)
         self.trees = self.draw_trees(given.shown, rng)
-        scan = SubgroupScan(self.trees, a, given.strata)
-        leaves = scan.places.reshape(scan.count, self.n)
-        share = scan.share_of_leaves.reshape(scan.count * scan.width, -1).T
-        curves = given.smoother.fit(lambda rows: functions(a[rows]))
+        columns = _Columns(given, functions, self.trees)
+        self.width, known = columns.width, columns.known
         left = np.hstack(list(given.sides.values()))
         self.starts = np.cumsum([0, *(group.shape[1] for group in groups)])
-        self.width = len(curves.windows) + len(share.T)
         self.sums = np.zeros((self.starts[-1], left.shape[1] * self.width))
-        lines, squares = 0.0, 0.0
+        count = len(given.attributes.T)
+        lines, squares = np.zeros(count), np.zeros((count, count))
         for group, start in zip(groups, self.starts[:-1], strict=True):
             for rows in _split_blocks(group):
-                of_row = rows.ravel()
-                right = np.empty((len(of_row), self.width))
-                known = right[:, : len(curves.windows)]
-                known[:] = curves.find_residuals(of_row, functions(a[of_row]))
-                np.negative(share[given.strata[of_row]], out=right[:, len(curves.windows) :])
-                for places in leaves[:, of_row]:
-                    right[np.arange(len(of_row)), len(curves.windows) + places] += 1.0
-                line = known[:, self.columns["lines"]]
-                lines, squares = lines + line.sum(axis=0), squares + line.T @ line
+                right = columns(rows.ravel())
+                line = right[:, :known][:, self.columns["lines"]]
+                lines += line.sum(axis=0)
+                squares += line.T @ line
                 own = slice(start, start + rows.shape[1])
                 self.sums[own] += _multiply_shifted(left[rows], right)
-        nothing = np.zeros((0, left.shape[1], self.width))
         self.base = ShiftedProducts(
             n=self.n,
-            products=nothing,
-            lines=np.asarray(lines),
-            squares=np.asarray(squares),
-            inside=scan.inside,
-            variance=scan.variance,
+            products=np.zeros((0, left.shape[1], self.width)),
+            lines=lines,
+            squares=squares,
+            inside=columns.scan.inside,
+            variance=columns.scan.variance,
         )
 
     def see(self, shifts: Index) -> ShiftedProducts:
@@ -161,6 +152,31 @@ class OmnibusOverShifts(ProductParts):
         return _Scaled(self, sums).combine_parts()
 
 
+class _Columns:
+    """Functions of attributes and leaves of trees, without what the outcome explains of them."""
+
+    def __init__(self, given: GivenRows, functions: AttributeFunctions, trees: RandomTrees) -> None:
+        self.given, self.functions = given, functions
+        a = given.attributes
+        self.scan = SubgroupScan(trees, a, given.strata)
+        leaves = trees.count * self.scan.width
+        self.leaves = self.scan.places.reshape(trees.count, len(a))
+        self.share = self.scan.share_of_leaves.reshape(leaves, -1).T
+        self.lines = given.smoother.fit(lambda rows: functions(a[rows]))
+        self.known = len(self.lines.windows)
+        self.width = self.known + leaves
+
+    def __call__(self, rows: Index) -> Array:
+        given = self.given
+        right = np.empty((len(rows), self.width))
+        columns = self.functions(given.attributes[rows])
+        right[:, : self.known] = self.lines.find_residuals(rows, columns)
+        np.negative(self.share[given.strata[rows]], out=right[:, self.known :])
+        for leaf in self.leaves[:, rows]:
+            right[np.arange(len(rows)), self.known + leaf] += 1.0
+        return right
+
+
 class _Scaled(ProductParts):
     """Sums with what they are compared to."""
 
@@ -175,11 +191,11 @@ class _Scaled(ProductParts):
         self.products[..., self.columns["lines"]] /= scale
         self.square = moments / scale / scale[:, None]
         self.inverse = invert_lines(self.square)
-        self.nodes = _make_nodes(bound.trees, sums)
+        self.nodes = TreeNodes(bound.trees, sums.n, sums.inside, sums.variance)
 
     def combine_parts(self) -> Array:
-        count = len(self.products[0, 0]) - self.nodes.count * (1 << self.nodes.depth)
-        return self.combine(self.products[..., :count], self._find_subgroups)
+        leaves = self.nodes.count * (1 << self.nodes.depth)
+        return self.combine(self.products[..., :-leaves], self._find_subgroups)
 
     def _find_subgroups(self, rows: str) -> Array:
         best = np.zeros(len(self.products))
@@ -188,10 +204,6 @@ class _Scaled(ProductParts):
             leaves = column[-trees * width :].reshape(trees, width, -1) * np.sqrt(self.n)
             best = np.maximum(best, self.nodes.find_largest(add_up_leaves(leaves)))
         return best
-
-
-def _make_nodes(trees: RandomTrees, sums: ShiftedProducts) -> TreeNodes:
-    return TreeNodes(trees, sums.n, sums.inside, sums.variance)
 
 
 def _split_blocks(group: Index) -> list[Index]:
