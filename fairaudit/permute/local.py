@@ -39,9 +39,12 @@ class Local:
     size : int, optional
         Rows of a block. By default as many as the attributes allow: a quarter of the rows on each
         side over which, by leave-one-out error, their means run along lines; 2 to 16.
+    shared : bool, optional
+        Whether blocks shift in groups; by default where there are more than 50,000 people.
     """
 
     size: int | None = None
+    shared: bool | None = None
 
     name = "local"
 
@@ -70,7 +73,8 @@ class Local:
         y, a, _, _ = encode_table(outcome, attributes)
         size = self.size or _choose_size(y, a)
         people = _People(y, units, strata, stream(seed, 8))
-        sampler = NearOutcome(people, size, seed)
+        shared = len(people.size) > MANY_PEOPLE if self.shared is None else self.shared
+        sampler = NearOutcome(people, size, seed, shared=shared)
         words = f"local (blocks of {size} neighbors in the outcome)"
         return FittedCopies(sampler, CopyLaw("local", words))
 
@@ -143,9 +147,8 @@ class NearOutcome(CopySampler):
     near_outcome = True
     size: int
 
-    def __init__(self, people: _People, size: int, seed: int) -> None:
-        self.n, self.seed, self.size = len(people.rows), seed, size
-        self.shared = len(people.size) > MANY_PEOPLE
+    def __init__(self, people: _People, size: int, seed: int, *, shared: bool) -> None:
+        self.n, self.seed, self.size, self.shared = len(people.rows), seed, size, shared
         block = _form_blocks(people, size, stream(seed, 9), split_ties=self.shared)
         shuffled = np.lexsort((stream(seed, 10).random(len(block)), block))
         self.of_place = block[shuffled]

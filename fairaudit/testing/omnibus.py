@@ -28,7 +28,7 @@ from fairaudit.testing.given_outcome import (
     standardize,
 )
 from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
-from fairaudit.testing.omnibus_shifts import GivenRows, OmnibusOverShifts
+from fairaudit.testing.omnibus_shifts import GivenRows, OmnibusOverShifts, SeenAttributes
 from fairaudit.testing.product_parts import (
     FARTHEST_SQUARE,
     ProductParts,
@@ -37,7 +37,7 @@ from fairaudit.testing.product_parts import (
 )
 from fairaudit.testing.statistic import Bound
 
-__all__ = ["PARTS", "Omnibus", "look_at_rows"]
+__all__ = ["PARTS", "Omnibus"]
 
 #: Part → its weight in the combination.
 PARTS = {
@@ -115,15 +115,23 @@ class Omnibus:
         return OmnibusOverBlocks(questions, self.parts, seen, seed)
 
     def over_shifts(
-        self, table: AuditTable, groups: Sequence[Index], *, seed: int
+        self,
+        table: AuditTable,
+        groups: Sequence[Index],
+        *,
+        seed: int,
+        seen: SeenAttributes | None = None,
     ) -> OmnibusOverShifts:
-        """For copies that shift groups of blocks of neighbors in a continuous outcome."""
+        """For copies that shift groups of blocks of neighbors in a continuous outcome.
+
+        Sums of several tables can be added where `seen` shows the same attributes in all.
+        """
         table.require_varying_prediction()
         rng = stream(seed, 2)
-        a = encode(sort_by_name(table.attributes))
-        return OmnibusOverShifts(
-            look_at_rows(table, a, a[show_rows(len(table), rng)]), groups, self.parts, rng
-        )
+        if seen is None:
+            a = encode(sort_by_name(table.attributes))
+            seen = SeenAttributes(a, a[show_rows(len(table), rng)], len(table))
+        return OmnibusOverShifts(_look_at_rows(table, seen), groups, self.parts, rng)
 
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         table.require_varying_prediction()
@@ -132,13 +140,11 @@ class Omnibus:
         return products.values
 
 
-def look_at_rows(table: AuditTable, a: Array, shown: Array) -> GivenRows:
-    """What the statistic needs of a table whose attributes, as numbers, are `a`."""
+def _look_at_rows(table: AuditTable, seen: SeenAttributes) -> GivenRows:
     given = look_at_numbers(table.require_outcome())
     level, spread, along = _take_residuals(table, given, "near")
     return GivenRows(
-        attributes=a,
-        shown=shown,
+        seen=seen,
         smoother=given.smoother,
         strata=_find_strata(given, len(table)),
         sides={"level": level, "spread": spread, "along": along},

@@ -8,7 +8,7 @@ copies, whatever their number. Functions of attributes are made for the rows of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,13 +16,31 @@ from scipy import sparse
 
 from fairaudit._types import Array, Index
 from fairaudit.geometry.outcome_smoother import OutcomeSmoother
-from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees
 from fairaudit.testing.product_parts import ProductParts, find_places, invert_lines
 from fairaudit.testing.subgroup_scan import SubgroupScan, TreeNodes, add_up_leaves
 
-__all__ = ["GivenRows", "OmnibusOverShifts", "ShiftedProducts"]
+__all__ = ["GivenRows", "OmnibusOverShifts", "SeenAttributes", "ShiftedProducts"]
 
 _AT_ONCE = 1 << 13  # rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SeenAttributes:
+    """Attributes as numbers.
+
+    Attributes
+    ----------
+    numbers : array
+        Of all rows of a table.
+    shown : array
+        Rows that functions are drawn on.
+    total : int
+        Rows of all tables whose sums are added; how many functions are drawn depends on them.
+    """
+
+    numbers: Array
+    shown: Array
+    total: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -31,10 +49,7 @@ class GivenRows:
 
     Attributes
     ----------
-    attributes : array
-        As numbers.
-    shown : array
-        Rows of attributes that functions are drawn on.
+    seen : SeenAttributes
     smoother : OutcomeSmoother
     strata : int array
         Stretches of the outcome.
@@ -42,11 +57,35 @@ class GivenRows:
         Kind of residuals (level, spread, along) → columns.
     """
 
-    attributes: Array
-    shown: Array
+    seen: SeenAttributes
     smoother: OutcomeSmoother
     strata: Index
     sides: dict[str, Array]
+
+
+class ShiftForm(ProductParts):
+    """The functions and trees that sums belong to, the same in all tables that show the same rows.
+
+    Parameters
+    ----------
+    seen : SeenAttributes
+    widths : mapping
+        Kind of residuals → how many.
+    parts : tuple of str
+    rng : Generator
+    """
+
+    def __init__(
+        self,
+        seen: SeenAttributes,
+        widths: Mapping[str, int],
+        parts: tuple[str, ...],
+        rng: np.random.Generator,
+    ) -> None:
+        self.n, self.parts = seen.total, parts
+        self.rows = find_places(widths)
+        self.functions = self.draw_functions(seen.shown, rng)
+        self.trees = self.draw_trees(seen.shown, rng)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -55,16 +94,18 @@ class ShiftedProducts:
 
     Attributes
     ----------
+    form : ShiftForm
     n : int
         Rows.
     products : array
-        Per copy residuals × functions, then residuals × leaves of the trees; the data come first.
+        Per copy residuals × functions, then residuals × leaves of the trees.
     lines, squares : array
         Sums of the lines, and of products of two, over rows.
     inside, variance : array
         Of every node of the trees; see `TreeNodes`.
     """
 
+    form: ShiftForm
     n: int
     products: Array
     lines: Array
@@ -73,7 +114,11 @@ class ShiftedProducts:
     variance: Array
 
     def __add__(self, other: ShiftedProducts) -> ShiftedProducts:
+        """Those of both; of the larger one where predictions of the other lack a column."""
+        if self.products.shape != other.products.shape:
+            return self if self.n >= other.n else other
         return ShiftedProducts(
+            form=self.form,
             n=self.n + other.n,
             products=self.products + other.products,
             lines=self.lines + other.lines,
@@ -82,8 +127,12 @@ class ShiftedProducts:
             variance=self.variance + other.variance,
         )
 
+    def evaluate(self) -> Array:
+        """Every part (columns) on every copy (rows)."""
+        return _Scaled(self).combine_parts()
 
-class OmnibusOverShifts(ProductParts):
+
+class OmnibusOverShifts:
     """A table bound to functions, with its sums per group and shift.
 
     Parameters
@@ -102,27 +151,26 @@ class OmnibusOverShifts(ProductParts):
         parts: tuple[str, ...],
         rng: np.random.Generator,
     ) -> None:
-        self.n, self.parts = len(given.attributes), parts
-        self.rows = find_places({name: side.shape[1] for name, side in given.sides.items()})
-        functions = self.draw_functions(given.shown, rng)
-        self.trees = self.draw_trees(given.shown, rng)
-        columns = _Columns(given, functions, self.trees)
-        self.width, known = columns.width, columns.known
+        widths = {name: side.shape[1] for name, side in given.sides.items()}
+        form = ShiftForm(given.seen, widths, parts, rng)
+        columns = _Columns(given, form)
         left = np.hstack(list(given.sides.values()))
+        self.width = columns.width
         self.starts = np.cumsum([0, *(group.shape[1] for group in groups)])
         self.sums = np.zeros((self.starts[-1], left.shape[1] * self.width))
-        count = len(given.attributes.T)
+        count = len(given.seen.numbers.T)
         lines, squares = np.zeros(count), np.zeros((count, count))
         for group, start in zip(groups, self.starts[:-1], strict=True):
             for rows in _split_blocks(group):
                 right = columns(rows.ravel())
-                line = right[:, :known][:, self.columns["lines"]]
+                line = right[:, form.columns["lines"]]
                 lines += line.sum(axis=0)
                 squares += line.T @ line
                 own = slice(start, start + rows.shape[1])
                 self.sums[own] += _multiply_shifted(left[rows], right)
         self.base = ShiftedProducts(
-            n=self.n,
+            form=form,
+            n=len(left),
             products=np.zeros((0, left.shape[1], self.width)),
             lines=lines,
             squares=squares,
@@ -145,22 +193,21 @@ class OmnibusOverShifts(ProductParts):
 
     def values(self, shifts: Index) -> Array:
         """Every part (columns) on every copy (rows)."""
-        return self.evaluate_sums(self.see(shifts))
-
-    def evaluate_sums(self, sums: ShiftedProducts) -> Array:
-        """Every part (columns) on every copy (rows), of this table or of several together."""
-        return _Scaled(self, sums).combine_parts()
+        return self.see(shifts).evaluate()
 
 
 class _Columns:
-    """Functions of attributes and leaves of trees, without what the outcome explains of them."""
+    """Functions of attributes and leaves of trees, without what the outcome explains of them.
 
-    def __init__(self, given: GivenRows, functions: AttributeFunctions, trees: RandomTrees) -> None:
-        self.given, self.functions = given, functions
-        a = given.attributes
-        self.scan = SubgroupScan(trees, a, given.strata)
-        leaves = trees.count * self.scan.width
-        self.leaves = self.scan.places.reshape(trees.count, len(a))
+    Lines come first.
+    """
+
+    def __init__(self, given: GivenRows, form: ShiftForm) -> None:
+        self.given, self.functions = given, form.functions
+        a, functions = given.seen.numbers, form.functions
+        self.scan = SubgroupScan(form.trees, a, given.strata)
+        leaves = self.scan.count * self.scan.width
+        self.leaves = self.scan.places.reshape(self.scan.count, len(a))
         self.share = self.scan.share_of_leaves.reshape(leaves, -1).T
         self.lines = given.smoother.fit(lambda rows: functions(a[rows]))
         self.known = len(self.lines.windows)
@@ -169,7 +216,7 @@ class _Columns:
     def __call__(self, rows: Index) -> Array:
         given = self.given
         right = np.empty((len(rows), self.width))
-        columns = self.functions(given.attributes[rows])
+        columns = self.functions(given.seen.numbers[rows])
         right[:, : self.known] = self.lines.find_residuals(rows, columns)
         np.negative(self.share[given.strata[rows]], out=right[:, self.known :])
         for leaf in self.leaves[:, rows]:
@@ -180,9 +227,9 @@ class _Columns:
 class _Scaled(ProductParts):
     """Sums with what they are compared to."""
 
-    def __init__(self, bound: OmnibusOverShifts, sums: ShiftedProducts) -> None:
-        self.n, self.parts = sums.n, bound.parts
-        self.rows, self.columns = bound.rows, bound.columns
+    def __init__(self, sums: ShiftedProducts) -> None:
+        form, self.n = sums.form, sums.n
+        self.parts, self.rows, self.columns = form.parts, form.rows, form.columns
         self.products = sums.products / np.sqrt(self.n)
         moments = sums.squares / self.n
         variance = np.diagonal(moments) - (sums.lines / self.n) ** 2
@@ -191,7 +238,7 @@ class _Scaled(ProductParts):
         self.products[..., self.columns["lines"]] /= scale
         self.square = moments / scale / scale[:, None]
         self.inverse = invert_lines(self.square)
-        self.nodes = TreeNodes(bound.trees, sums.n, sums.inside, sums.variance)
+        self.nodes = TreeNodes(form.trees, sums.n, sums.inside, sums.variance)
 
     def combine_parts(self) -> Array:
         leaves = self.nodes.count * (1 << self.nodes.depth)
