@@ -18,7 +18,7 @@ from fairaudit.testing.scope import Scope
 from fairaudit.testing.statistic import Statistic
 from fairaudit.testing.trust import Trust
 
-__all__ = ["OverShifts", "ShiftEvaluation", "limit_groups"]
+__all__ = ["OverShifts", "ShiftEvaluation", "find_moved", "limit_groups"]
 
 _FEWEST_GROUPS = 8  # in which attributes vary: copies are then many
 _AT_ONCE = 64  # copies
@@ -70,8 +70,8 @@ class ShiftEvaluation:
         for scope in scopes:
             start = time.process_time()
             groups = limit_groups(everything, scope.rows, sampler.n)
-            share = _find_moved(scope, groups)
-            if share is None:
+            share, varying = find_moved(scope, groups)
+            if varying < _FEWEST_GROUPS:
                 return None
             moved.append(share)
             bound.append(over_shifts(scope.table, groups, seed=permutations.seed))
@@ -111,8 +111,8 @@ def limit_groups(groups: Sequence[Index], rows: Index | None, n: int) -> list[In
     return [group[group[:, 0, 0] >= 0] for group in own]
 
 
-def _find_moved(scope: Scope, groups: Sequence[Index]) -> float | None:
-    """Share of the rows whose attributes a copy changes; None where too few groups have any."""
+def find_moved(scope: Scope, groups: Sequence[Index]) -> tuple[float, int]:
+    """Share of the rows whose attributes a copy changes, and the groups that have such rows."""
     tied = find_tied_blocks(scope.table.attributes, len(scope.table)).of_row
     changed, varying = 0.0, 0
     for group in groups:
@@ -121,4 +121,4 @@ def _find_moved(scope: Scope, groups: Sequence[Index]) -> float | None:
         differ = sum(int((np.roll(own, shift, axis=1) != own).sum()) for shift in range(1, turns))
         changed += differ / turns
         varying += differ > 0
-    return changed / len(scope.table) if varying >= _FEWEST_GROUPS else None
+    return changed / len(scope.table), varying
