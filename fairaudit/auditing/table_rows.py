@@ -101,6 +101,13 @@ class TableRows:
             )
         if self.facts.people < self.facts.rows:
             notes.append("People have several rows: whole people were permuted.")
+        copies = self.gate_copies
+        if self.plan.power and copies is not None and copies.sampler.moves != "attributes":
+            notes.append(
+                "Not computed: the smallest detectable violation. Violations are planted by moving "
+                f"attributes, and the law {copies.law.kind!r} moves the prediction; the laws icp "
+                "and local have it."
+            )
         return notes
 
     def digest(self) -> str:
@@ -246,6 +253,7 @@ class TableRows:
             seed=permutations.seed,
             threshold=plan.threshold,
             first=permutations.n + 1_000_000,
+            prepare=lambda table: prepare_copies(table, plan.choice_of_law, permutations),
             progress=progress,
         )
 
