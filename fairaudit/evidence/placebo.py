@@ -20,7 +20,7 @@ from fairaudit.testing.p_value import Null
 from fairaudit.testing.statistic import Statistic, list_parts
 
 if TYPE_CHECKING:
-    from fairaudit._types import Index, Progress
+    from fairaudit._types import Progress
     from fairaudit.testing.permutation_result import TestResult
 
 __all__ = ["calibrate"]
@@ -56,7 +56,7 @@ def calibrate(
     """
     from scipy.stats import kstest
 
-    from fairaudit.evidence.power.plant import field_of
+    from fairaudit.evidence.power.plant import field_of, give_attributes
 
     if table.ids is not None:
         raise InputError(
@@ -101,11 +101,6 @@ def calibrate(
     )
 
 
-def give_attributes(table: AuditTable, rows: Index) -> AuditTable:
-    """The table in which row k has the attributes of row `rows[k]`."""
-    return replace(table, attributes=tuple(column.take(rows) for column in table.attributes))
-
-
 class _Test:
     """The joint test of tables that have the outcomes of the audited one, with its copies."""
 
@@ -142,7 +137,13 @@ def _plant_violations(
 ) -> tuple[str, float, float]:
     """The group, the mean size and the share found of a large violation."""
     from fairaudit.evidence.power.detect import Trial
-    from fairaudit.evidence.power.plant import amount_for, field_of, groups_in, shifted
+    from fairaudit.evidence.power.plant import (
+        amount_for,
+        field_of,
+        give_attributes,
+        groups_in,
+        shifted,
+    )
 
     seed, fitted, alpha = test.seed, test.fitted, test.alpha
     field = field_of(table, threshold)

@@ -11,7 +11,6 @@ from verdicts import verdict_of
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.evidence.power.power_result import Calibration
-from fairaudit.permute.prediction_side import PredictionSide
 from fairaudit_cli.main import main
 
 GOOD = Calibration(
@@ -83,24 +82,6 @@ def test_laws_that_move_the_prediction_are_calibrated(law):
     assert found.shift == pytest.approx(0.8, abs=0.1) and found.found >= 0.8
     assert result.power is None
     assert any("smallest detectable violation" in note and law in note for note in result.notes)
-
-
-def test_a_wrong_density_of_the_prediction_fails_its_placebo():
-    """The outcome given the prediction has two modes, and attributes depend on its square."""
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=500)
-    result = fa.audit(
-        predictions=y**2 + 0.3 * rng.normal(size=500),
-        outcome=y,
-        sensitive={"a": y**2 + rng.normal(size=500)},
-        law=PredictionSide("ols"),
-        statistic="kpc",
-        calibrate=True,
-        power=False,
-        permutations=fa.Permutations(n=99),
-    )
-    assert result.verdict == "inconclusive"
-    assert "placebo failed" in result.calibration.because and result.calibration.alarms > 0.3
 
 
 def test_a_table_in_which_nothing_can_be_found_fails():
