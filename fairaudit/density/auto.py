@@ -18,6 +18,7 @@ from fairaudit.density.conditional_density import Density, Fitted
 from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.least_squares import OLS_PENALTY, fit_ridge
 from fairaudit.density.mixture import Mixture
+from fairaudit.errors import InputError
 
 __all__ = ["Auto", "Choice"]
 
@@ -160,9 +161,13 @@ class Auto:
         of the residuals; and where held-out rows show that all of these are wrong, smooth
         regressions, mixtures and boosting. Outcomes that a tenth of the rows share have their
         own probabilities.
+    patient : bool
+        Whether the costly families are tried. Where they would be, an impatient choice refuses:
+        another law of copies can do without a density.
     """
 
     families: Sequence[Density] | None = None
+    patient: bool = True
 
     name = "auto"
 
@@ -176,6 +181,10 @@ class Auto:
         if self.families is None:
             _try_regressions(search)
             if search.lacks():
+                if not self.patient:
+                    raise InputError(
+                        "regressions of the outcome leave a pattern in its spread or shape"
+                    )
                 search.add_best(_list_costly(a))
         else:
             search.add(*self.families)

@@ -12,6 +12,7 @@ from typing import Any
 from fairaudit._types import Index
 from fairaudit.data.columns import Column
 from fairaudit.data.table import AuditTable
+from fairaudit.density.auto import Auto
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import Copies, FittedCopies, remember
 from fairaudit.permute.icp import ICP
@@ -23,7 +24,9 @@ from fairaudit.testing.permutations import Permutations
 
 __all__ = ["ChoiceOfLaw", "prepare_copies"]
 
-MOST_ROWS_TO_FIT = 100_000  # beyond, neighbors in the outcome are so close that none need be fitted
+#: Beyond, neighbors in the outcome are so close that nothing need be fitted, while a misfit that no
+#: check sees weighs the more, the more rows there are.
+MOST_ROWS_TO_FIT = 10_000
 DOUBTFUL_COPIES, DOUBTFUL_DENSITY = 0.1, 0.05  # p-values up to which `auto` keeps no density
 SHARP = 4  # blocks of neighbors that are so small tell of sharp laws
 _ROWS_PER_FOLD = 4
@@ -39,7 +42,7 @@ class ChoiceOfLaw:
         ``"auto"``: classes are permuted exactly. For a continuous outcome inverse conditional
         permutation where the density that it fits passes its checks, local permutation where it
         does not, where attributes follow the outcome very closely (blocks of at most 4 rows),
-        where people have several rows, and beyond 100,000 rows. Names: see
+        where people have several rows, and beyond 10,000 rows. Names: see
         `fairaudit.permute.laws.LAWS`.
     density : str, density or callable
         q(y|a) of inverse conditional permutation; one that is named is used whatever its checks
@@ -130,7 +133,7 @@ def prepare_copies(
         reason = "attributes follow the outcome so closely that no density can be trusted"
     if reason is None:
         try:
-            fitted = remember(prepare(icp))
+            fitted = remember(prepare(replace(icp, density=Auto(patient=False))))
         except InputError as error:
             reason = str(error)
         else:

@@ -30,10 +30,10 @@ from fairaudit.testing.given_outcome import (
 from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
 from fairaudit.testing.omnibus_shifts import GivenRows, OmnibusOverShifts, SeenAttributes
 from fairaudit.testing.product_parts import (
-    FARTHEST_SQUARE,
     ProductParts,
     find_places,
     multiply_along,
+    raise_residuals,
 )
 from fairaudit.testing.statistic import Bound
 
@@ -41,15 +41,16 @@ __all__ = ["PARTS", "Omnibus"]
 
 #: Part → its weight in the combination.
 PARTS = {
-    "linear": 3.0,
-    "linear, one attribute": 8.0,
-    "linear along the outcome": 2.0,
+    "linear": 8.0,
+    "linear, one attribute": 4.0,
+    "linear along the outcome": 4.0,
     "linear in spread": 2.0,
+    "linear in skewness": 1.0,
     "products": 2.0,
     "smooth": 1.0,
     "curves": 1.0,
     "smooth along the outcome": 1.0,
-    "scan": 2.0,
+    "scan": 1.5,
     "scan in spread": 1.0,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
@@ -142,12 +143,11 @@ class Omnibus:
 
 def _look_at_rows(table: AuditTable, seen: SeenAttributes) -> GivenRows:
     given = look_at_numbers(table.require_outcome())
-    level, spread, along = _take_residuals(table, given, "near")
     return GivenRows(
         seen=seen,
         smoother=given.smoother,
         strata=_find_strata(given, len(table)),
-        sides={"level": level, "spread": spread, "along": along},
+        sides=_take_residuals(table, given, "near"),
     )
 
 
@@ -163,12 +163,10 @@ class _Products(ProductParts):
     ) -> None:
         rng = stream(seed, 2)
         self.n, self.parts, self.moves = len(table), parts, moves
-        level, spread, along = _take_residuals(table, given, moves)
+        sides = _take_residuals(table, given, moves)
         if moves == "anywhere":  # again: attributes of copies are not without the outcome's part
-            level, spread = (standardize(given.remove(side)) for side in (level, spread))
-            along = standardize(given.remove(along)) if along.shape[1] else along
-        basis = given.basis * np.sqrt(self.n) if moves == "anywhere" else level[:, :0]
-        sides = {"level": level, "spread": spread, "along": along, "basis": basis}
+            sides = {name: standardize(given.remove(side)) for name, side in sides.items()}
+        sides["basis"] = given.basis[:, : None if moves == "anywhere" else 0] * np.sqrt(self.n)
         self.left = np.hstack(list(sides.values()))
         self.along = given.along
         widths = {name: side.shape[1] for name, side in sides.items()}
@@ -213,18 +211,19 @@ def _choose_removal(given: GivenOutcome, moves: str) -> Callable[[Array], Array]
     return given.remove
 
 
-def _take_residuals(
-    table: AuditTable, given: GivenOutcome, moves: str
-) -> tuple[Array, Array, Array]:
-    """Level and spread of the prediction given the outcome, and its level along the outcome.
+def _take_residuals(table: AuditTable, given: GivenOutcome, moves: str) -> dict[str, Array]:
+    """Level, spread and skewness of the prediction given the outcome, and its level along it.
 
-    Where it is the prediction that moves: its scores and their squares, with the outcome's part.
+    Where it is the prediction that moves: its scores and their powers, with the outcome's part.
     """
     u = table.prediction.matrix()
     scores = np.column_stack([ndtri((rankdata(column) - 0.5) / len(u)) for column in u.T])
+    level = standardize(scores)
     if moves == "prediction":
-        level = standardize(scores)
-        return level, standardize(np.minimum(level**2, FARTHEST_SQUARE)), level[:, :0]
-    level = standardize(given.remove(standardize(scores)))
-    spread = standardize(given.remove(np.minimum(level**2, FARTHEST_SQUARE)))
-    return level, spread, multiply_along(level, given.along)
+        powers = {name: standardize(power) for name, power in raise_residuals(level).items()}
+        return {"level": level, **powers, "along": level[:, :0]}
+    level = standardize(given.remove(level))
+    powers = {
+        name: standardize(given.remove(power)) for name, power in raise_residuals(level).items()
+    }
+    return {"level": level, **powers, "along": multiply_along(level, given.along)}

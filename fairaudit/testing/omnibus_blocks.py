@@ -1,9 +1,9 @@
 """The omnibus statistic from sums over tied blocks.
 
-For copies within classes its products need of the predictions no more than the sums of their level
-and spread over the blocks of equal outcome and attributes. Functions of attributes are taken at the
-blocks, with rows as weights. What they have in common within a class has been removed from them, so
-that residuals may be centered and scaled by a sample.
+For copies within classes its products need of the predictions no more than the sums of their level,
+spread and skewness over the blocks of equal outcome and attributes. Functions of attributes are
+taken at the blocks, with rows as weights. What they have in common within a class has been removed
+from them, so that residuals may be centered and scaled by a sample.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from fairaudit.permute.copies import stream
 from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.given_outcome import Scale
 from fairaudit.testing.product_parts import (
-    FARTHEST_SQUARE,
     ProductParts,
     find_places,
     multiply_along,
+    raise_residuals,
 )
 
 __all__ = ["OmnibusOverBlocks"]
@@ -68,7 +68,7 @@ def _evaluate(products: _BlockProducts, part: slice, sums: Any) -> Array:
 
 
 class _Residuals:
-    """Level and spread of predictions given their class, as functions of both.
+    """Level, spread and skewness of predictions given their class, as functions of both.
 
     The level comes from normal scores of ranks among the rows seen.
     """
@@ -81,16 +81,20 @@ class _Residuals:
         self.mean = _find_means(level, codes, classes)
         self.scale_of_level = Scale(level - self.mean[codes])
         level = self.scale_of_level(level - self.mean[codes])
-        square = np.minimum(level**2, FARTHEST_SQUARE)
-        self.mean_square = _find_means(square, codes, classes)
-        self.scale_of_spread = Scale(square - self.mean_square[codes])
-        spread = int(self.scale_of_spread.varying.sum())
-        self.widths = {"level": level.shape[1], "spread": spread}
+        self.means, self.scales = {}, {}
+        for name, power in raise_residuals(level).items():
+            self.means[name] = _find_means(power, codes, classes)
+            self.scales[name] = Scale(power - self.means[name][codes])
+        self.widths = {"level": level.shape[1]}
+        self.widths |= {name: int(scale.varying.sum()) for name, scale in self.scales.items()}
 
     def __call__(self, u: Array, code: int) -> Array:
         level = self.scale_of_level(self.scale(self._find_scores(u)) - self.mean[code])
-        square = np.minimum(level**2, FARTHEST_SQUARE)
-        return np.hstack([level, self.scale_of_spread(square - self.mean_square[code])])
+        powers = [
+            self.scales[name](power - self.means[name][code])
+            for name, power in raise_residuals(level).items()
+        ]
+        return np.hstack([level, *powers])
 
     def _find_scores(self, u: Array) -> Array:
         seen = len(self.known)
@@ -150,9 +154,9 @@ class _BlockProducts(ProductParts):
         sizes = np.bincount(codes, counts)
         members = np.eye(len(present))[codes]
         self.along = members / np.sqrt(sizes / self.n) if len(present) > 1 else members[:, :0]
-        self.sums = find_places(widths)
+        self.sums, self.width = find_places(widths), sum(widths.values())
         along = multiply_along(np.zeros((1, widths["level"])), self.along[:1]).shape[1]
-        self.rows = find_places({**widths, "along": along})
+        self.rows = find_places({**widths, "along": along, "basis": 0})
         a = question.encode_attributes()
         inside = seen.inside(question.of_class)
         rows = inside[show_rows(len(inside), rng)]
@@ -167,7 +171,6 @@ class _BlockProducts(ProductParts):
     def values(self, sums: Array) -> Array:
         """Every part, from the sums over the blocks of the space."""
         own = self.question.gather @ sums
-        level = own[:, self.sums["level"]]
-        spread = own[:, self.sums["spread"]]
-        columns = np.hstack([level, spread, multiply_along(level, self.along)])
+        along = multiply_along(own[:, self.sums["level"]], self.along)
+        columns = np.hstack([own[:, : self.width], along])
         return np.asarray(self.evaluate(np.ascontiguousarray(columns.T)[None])[0])

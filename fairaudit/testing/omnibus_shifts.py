@@ -54,7 +54,7 @@ class GivenRows:
     strata : int array
         Stretches of the outcome.
     sides : dict
-        Kind of residuals (level, spread, along) → columns.
+        Kind of residuals (level, spread, skewness, along) → columns.
     """
 
     seen: SeenAttributes
@@ -83,7 +83,7 @@ class ShiftForm(ProductParts):
         rng: np.random.Generator,
     ) -> None:
         self.n, self.parts = seen.total, parts
-        self.rows = find_places(widths)
+        self.rows = find_places({**widths, "basis": 0})
         self.functions = self.draw_functions(seen.shown, rng)
         self.trees = self.draw_trees(seen.shown, rng)
 
@@ -99,8 +99,8 @@ class ShiftedProducts:
         Rows.
     products : array
         Per copy residuals × functions, then residuals × leaves of the trees.
-    lines, squares : array
-        Sums of the lines, and of products of two, over rows.
+    lines, cross, second : array
+        Sums over rows: of the lines, of lines × functions, and of squared functions.
     inside, variance : array
         Of every node of the trees; see `TreeNodes`.
     """
@@ -109,7 +109,8 @@ class ShiftedProducts:
     n: int
     products: Array
     lines: Array
-    squares: Array
+    cross: Array
+    second: Array
     inside: Array
     variance: Array
 
@@ -122,7 +123,8 @@ class ShiftedProducts:
             n=self.n + other.n,
             products=self.products + other.products,
             lines=self.lines + other.lines,
-            squares=self.squares + other.squares,
+            cross=self.cross + other.cross,
+            second=self.second + other.second,
             inside=self.inside + other.inside,
             variance=self.variance + other.variance,
         )
@@ -159,13 +161,15 @@ class OmnibusOverShifts:
         self.starts = np.cumsum([0, *(group.shape[1] for group in groups)])
         self.sums = np.zeros((self.starts[-1], left.shape[1] * self.width))
         count = len(given.seen.numbers.T)
-        lines, squares = np.zeros(count), np.zeros((count, count))
+        lines, cross = np.zeros(count), np.zeros((count, columns.known))
+        second = np.zeros(columns.known)
         for group, start in zip(groups, self.starts[:-1], strict=True):
             for rows in _split_blocks(group):
                 right = columns(rows.ravel())
-                line = right[:, form.columns["lines"]]
+                known, line = right[:, : columns.known], right[:, form.columns["lines"]]
                 lines += line.sum(axis=0)
-                squares += line.T @ line
+                cross += line.T @ known
+                second += (known**2).sum(axis=0)
                 own = slice(start, start + rows.shape[1])
                 self.sums[own] += _multiply_shifted(left[rows], right)
         self.base = ShiftedProducts(
@@ -173,7 +177,8 @@ class OmnibusOverShifts:
             n=len(left),
             products=np.zeros((0, left.shape[1], self.width)),
             lines=lines,
-            squares=squares,
+            cross=cross,
+            second=second,
             inside=columns.scan.inside,
             variance=columns.scan.variance,
         )
@@ -229,26 +234,35 @@ class _Scaled(ProductParts):
 
     def __init__(self, sums: ShiftedProducts) -> None:
         form, self.n = sums.form, sums.n
-        self.parts, self.rows, self.columns = form.parts, form.rows, form.columns
-        self.products = sums.products / np.sqrt(self.n)
-        moments = sums.squares / self.n
-        variance = np.diagonal(moments) - (sums.lines / self.n) ** 2
-        spread = np.sqrt(np.maximum(variance, 0.0))
-        scale = np.where(spread > 1e-12, spread, np.inf)
-        self.products[..., self.columns["lines"]] /= scale
-        self.square = moments / scale / scale[:, None]
-        self.inverse = invert_lines(self.square)
+        self.parts, self.rows = form.parts, form.rows
         self.nodes = TreeNodes(form.trees, sums.n, sums.inside, sums.variance)
+        count = len(sums.second)
+        self.leaves = sums.products[..., count:]
+        lines, others = form.columns["lines"], form.columns["products"]
+        variance = sums.second[lines] / self.n - (sums.lines / self.n) ** 2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        scale = np.ones(count)
+        scale[lines] = np.where(spread > 1e-12, spread, np.inf)
+        products = sums.products[..., :count] / np.sqrt(self.n) / scale
+        cross = sums.cross / self.n / scale[lines, None] / scale
+        self.square = cross[:, lines]
+        self.inverse = invert_lines(self.square)
+        # of products what is left beside the lines, as `look_at_attributes` has it
+        part = self.inverse @ cross[:, others]
+        alone = products[..., others] - products[..., lines] @ part
+        second = sums.second / self.n / scale**2
+        rest = second[others] + (part * (self.square @ part - 2 * cross[:, others])).sum(axis=0)
+        self.columns = {**form.columns, "products alone": slice(count, None)}
+        self.products = np.concatenate([products, alone], axis=2)
+        self.second = np.concatenate([second, np.maximum(rest, 0.0)])
 
     def combine_parts(self) -> Array:
-        leaves = self.nodes.count * (1 << self.nodes.depth)
-        return self.combine(self.products[..., :-leaves], self._find_subgroups)
+        return self.combine(self.products, self._find_subgroups)
 
     def _find_subgroups(self, rows: str) -> Array:
-        best = np.zeros(len(self.products))
-        trees, width = self.nodes.count, 1 << self.nodes.depth
-        for column in self.products[:, self.rows[rows]].transpose(1, 2, 0):
-            leaves = column[-trees * width :].reshape(trees, width, -1) * np.sqrt(self.n)
+        best = np.zeros(len(self.leaves))
+        for column in self.leaves[:, self.rows[rows]].transpose(1, 2, 0):
+            leaves = column.reshape(self.nodes.count, 1 << self.nodes.depth, -1)
             best = np.maximum(best, self.nodes.find_largest(add_up_leaves(leaves)))
         return best
 

@@ -14,7 +14,7 @@ __all__ = ["Boundary", "Combination", "Null", "PValue", "p_values", "reaches"]
 
 _ROUNDING = 1e-12
 _LARGEST = 1e300
-_SHARPNESS = 2.5  # of a combination: 0 is the mean of statistics, infinity the largest
+_SHARPNESS = 2.2  # of a combination: 0 is the mean of statistics, infinity the largest
 
 
 def _find_bound(observed: Any) -> Any:
@@ -88,7 +88,7 @@ class Combination:
 
     Cube roots of the statistics (of sums of squares they are nearly normal) are standardized over
     a pool of copies, with the data among them or not; the number is the logarithm of the weighted
-    mean of exp(2.5 z), which lies between the mean and the largest of the z.
+    mean of exp(2.2 z), which lies between the mean and the largest of the z.
 
     Parameters
     ----------

@@ -11,9 +11,9 @@ from fairaudit._types import Array, Index
 from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees
 from fairaudit.testing.subgroup_scan import SubgroupScan
 
-__all__ = ["FARTHEST_SQUARE", "ProductParts", "find_places", "invert_lines", "multiply_along"]
+__all__ = ["ProductParts", "find_places", "invert_lines", "multiply_along", "raise_residuals"]
 
-FARTHEST_SQUARE = 9.0  # squared residuals count up to this
+_FARTHEST = 3.0  # residuals count up to this in their powers
 _MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
 _MOST_ALONG = 24  # columns of residuals times functions along the outcome
 _ALIKE = 1e-9  # lines that add up to one another differ by less
@@ -35,6 +35,8 @@ class ProductParts:
         The functions.
     square, inverse : array
         Second moments of the lines given the outcome; no inverse where every copy has its own.
+    second : array
+        Mean squares of the functions.
     scan : SubgroupScan, optional
     """
 
@@ -45,6 +47,7 @@ class ProductParts:
     right: Array
     square: Array
     inverse: Array | None
+    second: Array
     scan: SubgroupScan | None
 
     def look_at_attributes(
@@ -81,6 +84,12 @@ class ProductParts:
         weighted = lines if counts is None else lines * counts[:, None]
         self.square = weighted.T @ lines / self.n
         self.inverse = invert_lines(self.square)
+        products = self.right[:, self.columns["products"]]
+        alone = products - lines @ (self.inverse @ (weighted.T @ products / self.n))
+        self.columns = {**self.columns, "products alone": slice(self.right.shape[1], None)}
+        self.right = np.hstack([self.right, alone])
+        squares = self.right**2 if counts is None else self.right**2 * counts[:, None]
+        self.second = squares.sum(axis=0) / self.n
         self.scan = None
         if strata is not None and any("scan" in part for part in self.parts):
             self.scan = SubgroupScan(self.draw_trees(shown, rng), a, strata, counts)
@@ -109,36 +118,45 @@ class ProductParts:
 
         `scan` finds the subgroups of a kind of residuals.
         """
-        square, inverse = self._find_spread(products)
-        lines = products[..., self.columns["lines"]]
-        level, spread, along = (lines[:, self.rows[name]] for name in ("level", "spread", "along"))
-        kinds = {
-            "linear": lambda: _square_of_lines(level, inverse),
-            "linear, one attribute": lambda: _find_largest_line(level, square),
-            "linear along the outcome": lambda: _square_of_lines(along, inverse),
-            "linear in spread": lambda: _square_of_lines(spread, inverse),
-            "products": lambda: self._mean_square(products, "level", "products"),
-            "smooth": lambda: self._mean_square(products, "level", "waves"),
-            "curves": lambda: self._mean_square(products, "level", "curves"),
-            "smooth along the outcome": lambda: self._mean_square(products, "along", "waves"),
+        inverse, variances = self._find_inverse(products), self._find_variances(products)
+
+        def square(rows: str) -> Array:
+            return _square_of_lines(products[:, self.rows[rows], self.columns["lines"]], inverse)
+
+        def of(rows: str, family: str) -> tuple[Array, Array]:
+            columns = self.columns[family]
+            return products[:, self.rows[rows], columns], variances[:, columns]
+
+        kinds: dict[str, Callable[[], Array]] = {
+            "linear": lambda: square("level"),
+            "linear, one attribute": lambda: _find_largest(*of("level", "lines")),
+            "linear along the outcome": lambda: square("along"),
+            "linear in spread": lambda: square("spread"),
+            "linear in skewness": lambda: square("skewness"),
+            "products": lambda: np.maximum(
+                _find_largest(*of("level", "products")),
+                _find_largest(*of("level", "products alone")),
+            ),
+            "smooth": lambda: _mean_square(*of("level", "waves")),
+            "curves": lambda: _mean_square(*of("level", "curves")),
+            "smooth along the outcome": lambda: _mean_square(*of("along", "waves")),
             "scan": lambda: scan("level"),
             "scan in spread": lambda: scan("spread"),
         }
         return np.column_stack([kinds[part]() for part in self.parts])
 
-    def _mean_square(self, products: Array, rows: str, columns: str) -> Array:
-        part = products[:, self.rows[rows], self.columns[columns]]
-        if not part[0].size:
-            return np.zeros(len(products))
-        return np.asarray((part**2).mean(axis=(1, 2)))
-
-    def _find_spread(self, products: Array) -> tuple[Array, Array]:
-        """Second moments of the lines given the outcome, and their inverse."""
+    def _find_inverse(self, products: Array) -> Array:
+        """Of the lines' second moments given the outcome, in every copy."""
         if self.inverse is not None:
-            return self.square, self.inverse
+            return self.inverse
         explained = products[:, self.rows["basis"], self.columns["lines"]]
         square = self.square - explained.transpose(0, 2, 1) @ explained / self.n
-        return square, _invert(square, 1e-6)
+        return _invert(square, 1e-6)
+
+    def _find_variances(self, products: Array) -> Array:
+        """Of all functions given the outcome (copies × functions)."""
+        explained = products[:, self.rows["basis"]]
+        return np.asarray(self.second - (explained**2).sum(axis=1) / self.n)
 
     def _scan(self, moved: Array, rows: str) -> Array:
         if self.scan is None:
@@ -153,6 +171,12 @@ def find_places(widths: Mapping[str, int]) -> dict[str, slice]:
         name: slice(end - width, end)
         for (name, width), end in zip(widths.items(), ends, strict=True)
     }
+
+
+def raise_residuals(level: Array) -> dict[str, Array]:
+    """Powers of standardized residuals in which a spread and a skewness show."""
+    near = np.clip(level, -_FARTHEST, _FARTHEST)
+    return {"spread": near**2, "skewness": near**3 - 3 * near}
 
 
 def multiply_along(level: Array, along: Array) -> Array:
@@ -185,7 +209,14 @@ def _square_of_lines(products: Array, inverse: Array) -> Array:
     return np.asarray((products * (products @ inverse)).sum(axis=(1, 2)))
 
 
-def _find_largest_line(products: Array, square: Array) -> Array:
-    spread = np.diagonal(square, axis1=-2, axis2=-1)
-    scale = np.where(spread > 1e-6, spread, np.inf)[..., None, :]
+def _find_largest(products: Array, variances: Array) -> Array:
+    """The largest square in units of the functions' variances."""
+    scale = np.where(variances > 1e-6, variances, np.inf)[:, None]
     return np.asarray(np.max(products**2 / scale, axis=(1, 2), initial=0.0))
+
+
+def _mean_square(products: Array, variances: Array) -> Array:
+    """In units of the functions' mean variance."""
+    if not products[0].size:
+        return np.zeros(len(products))
+    return np.asarray((products**2).mean(axis=(1, 2)) / np.maximum(variances.mean(axis=1), _ALIKE))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+import fairaudit as fa
 from fairaudit.data.columns import columns_from
 from fairaudit.density.atoms import WithAtoms, find_atoms, mark_atoms
 from fairaudit.density.auto import Auto
@@ -59,6 +60,19 @@ def test_changing_skewness_is_seen():
 def test_costly_families_are_tried_only_where_the_others_fail():
     assert not any("mixture" in name for name in choose("plain").scores)
     assert any("mixture" in name for name in choose("skewness changes", n=800).scores)
+
+
+def test_an_impatient_choice_refuses_where_costly_families_would_be_tried():
+    for kind, refused in (("plain", False), ("skewness changes", True)):
+        y, a = draw(kind, n=800)
+        rows = np.arange(len(y))
+        splits = [(rows[rows % 2 == k], rows[rows % 2 != k]) for k in range(2)]
+        if refused:
+            with pytest.raises(fa.InputError, match="leave a pattern"):
+                Auto(patient=False).choose(y, a, splits, 0)
+        else:
+            patient, quick = (Auto(patient=p).choose(y, a, splits, 0) for p in (True, False))
+            assert patient.scores == quick.scores
 
 
 def test_families_of_the_caller_are_the_only_ones():

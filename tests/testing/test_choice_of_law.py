@@ -53,6 +53,18 @@ def test_the_hard_null_has_an_answer_and_the_reason_for_its_law():
     assert ask(draw_hard_null(), law="icp").diagnostics.law == "fitted"  # it is used if named
 
 
+def test_a_pattern_that_plain_regressions_leave_has_local_copies():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(400, 2))
+    e = rng.gamma(2.0, size=400) - 2
+    y = 0.5 * a[:, 0] + np.where(a[:, 1] > 0, e, -e)
+    drawn = y + rng.normal(size=400), y, a
+    trust = ask(drawn).diagnostics
+    assert trust.law == "local" and "leave a pattern in its spread or shape" in trust.because
+    costly = ask(drawn, law="icp").diagnostics  # a law that is named searches further
+    assert costly.law == "fitted" and any("mixture" in family for family in costly.scores)
+
+
 def test_people_with_several_rows_have_local_copies():
     u, y, a = draw_gaussian()
     people = np.arange(200) // 2

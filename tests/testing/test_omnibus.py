@@ -26,6 +26,10 @@ SEEN = {
         ("linear in spread", "scan in spread"),
         ("linear", "linear, one attribute", "smooth", "curves", "scan"),
     ),
+    "skewness": (
+        ("linear in skewness",),
+        ("linear", "linear, one attribute", "linear in spread", "products", "curves"),
+    ),
     "a product": (("products", "smooth", "scan"), ("linear", "curves", "linear along the outcome")),
     "a product that turns": (
         ("smooth along the outcome",),
@@ -60,6 +64,8 @@ def draw(violation, *, continuous, n=400):
         "parity": 0.8 * parity,
     }
     spread = {"spread": a[:, 0], "spread by parity": parity}
+    if violation == "skewness":
+        noise = np.where(a[:, 0] > 0, 1, -1) * (rng.gamma(0.3, size=n) - 0.3) / 0.3**0.5
     scale = np.exp(0.7 * spread.get(violation, np.zeros(n)))
     return y + level.get(violation, 0) + noise * scale, y, b if "parity" in violation else a
 
