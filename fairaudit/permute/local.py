@@ -25,7 +25,7 @@ __all__ = ["Local", "NearOutcome"]
 
 SMALLEST, LARGEST = 2, 16
 _WINDOWS_PER_BLOCK = 4  # the narrowest window of an attribute holds so many blocks on each side
-MANY_PEOPLE = 50_000  # from here on blocks shift in groups
+MANY_PEOPLE = 10_000  # from here on blocks shift in groups
 _GROUPS = 512
 _WIDEST = 3.0  # medians of the blocks' widths: rows of wider blocks exchange with fewer others
 
@@ -40,7 +40,7 @@ class Local:
         Rows of a block. By default as many as the attributes allow: a quarter of the rows on each
         side over which, by leave-one-out error, their means run along lines; 2 to 16.
     shared : bool, optional
-        Whether blocks shift in groups; by default where there are more than 50,000 people.
+        Whether blocks shift in groups; by default where there are more than 10,000 people.
     """
 
     size: int | None = None

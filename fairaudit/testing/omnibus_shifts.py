@@ -98,7 +98,9 @@ class ShiftedProducts:
     n : int
         Rows.
     products : array
-        Per copy residuals × functions, then residuals × leaves of the trees.
+        Per copy residuals × functions.
+    leaves : array
+        Per copy residuals (level and spread) × leaves of the trees.
     lines, cross, second : array
         Sums over rows: of the lines, of lines × functions, and of squared functions.
     inside, variance : array
@@ -108,6 +110,7 @@ class ShiftedProducts:
     form: ShiftForm
     n: int
     products: Array
+    leaves: Array
     lines: Array
     cross: Array
     second: Array
@@ -122,6 +125,7 @@ class ShiftedProducts:
             form=self.form,
             n=self.n + other.n,
             products=self.products + other.products,
+            leaves=self.leaves + other.leaves,
             lines=self.lines + other.lines,
             cross=self.cross + other.cross,
             second=self.second + other.second,
@@ -157,9 +161,10 @@ class OmnibusOverShifts:
         form = ShiftForm(given.seen, widths, parts, rng)
         columns = _Columns(given, form)
         left = np.hstack(list(given.sides.values()))
-        self.width = columns.width
+        scanned = form.rows["spread"].stop  # level and spread come first
         self.starts = np.cumsum([0, *(group.shape[1] for group in groups)])
-        self.sums = np.zeros((self.starts[-1], left.shape[1] * self.width))
+        self.products = np.zeros((self.starts[-1], left.shape[1], columns.known))
+        self.leaves = np.zeros((self.starts[-1], scanned, columns.width - columns.known))
         count = len(given.seen.numbers.T)
         lines, cross = np.zeros(count), np.zeros((count, columns.known))
         second = np.zeros(columns.known)
@@ -171,11 +176,15 @@ class OmnibusOverShifts:
                 cross += line.T @ known
                 second += (known**2).sum(axis=0)
                 own = slice(start, start + rows.shape[1])
-                self.sums[own] += _multiply_shifted(left[rows], right)
+                self.products[own] += _multiply_shifted(left[rows], known)
+                self.leaves[own] += _multiply_shifted(
+                    left[rows][..., :scanned], right[:, columns.known :]
+                )
         self.base = ShiftedProducts(
             form=form,
             n=len(left),
-            products=np.zeros((0, left.shape[1], self.width)),
+            products=self.products[:0],
+            leaves=self.leaves[:0],
             lines=lines,
             cross=cross,
             second=second,
@@ -192,9 +201,13 @@ class OmnibusOverShifts:
                 (shifts + self.starts[:-1]).ravel(),
                 np.arange(0, copies * groups + 1, groups),
             ),
-            shape=(copies, len(self.sums)),
+            shape=(copies, self.starts[-1]),
         )
-        return replace(self.base, products=(chosen @ self.sums).reshape(copies, -1, self.width))
+        products, leaves = (
+            (chosen @ sums.reshape(len(sums), -1)).reshape(copies, *sums.shape[1:])
+            for sums in (self.products, self.leaves)
+        )
+        return replace(self.base, products=products, leaves=leaves)
 
     def values(self, shifts: Index) -> Array:
         """Every part (columns) on every copy (rows)."""
@@ -237,13 +250,13 @@ class _Scaled(ProductParts):
         self.parts, self.rows = form.parts, form.rows
         self.nodes = TreeNodes(form.trees, sums.n, sums.inside, sums.variance)
         count = len(sums.second)
-        self.leaves = sums.products[..., count:]
+        self.leaves = sums.leaves
         lines, others = form.columns["lines"], form.columns["products"]
         variance = sums.second[lines] / self.n - (sums.lines / self.n) ** 2
         spread = np.sqrt(np.maximum(variance, 0.0))
         scale = np.ones(count)
         scale[lines] = np.where(spread > 1e-12, spread, np.inf)
-        products = sums.products[..., :count] / np.sqrt(self.n) / scale
+        products = sums.products / np.sqrt(self.n) / scale
         cross = sums.cross / self.n / scale[lines, None] / scale
         self.square = cross[:, lines]
         self.inverse = invert_lines(self.square)
@@ -274,10 +287,10 @@ def _split_blocks(group: Index) -> list[Index]:
 
 
 def _multiply_shifted(left: Array, right: Array) -> Array:
-    """Per shift the products of both, flat; `left` is blocks × places × rows × columns.
+    """Per shift the products of both; `left` is blocks × places × rows × columns.
 
     Shifted by s, outcomes at place k meet the attributes at place k + s.
     """
     turns, columns = left.shape[1], left.shape[3]
     turned = [np.roll(left, shift, axis=1).reshape(-1, columns) for shift in range(turns)]
-    return np.asarray((np.hstack(turned).T @ right).reshape(turns, -1))
+    return np.asarray((np.hstack(turned).T @ right).reshape(turns, columns, -1))
