@@ -9,6 +9,7 @@
 binary      outcome of two classes; race (5), sex, integer age; scores in [0, 1]
 rare        the same with an event of 2 %: most probabilities are close to 0, some far away
 continuous  continuous outcome, one continuous attribute
+regression  continuous outcome; race (5), sex and integer age, all of which it depends on
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, fairpipe's permutation test, RCIT of
@@ -43,6 +44,7 @@ SENSITIVE = {
     "binary": "race,sex,age",
     "rare": "race,sex,age",
     "continuous": "a",
+    "regression": "race,sex,age",
     "mixed": "race,sex,a",
 }
 
@@ -53,6 +55,12 @@ def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
     if kind == "continuous":
         y = 0.8 * a + rng.normal(size=n)
         return pd.DataFrame({"score": y + rng.normal(size=n), "y": y, "a": a, "unused": a})
+    if kind == "regression":
+        race, sex, age = rng.integers(0, 5, n), rng.integers(0, 2, n), rng.integers(18, 90, n)
+        y = 0.3 * race + 0.5 * sex + 0.02 * age + rng.normal(size=n)
+        names = np.array(list("abcde"))[race], np.array(["f", "m"])[sex]
+        score = y + 0.7 * rng.normal(size=n)
+        return pd.DataFrame({"score": score, "y": y, "race": names[0], "sex": names[1], "age": age})
     y = (rng.random(n) < 0.02).astype(int) if kind == "rare" else rng.integers(0, 2, n)
     logit = 1.5 * rng.normal(size=n) + 2 * y - 5 if kind == "rare" else rng.normal(size=n) + y
     frame = pd.DataFrame(

@@ -31,6 +31,7 @@ __all__ = [
     "list_questions",
     "list_range_parts",
     "make_finding",
+    "number_parts",
     "permutes_within_classes",
     "split_rounds",
 ]
@@ -80,6 +81,17 @@ class Answer:
     rows: int
     kpc: float | None
     seconds: float
+
+
+def number_parts(questions: Sequence[Question], outcome: Column) -> Index | None:
+    """Ranges of a continuous outcome, which stay apart where there are questions about them."""
+    parts = [question.part for question in questions if question.part is not None]
+    if outcome.kind.is_categorical or not parts:
+        return None
+    strata = np.zeros(len(outcome), dtype=np.intp)
+    for number, part in enumerate(parts):
+        strata[part.rows(outcome)] = number
+    return strata
 
 
 def permutes_within_classes(outcome: Any, plan: Plan) -> bool:

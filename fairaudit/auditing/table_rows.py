@@ -19,6 +19,7 @@ from fairaudit.auditing.questions import (
     list_class_parts,
     list_questions,
     list_range_parts,
+    number_parts,
     permutes_within_classes,
     split_rounds,
 )
@@ -100,6 +101,13 @@ class TableRows:
             )
         if self.facts.people < self.facts.rows:
             notes.append("People have several rows: whole people were permuted.")
+        copies = self.gate_copies
+        if self.plan.power and copies is not None and copies.sampler.moves != "attributes":
+            notes.append(
+                "Not computed: the smallest detectable violation. Violations are planted by moving "
+                f"attributes, and the law {copies.law.kind!r} moves the prediction; the laws icp "
+                "and local have it."
+            )
         return notes
 
     def digest(self) -> str:
@@ -164,7 +172,8 @@ class TableRows:
         if not scopes:  # in no range of the outcome is there anything to compare
             return []
         start = time.process_time()
-        fitted = self._copies(questions[0].attributes, self._strata(parts))
+        strata = number_parts(questions, self.table.require_outcome())
+        fitted = self._copies(questions[0].attributes, strata)
         spent = time.process_time() - start
         store = None
         if self.checkpoint is not None:
@@ -192,17 +201,6 @@ class TableRows:
             )
             spent = 0.0
         return answers
-
-    def _strata(self, questions: Sequence[Question]) -> Index | None:
-        """Ranges of a continuous outcome, which stay apart where there are questions about them."""
-        outcome = self.table.require_outcome()
-        if outcome.kind.is_categorical or not questions:
-            return None
-        strata = np.empty(len(self.table), dtype=np.intp)
-        for number, question in enumerate(questions):
-            assert question.part is not None  # noqa: S101  for mypy: questions about ranges
-            strata[question.part.rows(outcome)] = number
-        return strata
 
     def _copies(self, names: Sequence[str], strata: Index | None) -> FittedCopies:
         table, plan = _keep_attributes(self.table, names), self.plan
@@ -255,6 +253,7 @@ class TableRows:
             seed=permutations.seed,
             threshold=plan.threshold,
             first=permutations.n + 1_000_000,
+            prepare=lambda table: prepare_copies(table, plan.choice_of_law, permutations),
             progress=progress,
         )
 

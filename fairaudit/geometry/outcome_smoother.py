@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from fairaudit._types import Array, Index
 
-__all__ = ["OutcomeSmoother", "Smoothed"]
+__all__ = ["OutcomeLines", "OutcomeSmoother", "Smoothed"]
 
 NARROWEST = 4  # rows on each side
 _MOST_CELLS = 4_096  # beyond, rows of neighboring outcomes are taken together
 _WIDER_IS_BETTER = 0.98  # a narrower window must lower the error by this factor
+_AT_ONCE = 1 << 13  # rows of which columns are held
+_FLAT, _OWN_LINE = 1e-10, 1 - 1e-9  # outcomes of a window, and a row's weight, without a line
 _FARTHEST = 25.0  # squared errors count up to this multiple of their median
 
 
@@ -59,6 +63,8 @@ class OutcomeSmoother:
         spread = float(ordered.std())
         self.z = (ordered - ordered.mean()) / (spread if spread > 0 else 1.0)
         self.ends = _find_cell_ends(self.z)
+        self.place = np.empty(self.n, dtype=np.intp)
+        self.place[self.order] = np.arange(self.n)
         self.cell = np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
     def list_windows(self) -> list[int]:
@@ -73,61 +79,117 @@ class OutcomeSmoother:
 
     def remove(self, columns: Array) -> Smoothed:
         """The columns without what the outcome explains, row by row as they came."""
-        x = columns[self.order]
+        lines = self.fit(lambda rows: columns[rows])
+        residuals = np.empty(columns.shape)
+        for rows in self._split(self.order):
+            residuals[rows] = lines.find_residuals(rows, columns[rows])
+        return Smoothed(residuals, lines.windows)
+
+    def fit(self, make_columns: Callable[[Index], Array]) -> OutcomeLines:
+        """The lines of columns that are made for some rows at a time, and never all at once."""
+        sums = _CellSums(self, make_columns)
         scored = np.arange(self.n)
         if self.n > _MOST_CELLS:  # the windows are chosen on some rows, evenly along the outcome
             scored = np.arange(_MOST_CELLS) * self.n // _MOST_CELLS
-        sums = _CellSums(self, x)
+        x = make_columns(self.order[scored])
         best = np.full(x.shape[1], np.inf)
         windows = np.full(x.shape[1], self.n, dtype=np.intp)
         for width in self.list_windows():
-            squared = sums.find_residuals(scored, width) ** 2
+            lines = OutcomeLines(self, sums, np.full(x.shape[1], width))
+            squared = lines.find_residuals_at(scored, x) ** 2
             bound = _FARTHEST * np.median(squared, axis=0)
             error = np.minimum(squared, np.where(bound > 0, bound, np.inf)).mean(axis=0)
             better = error < _WIDER_IS_BETTER * best
             best[better], windows[better] = error[better], width
-        residuals = np.empty_like(x)
-        for width in np.unique(windows):
-            own = windows == width
-            part = _CellSums(self, x[:, own]) if len(own) > own.sum() else sums
-            residuals[np.ix_(self.order, own)] = part.find_residuals(np.arange(self.n), int(width))
-        return Smoothed(residuals, windows)
+        return OutcomeLines(self, sums, windows)
+
+    def _split(self, rows: Index) -> list[Index]:
+        return [rows[at : at + _AT_ONCE] for at in range(0, len(rows), _AT_ONCE)]
+
+    def find_window(self, width: int) -> tuple[Index, Index]:
+        """Per cell its first neighbor, and the first cell that is none."""
+        starts = self.ends - np.diff(self.ends, prepend=0)
+        low = np.searchsorted(self.ends, np.maximum(starts - width, 0), side="right")
+        high = np.searchsorted(starts, np.minimum(self.ends + width, self.n), side="left")
+        return low, high
 
 
 class _CellSums:
-    """Sums of columns over the cells, from which every window is two lookups."""
+    """Sums of columns over the cells, from the first on: every window is two lookups."""
 
-    def __init__(self, smoother: OutcomeSmoother, x: Array) -> None:
-        self.smoother, self.x = smoother, x
+    def __init__(self, smoother: OutcomeSmoother, make_columns: Callable[[Index], Array]) -> None:
+        starts = smoother.ends - np.diff(smoother.ends, prepend=0)
+        cells = len(starts)
+        self.total: Array = np.zeros((cells + 1, 0))
+        for at in range(0, cells, step := max(1, cells * _AT_ONCE // smoother.n)):
+            first, last = starts[at], smoother.ends[min(at + step, cells) - 1]
+            x, z = make_columns(smoother.order[first:last]), smoother.z[first:last, None]
+            if not at:
+                self.total, self.product = (np.zeros((cells + 1, x.shape[1])) for _ in range(2))
+            places = starts[at : at + step] - first
+            own = slice(at + 1, at + 1 + len(places))
+            self.total[own] = np.add.reduceat(x, places, axis=0)
+            self.product[own] = np.add.reduceat(x * z, places, axis=0)
         z = smoother.z[:, None]
-        self.total = self._accumulate(x)
-        self.product = self._accumulate(x * z)
-        self.base = self._accumulate(np.hstack([z, z**2]))
+        self.base = np.zeros((cells + 1, 3))
+        self.base[1:] = np.add.reduceat(np.hstack([np.ones_like(z), z, z**2]), starts, axis=0)
+        for sums in (self.total, self.product, self.base):
+            np.cumsum(sums, axis=0, out=sums)
 
-    def _accumulate(self, values: Array) -> Array:
-        sums = np.cumsum(values, axis=0)[self.smoother.ends - 1]
-        return np.vstack([np.zeros((1, values.shape[1])), sums])
 
-    def find_residuals(self, rows: Index, width: int) -> Array:
-        """Rows (in the order of the outcome) minus the line through their neighbors."""
-        smoother = self.smoother
-        ends, cell = smoother.ends, smoother.cell[rows]
-        starts = ends - np.diff(ends, prepend=0)
-        low = np.searchsorted(ends, np.maximum(starts - width, 0), side="right")[cell]
-        high = np.searchsorted(starts, np.minimum(ends + width, smoother.n), side="left")[cell]
-        x, z = self.x[rows], smoother.z[rows]
-        edges = np.concatenate([[0], ends])
-        count = np.maximum(edges[high] - edges[low] - 1.0, 1.0)
-        base = self.base[high] - self.base[low]
-        total = self.total[high] - self.total[low] - x
-        product = self.product[high] - self.product[low] - x * z[:, None]
-        center = (base[:, 0] - z) / count
-        square = base[:, 1] - z**2
-        spread = square - count * center**2
-        sloped = spread > 1e-10 * np.maximum(square, 1e-300)
-        slope = (product - total * center[:, None]) / np.where(sloped, spread, 1.0)[:, None]
-        slope[~sloped] = 0.0
-        return np.asarray(x - total / count[:, None] - slope * (z - center)[:, None])
+class OutcomeLines:
+    """Lines through the neighbors of every cell, each column with its own window.
+
+    Attributes
+    ----------
+    windows : int array
+        Rows on each side, per column.
+    """
+
+    def __init__(self, smoother: OutcomeSmoother, sums: _CellSums, windows: Index) -> None:
+        self.smoother, self.windows = smoother, windows
+        self.kinds: list[tuple[Any, Array]] = []
+        widths = np.unique(windows)
+        if len(widths) > 1:
+            self.mean, self.slope = np.empty((2, len(smoother.ends), len(windows)))
+        for width in widths:
+            own: Any = np.flatnonzero(windows == width) if len(widths) > 1 else slice(None)
+            low, high = smoother.find_window(int(width))
+            count, first, second = (sums.base[high] - sums.base[low]).T
+            center = first / count
+            spread = second - count * center**2
+            spread = np.where(spread > _FLAT * np.maximum(second, 1e-300), spread, np.inf)
+            total, slope = sums.total[:, own], sums.product[:, own]
+            total, slope = total[high] - total[low], slope[high] - slope[low]
+            slope -= total * center[:, None]
+            slope /= spread[:, None]
+            total /= count[:, None]
+            if len(widths) > 1:
+                self.mean[:, own], self.slope[:, own] = total, slope
+            else:
+                self.mean, self.slope = total, slope
+            self.kinds.append((own, np.column_stack([count, center, spread])))
+
+    def find_residuals(self, rows: Index, x: Array) -> Array:
+        """Columns of rows, minus the line through their neighbors without the row itself."""
+        return self.find_residuals_at(self.smoother.place[rows], x)
+
+    def find_residuals_at(self, places: Index, x: Array) -> Array:
+        """Rows by their places in the order of the outcome."""
+        cell, z = self.smoother.cell[places], self.smoother.z[places]
+        residuals = x - self.mean[cell]
+        slope = self.slope[cell]
+        for own, base in self.kinds:
+            count, center, spread = base[cell].T
+            away = z - center
+            weight = 1 / count + away**2 / spread  # of the row in its own line
+            flat = weight > _OWN_LINE  # without the row there is no line, but a mean
+            away[flat], weight[flat] = 0.0, (1 / count)[flat]
+            rest = 1 - np.where(count > 1, weight, 0.0)
+            slope[:, own] *= away[:, None]
+            residuals[:, own] -= slope[:, own]
+            residuals[:, own] /= rest[:, None]
+        return np.asarray(residuals)
 
 
 def _find_cell_ends(z: Array) -> Index:

@@ -25,6 +25,8 @@ __all__ = ["Local", "NearOutcome"]
 
 SMALLEST, LARGEST = 2, 16
 _WINDOWS_PER_BLOCK = 4  # the narrowest window of an attribute holds so many blocks on each side
+MANY_PEOPLE = 10_000  # from here on blocks shift in groups
+_GROUPS = 512
 _WIDEST = 3.0  # medians of the blocks' widths: rows of wider blocks exchange with fewer others
 
 
@@ -37,9 +39,12 @@ class Local:
     size : int, optional
         Rows of a block. By default as many as the attributes allow: a quarter of the rows on each
         side over which, by leave-one-out error, their means run along lines; 2 to 16.
+    shared : bool, optional
+        Whether blocks shift in groups; by default where there are more than 10,000 people.
     """
 
     size: int | None = None
+    shared: bool | None = None
 
     name = "local"
 
@@ -68,14 +73,15 @@ class Local:
         y, a, _, _ = encode_table(outcome, attributes)
         size = self.size or _choose_size(y, a)
         people = _People(y, units, strata, stream(seed, 8))
-        sampler = NearOutcome(people, size, seed)
+        shared = len(people.size) > MANY_PEOPLE if self.shared is None else self.shared
+        sampler = NearOutcome(people, size, seed, shared=shared)
         words = f"local (blocks of {size} neighbors in the outcome)"
         return FittedCopies(sampler, CopyLaw("local", words))
 
 
 def _choose_size(y: Array, a: Array) -> int:
     """Bias against power: blocks are small beside the stretch where attributes run straight."""
-    narrowest = int(OutcomeSmoother(y).remove(a).windows.min())
+    narrowest = int(OutcomeSmoother(y).fit(lambda rows: a[rows]).windows.min())
     size = 1 << int(np.log2(max(1, narrowest // _WINDOWS_PER_BLOCK)))
     return min(max(size, SMALLEST), LARGEST)
 
@@ -121,29 +127,68 @@ class NearOutcome(CopySampler):
 
     Shifts in a circle, in an order within the block that is drawn once, are a group that takes
     everybody to every place equally often: as valid as all permutations of the block, and quicker.
+    Of very many people, some hundred blocks shift by the same number of places, which is a smaller
+    group with the same property. What copies do to sums over rows is then known from what each of
+    at most 16 shifts does to each of about 500 groups of blocks (`list_groups`).
+
+    Attributes
+    ----------
+    size : int
+        People of a block, at most; ties aside.
+    group : int array
+        Of every block.
+    turns : int array
+        Per group the number of different shifts, which is the size of its blocks.
+    shared : bool
+        Whether groups have several blocks.
     """
 
     within_outcome = False
     near_outcome = True
-    size: int  # of a block, at most; ties aside
+    size: int
 
-    def __init__(self, people: _People, size: int, seed: int) -> None:
-        self.n, self.seed, self.size = len(people.rows), seed, size
-        block = _form_blocks(people, size, stream(seed, 9))
+    def __init__(self, people: _People, size: int, seed: int, *, shared: bool) -> None:
+        self.n, self.seed, self.size, self.shared = len(people.rows), seed, size, shared
+        block = _form_blocks(people, size, stream(seed, 9), split_ties=self.shared)
         shuffled = np.lexsort((stream(seed, 10).random(len(block)), block))
         self.of_place = block[shuffled]
         self.count = np.bincount(block)
-        self.start = (np.cumsum(self.count) - self.count)[self.of_place]
+        self.first = np.cumsum(self.count) - self.count
+        self.start = self.first[self.of_place]
         self.place = np.arange(len(block)) - self.start
         self.people, self.shuffled = people, shuffled
+        self.group = np.arange(len(self.count))
+        if self.shared:
+            self.group = _group_blocks(self.count, people.size[self.first])
+        self.turns = np.zeros(int(self.group.max()) + 1, dtype=np.intp)
+        self.turns[self.group] = self.count
+
+    def draw_shifts(self, copy: int) -> Index:
+        """How far the blocks of each group shift."""
+        drawn = stream(self.seed, 1, copy).random(len(self.turns))
+        return np.minimum((drawn * self.turns).astype(np.intp), self.turns - 1)
+
+    def list_groups(self) -> list[Index]:
+        """Rows of each group: blocks × places × rows of a person.
+
+        Shifted by s, outcomes at place k have the attributes at place k + s, in a circle.
+        """
+        people = self.people
+        by_group = np.argsort(self.group, kind="stable")
+        groups = []
+        for blocks in np.split(by_group, np.cumsum(np.bincount(self.group))[:-1]):
+            places = self.first[blocks, None] + np.arange(self.count[blocks[0]])
+            persons = self.shuffled[places]
+            own = np.arange(people.size[persons[0, 0]])
+            groups.append(people.rows[people.first[persons][..., None] + own])
+        return groups
 
     def block(self, copies: range) -> Index:
         result = np.empty((len(copies), self.n), dtype=np.intp)
         people, several = self.people, self.people.size.max(initial=1) > 1
         own = np.arange(len(people.rows))
         for number, copy in enumerate(copies):
-            drawn = stream(self.seed, 1, copy).random(len(self.count))
-            shift = np.minimum((drawn * self.count).astype(np.intp), self.count - 1)
+            shift = self.draw_shifts(copy)[self.group]
             place = self.place + shift[self.of_place]
             around = self.count[self.of_place]
             place -= around * (place >= around)
@@ -162,8 +207,26 @@ class NearOutcome(CopySampler):
         return float(self.people.size[self.shuffled][several].sum() / self.n)
 
 
-def _form_blocks(people: _People, size: int, rng: np.random.Generator) -> Index:
-    """The block of every person: equal outcomes, or `size` neighbors, fewer where they are far."""
+def _group_blocks(count: Index, rows: Index) -> Index:
+    """About `_GROUPS` groups of blocks of as many people, each of whom has as many rows."""
+    order = np.lexsort((np.arange(len(count)), count, rows))
+    kind = np.cumsum(
+        (np.diff(count[order], prepend=0) != 0) | (np.diff(rows[order], prepend=0) != 0)
+    )
+    place = np.arange(len(order)) - np.searchsorted(kind, kind)
+    part = place // (1 + len(order) // _GROUPS)
+    group = np.empty(len(order), dtype=np.intp)
+    group[order] = np.cumsum((np.diff(kind, prepend=0) != 0) | (np.diff(part, prepend=0) != 0)) - 1
+    return group
+
+
+def _form_blocks(
+    people: _People, size: int, rng: np.random.Generator, *, split_ties: bool
+) -> Index:
+    """The block of every person: equal outcomes, or `size` neighbors, fewer where they are far.
+
+    People of equal outcomes, which are in random order, are one block, or several of 16.
+    """
     y, run = people.outcome, people.run
     tie = np.cumsum((np.diff(y, prepend=np.nan) != 0) | (np.diff(run, prepend=-1) != 0)) - 1
     large = np.bincount(tie)[tie] >= size
@@ -174,7 +237,7 @@ def _form_blocks(people: _People, size: int, rng: np.random.Generator) -> Index:
     )
     first = np.searchsorted(segment, segment)
     place = np.arange(len(y)) - first
-    block = np.where(large, 0, (place + rng.integers(size)) // size)
+    block = np.where(large, place // LARGEST * split_ties, (place + rng.integers(size)) // size)
     block = np.cumsum((np.diff(segment, prepend=-1) != 0) | (np.diff(block, prepend=-1) != 0)) - 1
     widest = _WIDEST * _median_width(y, block, large)
     while (wide := _find_widths(y, block) > widest).any():

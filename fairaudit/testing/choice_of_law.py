@@ -80,6 +80,19 @@ class ChoiceOfLaw:
             return self.law == "local" or isinstance(self.law, Local)
         return _is_auto(self.density) and _why_not_fitted(table, self.folds) is not None
 
+    def is_local_in_shards(self, *, categorical: bool) -> bool:
+        """Whether shards exchange neighbors in the outcome.
+
+        A density is fitted for shards only if it is asked for: its rows could not be tested.
+        """
+        if self.law == AUTO:
+            return not categorical and _is_auto(self.density)
+        return self.law == "local" or isinstance(self.law, Local)
+
+    def explain_shards(self) -> str:
+        """Why local copies come first in shards, where they were not asked for."""
+        return "in shards its rows could not be tested" if self.law == AUTO else ""
+
     def make_fitting_law(self, rows: int) -> ICP:
         """Inverse conditional permutation; in sample where rows are too few to cross-fit."""
         return ICP(self.density, self.folds if rows >= _ROWS_PER_FOLD * self.folds else 1)

@@ -19,10 +19,19 @@ from fairaudit.testing.diagnostics import CHECKED_COPIES, CopyCheck, see_enough
 from fairaudit.testing.p_value import Combination
 from fairaudit.testing.permutations import Permutations
 from fairaudit.testing.scope import Scope
+from fairaudit.testing.shift_evaluation import ShiftEvaluation
 from fairaudit.testing.statistic import Bound, Statistic, list_parts
 from fairaudit.testing.trust import Trust
 
-__all__ = ["Evaluation", "Scope", "bind_combined", "bind_statistic", "make_evaluation"]
+__all__ = [
+    "CombinedParts",
+    "Evaluation",
+    "Scope",
+    "bind_combined",
+    "bind_parts",
+    "bind_statistic",
+    "make_evaluation",
+]
 
 
 class Evaluation(Protocol):
@@ -64,9 +73,11 @@ def make_evaluation(
     statistics: list[Statistic],
     permutations: Permutations,
 ) -> Evaluation:
-    """By tied blocks where rows are many and tied, otherwise by rows."""
-    return BlockEvaluation.of(scopes, fitted, statistics, permutations) or RowEvaluation(
-        scopes, fitted, statistics, permutations
+    """By tied blocks where rows are many and tied, by groups of blocks, otherwise by rows."""
+    return (
+        BlockEvaluation.of(scopes, fitted, statistics, permutations)
+        or ShiftEvaluation.of(scopes, fitted, statistics, permutations)
+        or RowEvaluation(scopes, fitted, statistics, permutations)
     )
 
 
@@ -84,20 +95,37 @@ def bind_statistic(
     return statistic.bind(table, within_outcome=sampler.within_outcome, seed=seed)
 
 
-def bind_combined(
+def bind_parts(
     statistics: Sequence[Statistic], table: AuditTable, sampler: CopySampler, seed: int
 ) -> Bound:
-    """The statistics in one number, calibrated on copies of this sampler where they are several."""
+    """All parts of the statistics, a column each."""
     bound = [bind_statistic(statistic, table, sampler, seed) for statistic in statistics]
+    return lambda rows: np.column_stack([statistic(rows) for statistic in bound])
 
-    def see(rows: Index) -> Array:
-        return np.column_stack([statistic(rows) for statistic in bound])
 
-    names, weights = list_parts(statistics)
-    if len(names) == 1:
-        return lambda rows: see(rows)[:, 0]
-    combination = Combination(see(sampler.block(range(CHECKED_COPIES))), weights)
-    return lambda rows: combination(see(rows))
+class CombinedParts:
+    """Statistics in one number, calibrated on copies where they have several parts."""
+
+    def __init__(self, parts: Bound, sampler: CopySampler, weights: Sequence[float]) -> None:
+        self.parts = parts
+        self.combination: Combination | None = None
+        if len(weights) > 1:
+            self.combination = Combination(parts(sampler.block(range(CHECKED_COPIES))), weights)
+
+    def __call__(self, rows: Index) -> Array:
+        return self.combine(self.parts(rows))
+
+    def combine(self, values: Array) -> Array:
+        """One number per row, from the values of all parts."""
+        return values[:, 0] if self.combination is None else self.combination(values)
+
+
+def bind_combined(
+    statistics: Sequence[Statistic], table: AuditTable, sampler: CopySampler, seed: int
+) -> CombinedParts:
+    """The statistics in one number, calibrated on copies of this sampler where they are several."""
+    parts = bind_parts(statistics, table, sampler, seed)
+    return CombinedParts(parts, sampler, list_parts(statistics)[1])
 
 
 def _require_able(statistics: Sequence[Statistic], fitted: FittedCopies) -> None:

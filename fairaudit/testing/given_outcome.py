@@ -12,7 +12,14 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.geometry.outcome_smoother import OutcomeSmoother
 
-__all__ = ["GivenOutcome", "Scale", "look_at_outcome", "standardize"]
+__all__ = [
+    "GivenNumbers",
+    "GivenOutcome",
+    "Scale",
+    "look_at_numbers",
+    "look_at_outcome",
+    "standardize",
+]
 
 _DEGREES = 3  # of polynomials in the rank of the outcome, along which an effect may change
 _FARTHEST = 3.0  # standard deviations of the outcome that the basis sees
@@ -47,7 +54,12 @@ def look_at_outcome(outcome: Column) -> GivenOutcome:
     """By class means, or by local lines along a continuous outcome."""
     if outcome.kind.is_categorical:
         return _Classes(outcome)
-    return _Numbers(encode((outcome,))[:, 0])
+    return look_at_numbers(outcome)
+
+
+def look_at_numbers(outcome: Column) -> GivenNumbers:
+    """By local lines along a continuous outcome."""
+    return GivenNumbers(encode((outcome,))[:, 0])
 
 
 class _Classes:
@@ -69,7 +81,9 @@ class _Classes:
         return np.asarray(self.codes)
 
 
-class _Numbers:
+class GivenNumbers:
+    """A continuous outcome as what is conditioned on."""
+
     def __init__(self, outcome: Array) -> None:
         self.smoother = OutcomeSmoother(outcome)
         legendre = np.polynomial.legendre

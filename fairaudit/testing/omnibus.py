@@ -21,8 +21,14 @@ from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.permute.copies import gathered, stream
 from fairaudit.testing.attribute_functions import show_rows
-from fairaudit.testing.given_outcome import GivenOutcome, look_at_outcome, standardize
+from fairaudit.testing.given_outcome import (
+    GivenOutcome,
+    look_at_numbers,
+    look_at_outcome,
+    standardize,
+)
 from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
+from fairaudit.testing.omnibus_shifts import GivenRows, OmnibusOverShifts, SeenAttributes
 from fairaudit.testing.product_parts import (
     ProductParts,
     find_places,
@@ -109,11 +115,44 @@ class Omnibus:
         """For copies within classes, from sums over tied blocks."""
         return OmnibusOverBlocks(questions, self.parts, seen, seed)
 
+    def over_shifts(
+        self,
+        table: AuditTable,
+        groups: Sequence[Index],
+        *,
+        seed: int,
+        seen: SeenAttributes | None = None,
+    ) -> OmnibusOverShifts:
+        """For copies that shift groups of blocks of neighbors in a continuous outcome.
+
+        Sums of several tables can be added where `seen` shows the same attributes in all.
+        """
+        table.require_varying_prediction()
+        rng = stream(seed, 2)
+        if seen is None:
+            a = encode(sort_by_name(table.attributes))
+            seen = SeenAttributes(a, a[show_rows(len(table), rng)], len(table))
+        return OmnibusOverShifts(_look_at_rows(table, seen), groups, self.parts, rng)
+
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
         products = _Products(table, given, moves, self.parts, seed)
         return products.values
+
+
+def _look_at_rows(table: AuditTable, seen: SeenAttributes) -> GivenRows:
+    given = look_at_numbers(table.require_outcome())
+    return GivenRows(
+        seen=seen,
+        smoother=given.smoother,
+        strata=_find_strata(given, len(table)),
+        sides=_take_residuals(table, given, "near"),
+    )
+
+
+def _find_strata(given: GivenOutcome, n: int) -> Index:
+    return given.find_stretches(max(1, min(_STRETCHES, n // _ROWS_PER_STRETCH)))
 
 
 class _Products(ProductParts):
@@ -137,7 +176,7 @@ class _Products(ProductParts):
         a = encode(sort_by_name(table.attributes))
         strata = np.zeros(self.n, dtype=np.intp)
         if moves != "anywhere":
-            strata = given.find_stretches(max(1, min(_STRETCHES, self.n // _ROWS_PER_STRETCH)))
+            strata = _find_strata(given, self.n)
         self.look_at_attributes(
             a,
             a[show_rows(self.n, rng)],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from fairaudit._types import Array, Index
 from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees
 from fairaudit.testing.subgroup_scan import SubgroupScan
 
-__all__ = ["ProductParts", "find_places", "multiply_along", "raise_residuals"]
+__all__ = ["ProductParts", "find_places", "invert_lines", "multiply_along", "raise_residuals"]
 
 _FARTHEST = 3.0  # residuals count up to this in their powers
 _MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
@@ -75,15 +76,14 @@ class ProductParts:
         counts : array, optional
             How many rows of the table each row here stands for.
         """
-        few = self.n < _MANY_ROWS
-        functions = AttributeFunctions(shown, waves=50 if few else 25, rng=rng)
-        self.right, self.columns = remove(functions(a)), functions.places
+        functions = self.draw_functions(shown, rng)
+        self.right = remove(functions(a))
         lines = self.right[:, self.columns["lines"]]
         spread = _find_deviations(lines, counts)
         lines /= np.where(spread > 1e-12, spread, np.inf)
         weighted = lines if counts is None else lines * counts[:, None]
         self.square = weighted.T @ lines / self.n
-        self.inverse = _invert(self.square, _ALIKE)
+        self.inverse = invert_lines(self.square)
         products = self.right[:, self.columns["products"]]
         alone = products - lines @ (self.inverse @ (weighted.T @ products / self.n))
         self.columns = {**self.columns, "products alone": slice(self.right.shape[1], None)}
@@ -92,8 +92,18 @@ class ProductParts:
         self.second = squares.sum(axis=0) / self.n
         self.scan = None
         if strata is not None and any("scan" in part for part in self.parts):
-            trees = RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
-            self.scan = SubgroupScan(trees, a, strata, counts)
+            self.scan = SubgroupScan(self.draw_trees(shown, rng), a, strata, counts)
+
+    def draw_functions(self, shown: Array, rng: np.random.Generator) -> AttributeFunctions:
+        """Functions of the attributes; fewer where rows are many."""
+        functions = AttributeFunctions(shown, waves=50 if self.n < _MANY_ROWS else 25, rng=rng)
+        self.columns = functions.places
+        return functions
+
+    def draw_trees(self, shown: Array, rng: np.random.Generator) -> RandomTrees:
+        """Whose nodes are subgroups; fewer where rows are many."""
+        few = self.n < _MANY_ROWS
+        return RandomTrees(shown, count=14 if few else 6, depth=4 if few else 3, rng=rng)
 
     def evaluate(self, moved: Array) -> Array:
         """Every part (columns) of every copy (rows).
@@ -101,7 +111,13 @@ class ProductParts:
         `moved` has per copy the columns of residuals that the attributes of each row meet: copies
         × columns × rows.
         """
-        products = moved @ self.right / np.sqrt(self.n)
+        return self.combine(moved @ self.right / np.sqrt(self.n), partial(self._scan, moved))
+
+    def combine(self, products: Array, scan: Callable[[str], Array]) -> Array:
+        """Every part of every copy from products of residuals (rows) and functions (columns).
+
+        `scan` finds the subgroups of a kind of residuals.
+        """
         inverse, variances = self._find_inverse(products), self._find_variances(products)
 
         def square(rows: str) -> Array:
@@ -124,8 +140,8 @@ class ProductParts:
             "smooth": lambda: _mean_square(*of("level", "waves")),
             "curves": lambda: _mean_square(*of("level", "curves")),
             "smooth along the outcome": lambda: _mean_square(*of("along", "waves")),
-            "scan": lambda: self._scan(moved, "level"),
-            "scan in spread": lambda: self._scan(moved, "spread"),
+            "scan": lambda: scan("level"),
+            "scan in spread": lambda: scan("spread"),
         }
         return np.column_stack([kinds[part]() for part in self.parts])
 
@@ -176,6 +192,11 @@ def _find_deviations(columns: Array, counts: Array | None) -> Array:
         return np.asarray(columns.std(axis=0))
     centered = columns - np.average(columns, axis=0, weights=counts)
     return np.asarray(np.sqrt(np.average(centered**2, axis=0, weights=counts)))
+
+
+def invert_lines(square: Array) -> Array:
+    """Of their second moments, without lines that add up to one another."""
+    return _invert(square, _ALIKE)
 
 
 def _invert(square: Array, alike: float) -> Array:

@@ -37,7 +37,9 @@ class Statistic(Protocol):
         works under laws that move the prediction too: outcome row k then has the prediction of
         row rows[k]. One that has `over_blocks(questions, seen, seed)` needs of copies within
         classes only sums over tied blocks (`OverBlocks`); it returns None where it needs more, and
-        `narrow_sums` tells that they are of few columns.
+        `narrow_sums` tells that they are of few columns. One that has
+        `over_shifts(table, groups, seed)` needs of copies that shift groups of blocks of neighbors
+        in the outcome only what each shift does to each group (`OverShifts`).
         """
         ...
 

@@ -7,9 +7,45 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.testing.attribute_functions import RandomTrees
 
-__all__ = ["SubgroupScan"]
+__all__ = ["SubgroupScan", "TreeNodes", "add_up_leaves"]
 
 _FEWEST = 8  # rows in a node and outside of it
+
+
+class TreeNodes:
+    """All nodes of trees, and how far their sums vary by chance.
+
+    Parameters
+    ----------
+    trees : RandomTrees
+    n : float
+        Rows.
+    inside : array
+        Of every node: its rows.
+    variance : array
+        The sum over rows of what belonging to the node varies by, given the stretch of the outcome.
+    """
+
+    def __init__(self, trees: RandomTrees, n: float, inside: Array, variance: Array) -> None:
+        self.depth, self.count = trees.depth, trees.count
+        few = np.minimum(inside, n - inside) < _FEWEST
+        self.usable = ~few & (variance / n > 1e-6)
+        self.scale = np.sqrt(variance[self.usable])
+
+    def find_largest(self, sums: Array) -> Array:
+        """Per copy the largest squared standardized sum; `sums` over nodes × copies."""
+        if not len(self.scale):
+            return np.zeros(sums.shape[1])
+        return np.asarray(np.max((sums[self.usable] / self.scale[:, None]) ** 2, axis=0))
+
+
+def add_up_leaves(of_leaves: Array) -> Array:
+    """Leaves (trees × leaves × …) to all nodes (nodes × …), level by level."""
+    levels, (count, width, *rest) = [of_leaves], of_leaves.shape
+    while width > 2:
+        width //= 2
+        levels.append(levels[-1].reshape(count, width, 2, *rest).sum(axis=2))
+    return np.concatenate([level.reshape(-1, *rest) for level in levels])
 
 
 class SubgroupScan:
@@ -29,38 +65,22 @@ class SubgroupScan:
     def __init__(
         self, trees: RandomTrees, a: Array, strata: Index, counts: Array | None = None
     ) -> None:
-        self.depth, self.count = trees.depth, trees.count
-        self.strata = strata
+        self.count, self.strata = trees.count, strata
         leaves = trees.find_leaves(a)
         self.width = 1 << trees.depth
         self.places = (leaves + self.width * np.arange(trees.count)[:, None]).ravel()
         sizes = np.bincount(strata, counts).astype(np.float64)
-        self.n = sizes.sum()
-        joint = (
-            np.stack(
-                [
-                    np.bincount(leaf * len(sizes) + strata, counts, self.width * len(sizes))
-                    for leaf in leaves
-                ]
-            )
-            .reshape(self.count, self.width, len(sizes))
-            .astype(float)
-        )
-        share = self._add_up(joint / np.where(sizes > 0, sizes, 1.0))
-        inside = self._add_up(joint).sum(axis=1)
-        variance = (share * (1 - share)) @ sizes / self.n
-        usable = (np.minimum(inside, self.n - inside) >= _FEWEST) & (variance > 1e-6)
-        self.share = share[usable]
-        self.usable = usable
-        self.scale = np.sqrt(self.n * variance[usable])
-
-    def _add_up(self, of_leaves: Array) -> Array:
-        """Leaves (trees × leaves × …) to all nodes (nodes × …), level by level."""
-        levels, rest = [of_leaves], of_leaves.shape[2:]
-        for _ in range(self.depth - 1):
-            last = levels[-1]
-            levels.append(last.reshape(self.count, -1, 2, *rest).sum(axis=2))
-        return np.concatenate([level.reshape(-1, *rest) for level in levels])
+        joint = np.stack(
+            [
+                np.bincount(leaf * len(sizes) + strata, counts, self.width * len(sizes))
+                for leaf in leaves
+            ]
+        ).reshape(self.count, self.width, len(sizes))
+        self.share_of_leaves = joint / np.where(sizes > 0, sizes, 1.0)
+        self.share = add_up_leaves(self.share_of_leaves)
+        self.inside = add_up_leaves(joint.astype(float)).sum(axis=1)
+        self.variance = (self.share * (1 - self.share)) @ sizes
+        self.nodes = TreeNodes(trees, sizes.sum(), self.inside, self.variance)
 
     def find_largest(self, columns: Array) -> Array:
         """Per copy the largest squared standardized sum over nodes and columns.
@@ -68,8 +88,6 @@ class SubgroupScan:
         `columns` (copies × columns × rows) have variance 1.
         """
         copies, width = len(columns), self.count * self.width
-        if not len(self.scale):
-            return np.zeros(copies)
         number = np.arange(copies)[:, None]
         places = (self.places + width * number).ravel()
         strata = (self.strata + self.share.shape[1] * number).ravel()
@@ -79,7 +97,6 @@ class SubgroupScan:
             leaves = np.bincount(places, weights, copies * width).astype(float)
             leaves = leaves.reshape(copies, self.count, self.width).transpose(1, 2, 0)
             in_strata = np.bincount(strata, column.ravel(), copies * self.share.shape[1])
-            sums = self._add_up(leaves)[self.usable]
-            sums -= self.share @ in_strata.reshape(copies, -1).T
-            best = np.maximum(best, np.max((sums / self.scale[:, None]) ** 2, axis=0))
+            sums = add_up_leaves(leaves) - self.share @ in_strata.reshape(copies, -1).T
+            best = np.maximum(best, self.nodes.find_largest(sums))
         return best

@@ -114,6 +114,22 @@ def test_a_continuous_outcome_in_shards(files, client):
     assert alone.joint.rows < 6_000
 
 
+@pytest.mark.parametrize("workers", [1, 4])
+def test_local_copies_have_the_same_bytes_for_any_number_of_workers(files, workers):
+    roles = Roles(sensitive=("race", "age"), outcome="target", predictions=("score",))
+    alone = audit_files([files], roles, PLAN, shards=3)
+    assert alone.quality.law == "local" and alone.joint.rows == 6_000
+    with dask_cluster(workers) as cluster, distributed.Client(cluster) as client:
+        client.wait_for_workers(workers)
+        assert numbers(audit_files([files], roles, PLAN, shards=3, engine="dask")) == numbers(alone)
+
+
+def test_local_copies_have_the_same_bytes_on_two_workers(files, client):
+    roles = Roles(sensitive=("race", "age"), outcome="target", predictions=("score",))
+    found = [audit_files([files], roles, PLAN, shards=3, engine=e) for e in ("local", "dask")]
+    assert numbers(found[0]) == numbers(found[1])
+
+
 def test_the_model_is_loaded_by_every_worker(files, client, tmp_path):
     import joblib
     from sklearn.linear_model import LogisticRegression

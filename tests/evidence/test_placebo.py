@@ -63,6 +63,27 @@ def test_a_wrong_density_fails_its_placebo():
     assert result.calibration.alarms > 0.3
 
 
+@pytest.mark.parametrize("law", ["prediction", "monotone"])
+def test_laws_that_move_the_prediction_are_calibrated(law):
+    """Their placebos move the attributes, and each planted table has copies of its own."""
+    rng = np.random.default_rng(3)
+    a, y = rng.normal(size=(2, 900))
+    y += a
+    result = fa.audit(
+        predictions=y + rng.normal(size=900),
+        outcome=y,
+        sensitive={"a": a, "sex": rng.choice(["f", "m"], 900)},
+        law=law,
+        calibrate=True,
+        permutations=fa.Permutations(n=99),
+    )
+    found = result.calibration
+    assert found.passed and found.uniform > 0.01 and found.alarms <= 0.15
+    assert found.shift == pytest.approx(0.8, abs=0.1) and found.found >= 0.8
+    assert result.power is None
+    assert any("smallest detectable violation" in note and law in note for note in result.notes)
+
+
 def test_a_table_in_which_nothing_can_be_found_fails():
     score, y, frame = people(40)
     result = fa.audit(

@@ -10,7 +10,6 @@ from scipy.stats import binomtest, chisquare
 import fairaudit as fa
 from fairaudit.data.columns import columns_from
 from fairaudit.errors import InputError
-from fairaudit.evidence.placebo import calibrate
 from fairaudit.evidence.power.detect import smallest_detectable
 from fairaudit.permute.copies import EXACT
 from fairaudit.permute.prediction_side import PredictionSide
@@ -244,7 +243,7 @@ def test_the_check_of_copies_sees_no_attribute():
 
 
 def test_planted_tables_need_copies_of_the_attributes():
-    """Copies of a prediction belong to that prediction: no placebo can use them."""
+    """Copies of a prediction belong to that prediction, and planting moves attributes."""
     table, statistics = unfair(), statistic_named("features")
     prediction = table.prediction.matrix()
     fitted = PredictionSide("ols").prepare(
@@ -253,5 +252,3 @@ def test_planted_tables_need_copies_of_the_attributes():
     options = {"alpha": 0.05, "seed": 0, "threshold": None, "first": 99}
     null = np.linspace(0, 1, 99)
     assert smallest_detectable(table, fitted, statistics, null, **options) is None
-    with pytest.raises(InputError, match=r"'calibrate' needs copies of the attributes.*'predict"):
-        calibrate(table, fitted, statistics, None, progress=None, **options)

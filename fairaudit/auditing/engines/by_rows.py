@@ -15,17 +15,18 @@ from fairaudit._types import Array
 from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import ROW, name_errors
-from fairaudit.auditing.questions import Question, split_rounds
+from fairaudit.auditing.questions import Question, number_parts, split_rounds
 from fairaudit.auditing.table_rows import make_scope, measure_kpc, varies
 from fairaudit.data.table import AuditTable
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto
-from fairaudit.density.conditional_density import Fitted
+from fairaudit.density.conditional_density import Density, Fitted
 from fairaudit.errors import InputError
 from fairaudit.permute.chain import ConditionalPermutation, Fold
-from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, stream
+from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.folds import join_pits, split_rows
 from fairaudit.permute.icp import ICP
+from fairaudit.permute.local import Local
 from fairaudit.testing.diagnostics import (
     CHECKED_COPIES,
     check_exchangeable,
@@ -44,10 +45,25 @@ if TYPE_CHECKING:
     from fairaudit.auditing.engines.engine import Engine
     from fairaudit.auditing.engines.survey import Survey
 
-__all__ = ["HELD_OUT", "Prefit", "RowJob", "ShardAnswer", "answer_by_rows", "fit_densities"]
+__all__ = [
+    "HELD_OUT",
+    "WITHIN_SHARDS",
+    "Encoder",
+    "Prefit",
+    "RowJob",
+    "ShardAnswer",
+    "answer_by_rows",
+    "choose_density",
+    "fit_densities",
+    "make_scopes",
+    "prepare_local",
+    "refuse_no_answer",
+]
 
 #: How a density is fitted for shards: on rows that are in none of them.
 HELD_OUT = "held-out sample"
+#: Local copies, whose blocks may differ between shards.
+WITHIN_SHARDS = "local (blocks of neighbors in the outcome, within shards)"
 _PIT_ROWS = 2_000  # of each shard
 
 
@@ -104,12 +120,20 @@ class RowJob:
     densities: Mapping[tuple[str, ...], Prefit]
 
 
+def choose_density(plan: Plan, *, categorical: bool) -> Density | None:
+    """The density that is fitted for shards; None where rows move without one."""
+    exact = plan.law == "exact"
+    if exact or plan.choice_of_law.is_local_in_shards(categorical=categorical):
+        return None
+    return density_named(plan.density, categorical=categorical)
+
+
 def fit_densities(
     schema: Schema, sample: pd.DataFrame, questions: Sequence[Question], plan: Plan
 ) -> RowJob:
     """Fit what must be fitted on the sample, for every set of attributes that is asked about."""
     categorical = schema.outcome.kind.is_categorical
-    density = density_named(plan.density, categorical=categorical)
+    density = choose_density(plan, categorical=categorical)
     if density is None:
         return RowJob(schema, plan, questions, {})
     if categorical:
@@ -154,15 +178,20 @@ def answer_by_rows(
     for answers in of_shards:
         for answer in answers:
             together.setdefault(answer.number, []).append(answer)
-    if 0 not in together:  # the gate
-        raise InputError(
-            "In no shard do both attributes and prediction vary. Use fewer 'shards', or one piece.",
-            argument="shards",
-        )
+    refuse_no_answer(together)
     return [
         _join_shards(questions[number], answers, job)
         for number, answers in sorted(together.items())
     ]
+
+
+def refuse_no_answer(answers: Mapping[int, Any]) -> None:
+    """The gate comes first; without it there is no audit."""
+    if 0 not in answers:
+        raise InputError(
+            "In no shard do both attributes and prediction vary. Use fewer 'shards', or one piece.",
+            argument="shards",
+        )
 
 
 def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> ShardedAnswer:
@@ -182,12 +211,13 @@ def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> 
         pit = check_pit(np.concatenate(pits)) if pits else None
     fitted = job.densities.get(question.attributes)
     trust = judge_copies(
-        EXACT if fitted is None else fitted.law,
+        shards[0].law if fitted is None else fitted.law,
         moved=sum(answer.moved * answer.rows for answer in shards) / rows,
         distinct=CHECKED_COPIES,
         check=check,
         pit=pit,
         scores={} if fitted is None else fitted.scores,
+        reason=shards[0].reason,
     )
     null = Null.mean([answer.null for answer in shards], [answer.rows for answer in shards])
     return ShardedAnswer(question=question, null=null, trust=trust, rows=rows, kpc=size)
@@ -200,6 +230,8 @@ class ShardAnswer:
     number: int
     rows: int
     null: Null
+    law: CopyLaw
+    reason: str
     size: float | None
     moved: float
     products: Array | None
@@ -221,7 +253,7 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
         number = {question: k for k, question in enumerate(job.questions)}
         answers = []
         for questions in split_rounds(job.questions, shared=not job.densities):
-            scopes = _make_scopes(questions, table)
+            scopes = make_scopes(questions, table)
             if not scopes:
                 continue
             fitted = _prepare_copies(
@@ -245,6 +277,8 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
                             np.vstack([block[k] for block in blocks]),
                             list_parts(statistics)[1],
                         ),
+                        law=fitted.law,
+                        reason=fitted.reason,
                         size=measure_kpc(scope.table),
                         moved=moved,
                         products=products,
@@ -254,12 +288,29 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
         return answers
 
 
-def _make_scopes(questions: Sequence[Question], table: AuditTable) -> list[tuple[Question, Scope]]:
+def make_scopes(questions: Sequence[Question], table: AuditTable) -> list[tuple[Question, Scope]]:
     """The questions that these rows can answer."""
     outcome = table.require_outcome()
     there = [q for q in questions if q.part is None or len(q.part.rows(outcome))]
     scopes = [(question, make_scope(question, table)) for question in there]
     return [(question, scope) for question, scope in scopes if varies(scope.table)]
+
+
+def prepare_local(
+    table: AuditTable, questions: Sequence[Question], plan: Plan, seed: int
+) -> FittedCopies:
+    """Copies that exchange neighbors in the outcome, in groups of blocks."""
+    outcome, law = table.require_outcome(), plan.law
+    law = replace(law if isinstance(law, Local) else Local(), shared=True)
+    fitted = law.prepare(
+        outcome,
+        table.attributes,
+        seed=seed,
+        units=None if table.ids is None else table.ids.codes,
+        strata=number_parts(questions, outcome),
+    )
+    named = replace(fitted.law, words=WITHIN_SHARDS)
+    return replace(fitted, law=named, reason=plan.choice_of_law.explain_shards())
 
 
 def _prepare_copies(
@@ -271,12 +322,19 @@ def _prepare_copies(
 ) -> FittedCopies:
     permutations, outcome = plan.permutations, table.require_outcome()
     units = None if table.ids is None else table.ids.codes
+    categorical = outcome.kind.is_categorical
+    if prefit is None and plan.choice_of_law.is_local_in_shards(categorical=categorical):
+        return prepare_local(table, questions, plan, permutations.seed)
     if prefit is None:
         return ICP("exact").prepare(
             outcome, table.attributes, steps=permutations.steps, seed=permutations.seed, units=units
         )
     if units is not None:
-        raise InputError("In shards, people with several rows need a categorical outcome.")
+        raise InputError(
+            "In shards, people with several rows and a continuous outcome have the law 'local'. "
+            "Leave out 'density' and 'law'.",
+            argument=("density", "law"),
+        )
     y, a = np.asarray(outcome.numeric), prefit.encoder(frame)
     ranges = [question.part.rows(outcome) for question in questions if question.part is not None]
     parts = [rows for rows in ranges if len(rows)] or [np.arange(len(y))]

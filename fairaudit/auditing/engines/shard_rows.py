@@ -13,7 +13,8 @@ import numpy as np
 
 from fairaudit.auditing.descriptions import described
 from fairaudit.auditing.engines.by_blocks import answer_by_blocks, hash_shard
-from fairaudit.auditing.engines.by_rows import answer_by_rows
+from fairaudit.auditing.engines.by_rows import answer_by_rows, choose_density
+from fairaudit.auditing.engines.by_shifts import answer_by_shifts
 from fairaudit.auditing.engines.class_names import match_classes
 from fairaudit.auditing.engines.schema import (
     Schema,
@@ -53,6 +54,7 @@ from fairaudit.evidence.measurements import (
     measure_labels,
     tabulate_rates,
 )
+from fairaudit.permute.local import Local
 from fairaudit.testing.core import judge_null
 from fairaudit.testing.statistic import statistic_named
 
@@ -69,7 +71,8 @@ if TYPE_CHECKING:
 __all__ = ["ROWS_BY_ROWS", "ShardRows", "Surveyed", "check_settings", "survey_partitions"]
 
 FEWEST_ROWS = 500  # of a shard
-ROWS_BY_BLOCKS, ROWS_BY_ROWS = 1 << 20, 50_000  # of a shard, unless a number of shards is given
+ROWS_BY_BLOCKS = 1 << 20  # of a shard, unless a number of shards is given
+ROWS_BY_SHIFTS, ROWS_BY_ROWS = 200_000, 50_000
 MOST_BLOCKS = 20_000
 SAMPLE = 20_000  # rows that choose the bandwidth
 FIT_ROWS, FIT_SHARE = 50_000, 0.2  # rows that densities are fitted on
@@ -86,6 +89,11 @@ def check_settings(roles: Roles, plan: Plan) -> None:
             "Shards draw all copies: set 'permutations' to a number instead of 'auto'.",
             argument="permutations",
         )
+    if plan.law not in ("auto", "exact", "icp", "local") and not isinstance(plan.law, Local):
+        raise InputError(
+            "Shards have the laws auto, exact, icp and local. Choose one of them, or one piece.",
+            argument="law",
+        )
     if plan.certify or plan.calibrate:
         raise InputError(
             "Certificates and calibration need the table in one piece, without shards."
@@ -97,7 +105,8 @@ class Surveyed:
     """Partitions that have been looked at: coded rows, and what they hold together.
 
     `left_out` is the share of the rows that densities are fitted on, and that no shard holds;
-    `by_blocks` tells that sums over tied blocks are enough.
+    `by_blocks` tells that sums over tied blocks are enough, `by_shifts` that sums per group of
+    blocks of neighbors are.
     """
 
     frames: list[Any]
@@ -106,13 +115,13 @@ class Surveyed:
     cut: float | None
     left_out: float
     by_blocks: bool
+    by_shifts: bool
 
     def shards(self, given: int | None) -> int:
         """How many there are, unless a number is given."""
         rows = self.survey.rows - (len(self.survey.sample) if self.left_out else 0)
-        number = given or max(
-            1, math.ceil(rows / (ROWS_BY_BLOCKS if self.by_blocks else ROWS_BY_ROWS))
-        )
+        most = ROWS_BY_SHIFTS if self.by_shifts else ROWS_BY_ROWS
+        number = given or max(1, math.ceil(rows / (ROWS_BY_BLOCKS if self.by_blocks else most)))
         if rows < FEWEST_ROWS * number and number > 1:
             raise InputError(
                 f"{rows:,} rows are too few for {number} shards: each needs {FEWEST_ROWS} or more."
@@ -148,9 +157,9 @@ def survey_partitions(
     del parts
     progress("survey", 1, 4)
     categorical = schema.outcome.kind.is_categorical
-    share = min(FIT_SHARE, FIT_ROWS / schema.rows)
-    if categorical:
-        share = min(1.0, SAMPLE / schema.rows)
+    fits = not categorical and choose_density(plan, categorical=False) is not None
+    local = plan.choice_of_law.is_local_in_shards(categorical=categorical)
+    share = min(FIT_SHARE, FIT_ROWS / schema.rows) if fits else min(1.0, SAMPLE / schema.rows)
     cut = _choose_threshold(schema, plan)
     look = partial(survey_rows, schema=schema, share=share, cut=cut)
     survey = join_surveys(engine.gather(engine.map("survey of partition", look, frames)))
@@ -159,8 +168,9 @@ def survey_partitions(
         schema=count_dropped(schema, survey.rows),
         survey=survey,
         cut=cut,
-        left_out=0.0 if categorical else share,
+        left_out=share if fits else 0.0,
         by_blocks=_can_sum_blocks(schema, survey, plan, ids),
+        by_shifts=local and _is_single(plan, "over_shifts"),
     )
 
 
@@ -172,11 +182,16 @@ def _choose_threshold(schema: Schema, plan: Plan) -> float | None:
 
 
 def _can_sum_blocks(schema: Schema, survey: Survey, plan: Plan, ids: bool) -> bool:
-    statistics = statistic_named(plan.statistic)
-    sums = len(statistics) == 1 and hasattr(statistics[0], "over_blocks")
+    sums = _is_single(plan, "over_blocks")
     listed = count_levels((schema.outcome, *schema.attributes)) is not None
     exact = permutes_within_classes(schema.outcome, plan)
     return bool(sums and exact and listed and not ids and len(survey.blocks) <= MOST_BLOCKS)
+
+
+def _is_single(plan: Plan, ability: str) -> bool:
+    """Whether there is one statistic, and it can do this."""
+    statistics = statistic_named(plan.statistic)
+    return len(statistics) == 1 and hasattr(statistics[0], ability)
 
 
 class ShardRows:
@@ -201,7 +216,8 @@ class ShardRows:
     ) -> None:
         self.started, self.engine, self.plan, self.roles = started, engine, plan, roles
         self.schema, self.survey, self.number = surveyed.schema, surveyed.survey, number
-        self.by_blocks, self.cut, self.progress = surveyed.by_blocks, surveyed.cut, progress
+        self.by_blocks, self.by_shifts = surveyed.by_blocks, surveyed.by_shifts
+        self.cut, self.progress = surveyed.cut, progress
         self.predictor = predictor
         progress("shuffle", 2, 4)
         self.pieces = engine.shuffled(surveyed.frames, number, surveyed.left_out)
@@ -243,7 +259,8 @@ class ShardRows:
                 "People with several rows stayed in one shard and were permuted as a whole."
             )
         if not self.by_blocks:
-            notes.append("Statistics and KPC are means over the shards, weighted by rows.")
+            what = "KPC is a mean" if self.by_shifts else "Statistics and KPC are means"
+            notes.append(f"{what} over the shards, weighted by rows.")
         return notes
 
     @property
@@ -292,7 +309,8 @@ class ShardRows:
         self.progress("copies", 3, 4)
         plan = self.plan
         statistics = statistic_named(plan.statistic)
-        ask = answer_by_blocks if self.by_blocks else answer_by_rows
+        ask = answer_by_shifts if self.by_shifts else answer_by_rows
+        ask = answer_by_blocks if self.by_blocks else ask
         answers = ask(
             self.engine,
             self.pieces,
@@ -324,7 +342,7 @@ class ShardRows:
         outcome = self.schema.outcome
         if outcome.levels is not None and permutes_within_classes(outcome, self.plan):
             parts = list_class_parts(outcome.name, list(outcome.levels))
-        elif outcome.kind.is_categorical:
+        elif outcome.kind.is_categorical or self.roles.ids is not None:
             parts = []
         else:
             values = self.schema.table(self.survey.sample).require_outcome().numeric

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.detect import POWER
-from fairaudit.evidence.power.plant import field_of
+from fairaudit.evidence.power.plant import field_of, give_attributes
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.permute.copies import stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.evaluation import bind_statistic
+from fairaudit.testing.diagnostics import CHECKED_COPIES
+from fairaudit.testing.evaluation import CombinedParts, bind_combined, bind_parts
 from fairaudit.testing.neighbor_statistics import KPCStatistic
-from fairaudit.testing.p_value import Combination
-from fairaudit.testing.statistic import Bound, Statistic, list_parts
+from fairaudit.testing.statistic import Statistic
 
 __all__ = ["POWER", "carried_power", "power_of"]
 
 _SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of the rows that keep the violation
 _DRAWS, _HALVES = 8, 40
-_COPIES = 199  # that several statistics are calibrated on
 
 
 def carried_power(
@@ -52,16 +49,13 @@ def carried_power(
     strata = field_of(new, None).strata
     copy = _carry_over(old, new, strata, seed)
     rng = stream(seed, 14)
-    see, combine = _bind(statistics, new, strata, seed)
-    if combine is not None:  # `null` was combined with the data among the copies
-        null = combine(see(WithinOutcome(strata, seed).block(range(_COPIES))))
-
-    def bound(rows: Index) -> Array:
-        return see(rows)[:, 0] if combine is None else combine(see(rows))
-
+    sampler = _make_sampler(new, seed)
+    bound = bind_combined(statistics, new, sampler, seed)
+    if bound.combination is not None:  # `null` was combined with the data among the copies
+        null = bound(sampler.block(range(CHECKED_COPIES)))
     at_null = float(np.std(null))
     spread_of_halves = _estimate_spread(
-        new, copy, statistics=statistics, combine=combine, seed=seed, rng=rng
+        give_attributes(new, copy), statistics, bound, seed=seed, rng=rng
     )
     beyond = max(spread_of_halves**2 - at_null**2, 0.0)
 
@@ -115,42 +109,28 @@ def _dilute(copy: Index, strata: Index, share: float, rng: np.random.Generator) 
 
 
 def _estimate_spread(
-    table: AuditTable,
-    copy: Index,
+    planted: AuditTable,
     statistics: list[Statistic],
-    combine: Combination | None,
+    whole: CombinedParts,
+    *,
     seed: int,
     rng: np.random.Generator,
 ) -> float:
     """Of the statistic of such tables."""
-    planted = replace(table, attributes=tuple(column.take(copy) for column in table.attributes))
-    size = len(table) // 2
+    size = len(planted) // 2
+    # sums of squares over half of the rows are half as large
+    scale = 1.0 if whole.combination is None else len(planted) / size
     values = []
     for _ in range(_HALVES):
-        half = planted.take(np.sort(rng.permutation(len(table))[:size]))
-        see, _ = _bind(statistics, half, field_of(half, None).strata, seed)
-        value = see(np.arange(size)[None])
-        if combine is None:
-            values.append(float(value[0, 0]))
-            continue
-        # sums of squares over half of the rows are half as large
-        values.append(float(combine(value * (len(table) / size))[0]))
+        half = planted.take(np.sort(rng.permutation(len(planted))[:size]))
+        parts = bind_parts(statistics, half, _make_sampler(half, seed), seed)
+        values.append(float(whole.combine(parts(np.arange(size)[None]) * scale)[0]))
     return float(np.std(values))
 
 
-def _bind(
-    statistics: list[Statistic], table: AuditTable, strata: Index, seed: int
-) -> tuple[Bound, Combination | None]:
-    """All parts of the statistics, and how they are combined where there are several."""
-    sampler = WithinOutcome(strata, seed)
+def _make_sampler(table: AuditTable, seed: int) -> WithinOutcome:
+    """Rows of (nearly) the same outcome exchange."""
+    sampler = WithinOutcome(field_of(table, None).strata, seed)
     sampler.within_outcome = table.require_outcome().kind.is_categorical
     sampler.near_outcome = not sampler.within_outcome
-    bound = [bind_statistic(statistic, table, sampler, seed) for statistic in statistics]
-
-    def see(rows: Index) -> Array:
-        return np.column_stack([statistic(rows) for statistic in bound])
-
-    names, weights = list_parts(statistics)
-    if len(names) == 1:
-        return see, None
-    return see, Combination(see(sampler.block(range(_COPIES))), weights)
+    return sampler

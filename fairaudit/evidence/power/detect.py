@@ -9,6 +9,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, shifted
 from fairaudit.evidence.power.power_result import Detectable, Power
 from fairaudit.permute.copies import FittedCopies, stream
+from fairaudit.testing.diagnostics import CHECKED_COPIES
 from fairaudit.testing.evaluation import bind_combined
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.p_value import p_values
@@ -21,7 +22,6 @@ FEWEST_COPIES = 99  # with fewer, power is lost to the copies themselves
 MOST_GROUPS = 8
 MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
-_COPIES = 199  # that combined statistics are calibrated on
 _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
 
 
@@ -41,7 +41,7 @@ class Trial:
         self.value = bind_combined(statistics, table, fitted.sampler, seed)
         self.sampler = fitted.sampler
         if len(list_parts(statistics)[0]) > 1:  # the record holds them combined with the data
-            null = self.value(self.sampler.block(range(min(len(null), _COPIES))))
+            null = self.value(self.sampler.block(range(min(len(null), CHECKED_COPIES))))
         self.null = np.sort(null)
         self.alpha = alpha
 

@@ -9,7 +9,7 @@ the very null distribution that the audit has drawn.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ __all__ = [
     "Group",
     "amount_for",
     "field_of",
+    "give_attributes",
     "groups_in",
     "largest_gap",
     "shifted",
@@ -107,6 +108,11 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         strata = np.empty(len(order), dtype=np.intp)
         strata[order] = np.arange(len(order)) // NEIGHBORS
     return Field(score, label, actual, strata)
+
+
+def give_attributes(table: AuditTable, rows: Index) -> AuditTable:
+    """The table in which row k has the attributes of row `rows[k]`."""
+    return replace(table, attributes=tuple(column.take(rows) for column in table.attributes))
 
 
 def groups_in(table: AuditTable, most: int) -> list[Group]:
