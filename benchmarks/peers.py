@@ -124,6 +124,7 @@ def ours(statistic: str, density: str = "auto"):
 
 
 OURS = {
+    "ours default": ("omnibus",),
     "ours kpc": ("kpc",),
     "ours features": ("features",),
     "ours max": ("max",),

@@ -17,6 +17,7 @@ _MOST_CELLS = 4_096  # beyond, rows of neighboring outcomes are taken together
 _WIDER_IS_BETTER = 0.98  # a narrower window must lower the error by this factor
 _AT_ONCE = 1 << 13  # rows of which columns are held
 _FLAT, _OWN_LINE = 1e-10, 1 - 1e-9  # outcomes of a window, and a row's weight, without a line
+_FOR_MEDIAN = 512  # rows that their median is taken over
 _FARTHEST = 25.0  # squared errors count up to this multiple of their median
 
 
@@ -97,7 +98,7 @@ class OutcomeSmoother:
         for width in self.list_windows():
             lines = OutcomeLines(self, sums, np.full(x.shape[1], width))
             squared = lines.find_residuals_at(scored, x) ** 2
-            bound = _FARTHEST * np.median(squared, axis=0)
+            bound = _FARTHEST * np.median(squared[:: 1 + len(squared) // _FOR_MEDIAN], axis=0)
             error = np.minimum(squared, np.where(bound > 0, bound, np.inf)).mean(axis=0)
             better = error < _WIDER_IS_BETTER * best
             best[better], windows[better] = error[better], width

@@ -14,7 +14,7 @@ __all__ = ["FAMILIES", "AttributeFunctions", "RandomTrees", "show_rows"]
 
 FAMILIES = ("lines", "products", "curves", "waves")
 _MOST_SHOWN = 4_000
-_MOST_FOR_BANDWIDTH = 2_000
+_MOST_FOR_BANDWIDTH = 500
 _MOST_PRODUCTS = 60
 _CURVES = 8  # of each attribute
 _MOST_CURVES = 120

@@ -206,7 +206,7 @@ def _make_outcome_features(outcome: Column) -> Array:
 
 
 def _make_moving_features(a: Array, rng: np.random.Generator, count: int = 20) -> Array:
-    width = median_distance(a[:2000])
+    width = median_distance(a[:500])
     angle = a @ (rng.normal(size=(a.shape[1], count)) / width) + rng.uniform(0, 2 * np.pi, count)
     features = np.hstack([a, second_order(a), np.cos(angle)])
     return features - features.mean(axis=0)
