@@ -2,8 +2,9 @@
 
     python tests/validity/continuous_size.py --replications 1000 --out continuous_size.jsonl
     python tests/validity/continuous_size.py --only hard --test default statistic=features
+    python tests/validity/continuous_size.py --classes --replications 10000 --copies 19
 
-Prints a Markdown table. *size*: rejected at .05 among the replications that are answered (not
+`--classes`: models of an outcome of classes instead. Prints a Markdown table. *size*: rejected at .05 among the replications that are answered (not
 inconclusive). *law*: of the copies. CPU seconds of one test. A run that was stopped goes on with
 what stands in the file.
 """
@@ -19,7 +20,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
-from fair_models import FAIR_MODELS  # noqa: E402
+from fair_models import FAIR_CLASS_MODELS, FAIR_MODELS  # noqa: E402
 from replications import laws, parser, run, shares  # noqa: E402
 
 
@@ -33,10 +34,12 @@ def row(name: str, way: str, results: list[dict]) -> str:
 
 
 def main() -> None:
-    args = parser(__doc__, replications=1000).parse_args()
+    made = parser(__doc__, replications=1000)
+    made.add_argument("--classes", action="store_true")
+    args = made.parse_args()
     print("| fair model | test | replications | size | inconclusive | law | CPU s |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    for name, _, results in run(FAIR_MODELS, args):
+    for name, _, results in run(FAIR_CLASS_MODELS if args.classes else FAIR_MODELS, args):
         for way, found in results.items():
             print(row(name, way, found), flush=True)
 
