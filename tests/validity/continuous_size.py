@@ -4,9 +4,9 @@
     python tests/validity/continuous_size.py --only hard --test default statistic=features
     python tests/validity/continuous_size.py --classes --replications 10000 --copies 19
 
-`--classes`: models of an outcome of classes instead. Prints a Markdown table. *size*: rejected at .05 among the replications that are answered (not
-inconclusive). *law*: of the copies. CPU seconds of one test. A run that was stopped goes on with
-what stands in the file.
+`--classes`: models of an outcome of classes instead. Prints a Markdown table. *size*: rejected at
+.05 among the replications that are answered (not inconclusive). *law*: of the copies. CPU seconds
+of one test. A run that was stopped goes on with what stands in the file.
 """
 
 from __future__ import annotations
