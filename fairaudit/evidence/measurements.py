@@ -13,7 +13,8 @@ from fairaudit.data.groups import Groups, GroupTable, Labels
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.evidence.measured import GIVEN_OUTCOME, Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.metrics._prediction_gap import FittedGaps, GapFits, half_widths
 
 if TYPE_CHECKING:
     from fairaudit.metrics.measure import Measure
@@ -39,9 +40,10 @@ CAUTION = (
 )
 #: The same where mean errors are among the numbers.
 CAUTION_WITH_ERRORS = (
-    "KPC and CODEC are sizes, not a verdict: sampling alone moves each of them away from its value "
-    "under equalized odds (0). Mean errors say how well the prediction is calibrated in each "
-    "group; they are no measure of equalized odds and need not be equal where it holds."
+    "KPC, CODEC and the prediction gap are sizes, not a verdict: sampling alone moves each of them "
+    "away from its value under equalized odds (0). Mean errors say how well the prediction is "
+    "calibrated in each group; they are no measure of equalized odds and need not be equal where "
+    "it holds."
 )
 
 UNDEFINED = (
@@ -54,13 +56,15 @@ UNDEFINED = (
 class Measurements:
     """The numbers, the groups behind the rates, and what a reader must know about them.
 
-    `groups` are counted by outcome and label; None where there are no rates.
+    `groups` are counted by outcome and label; None where there are no rates. `fits` are the gaps of
+    predictions given a continuous outcome; None where there are none.
     """
 
     values: tuple[MeasuredValue, ...]
     cells: CellTable | None
     notes: tuple[str, ...]
     groups: GroupTable | None = field(default=None, repr=False, compare=False)
+    fits: GapFits | None = field(default=None, repr=False, compare=False)
 
 
 def measure(
@@ -173,7 +177,7 @@ def about_groups(attributes: Sequence[Any], groups: Sequence[Any]) -> tuple[str,
 def _with_errors(
     table: AuditTable, values: list[MeasuredValue], notes: tuple[str, ...]
 ) -> Measurements:
-    """Add what is measured on the errors of a regression."""
+    """Add what is measured on the predictions and errors of a regression."""
     from fairaudit.metrics._errors import errors_of_groups
 
     groups = Groups.of(table.attributes)
@@ -181,6 +185,16 @@ def _with_errors(
         errors = errors_of_groups(table, groups)
     except InputError as reason:
         return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
+    fits, why = _fit_gaps(table)
+    values.append(
+        MeasuredValue(
+            key="prediction_gap",
+            name="largest prediction gap",
+            value=None if fits is None else fits.whole.largest,
+            attributes=groups.attributes,
+            note=why,
+        )
+    )
     values.append(
         MeasuredValue(
             key="mean_error_difference",
@@ -197,7 +211,30 @@ def _with_errors(
         "median error": (0, [(own.quantiles[2], np.nan, np.nan) for own in errors.cells]),
     }
     note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
-    return Measurements(tuple(values), _tabulate(counted, columns, note), notes)
+    if fits is not None:
+        columns = {GIVEN_OUTCOME: (0, _means_given_outcome(fits.whole, groups)), **columns}
+        note = (
+            f"{GIVEN_OUTCOME}: the group's mean prediction at the outcomes of all people, equal "
+            f"for all groups under equalized odds; {note}"
+        )
+    return Measurements(tuple(values), _tabulate(counted, columns, note), notes, fits=fits)
+
+
+def _fit_gaps(table: AuditTable) -> tuple[GapFits | None, str]:
+    """The gaps of the groups given a continuous outcome, or why there are none."""
+    try:
+        return GapFits.of(table), "given the outcome, in its units"
+    except InputError as reason:
+        return None, str(reason)
+
+
+def _means_given_outcome(fit: FittedGaps, groups: Groups) -> list[tuple[float, float, float]]:
+    """Of every group, with the interval of its distance from the common mean."""
+    means = {}
+    for levels, gap, far in zip(fit.levels, fit.gap, half_widths(fit), strict=True):
+        mean = fit.common + gap
+        means[levels] = (mean, mean - far, mean + far)
+    return [means.get(levels, (np.nan,) * 3) for levels in groups.levels]
 
 
 def _with_rates(

@@ -5,7 +5,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
-from fairaudit.metrics._prediction_gap import gaps_given_outcome, outcome_basis
+from fairaudit.metrics._gap_regression import gaps_given_outcome, outcome_basis
 
 
 def draw(rows, seed=0):
