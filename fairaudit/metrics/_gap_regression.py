@@ -28,44 +28,77 @@ def gaps_given_outcome(
     The gaps are models × groups, the covariance is (models · groups) square; the sizes say how
     many people each gap rests on, which are few where other groups hardly share its outcomes.
     """
-    from scipy.linalg import pinvh
-
-    count = int(group.max()) + 1
-    basis = outcome_basis(outcome)
-    weighted = basis * weights[:, None]
-    inverse = pinvh(basis.T @ weighted)
-    size = np.asarray(np.bincount(group, weights, count), dtype=np.float64)
-    sums = np.stack([np.bincount(group, column, count) for column in weighted.T])
-    explained = inverse @ sums  # of the groups' indicators, by the basis
-    spare = _generalized_inverse(np.diag(size) - sums.T @ explained, size)
+    design = _Design(outcome, group, weights)
     predictions = predictions - predictions[:1]  # constants are 0 without rounding
-    scale = _ROUNDING * np.abs(predictions).max(axis=0)
-    residual = _snapped(predictions - basis @ (inverse @ (weighted.T @ predictions)), scale)
-    totals = np.stack([np.bincount(group, weights * each, count) for each in residual.T])
-    gaps = totals @ spare
-    residual = _snapped(residual - gaps.T[group] + basis @ (explained @ gaps.T), scale)
-    leverage = weights * (
-        _quadratic(basis, inverse + explained @ spare @ explained.T)
-        + np.diag(spare)[group]
-        - 2 * (basis * (explained @ spare).T[group]).sum(axis=1)
-    )
+    gaps, residual = design.fit(predictions)
     who = np.arange(len(group)) if unit is None else np.unique(unit, return_inverse=True)[1]
-    meat = _meat(
-        weighted,
-        residual,
-        leverage=leverage,
-        group=group,
-        weights=weights,
-        explained=explained,
-        who=who,
-    )
-    bread = np.kron(np.eye(predictions.shape[1]), spare)
-    resting = np.empty(count)
-    for k in range(count):
-        pull = weights * (spare[k][group] - basis @ (explained @ spare[k]))
+    leverage = np.bincount(who, design.leverage())[who]
+    residual = residual / (1 - np.minimum(leverage, _MOST_LEVERAGE))[:, None]
+    bread = np.kron(np.eye(predictions.shape[1]), design.spare)
+    covariance = bread @ _meat(design, residual, who) @ bread
+    return gaps, covariance, _sizes(design, residual, who)
+
+
+class _Design:
+    """Groups beside functions of the outcome, for weighted least squares."""
+
+    def __init__(self, outcome: Array, group: Index, weights: Array) -> None:
+        from scipy.linalg import pinvh
+
+        self.group, self.weights = group, weights
+        self.count = int(group.max()) + 1
+        self.basis = outcome_basis(outcome)
+        self.weighted = self.basis * weights[:, None]
+        self.inverse = pinvh(self.basis.T @ self.weighted)
+        size, sums = self._sums(weights)
+        self.explained = self.inverse @ sums  # of the groups' indicators, by the basis
+        self.spare = _generalized_inverse(np.diag(size) - sums.T @ self.explained, size)
+
+    def _sums(self, weights: Array) -> tuple[Array, Array]:
+        """Of weights by group, and of the functions by group."""
+        size = np.asarray(np.bincount(self.group, weights, self.count), dtype=np.float64)
+        columns = (np.bincount(self.group, weights * each, self.count) for each in self.basis.T)
+        return size, np.stack(list(columns))
+
+    def fit(self, predictions: Array) -> tuple[Array, Array]:
+        """Gaps (models × groups) and residuals (rows × models)."""
+        scale = _ROUNDING * np.abs(predictions).max(axis=0)
+        common = self.basis @ (self.inverse @ (self.weighted.T @ predictions))
+        residual = _snapped(predictions - common, scale)
+        totals = [np.bincount(self.group, self.weights * each, self.count) for each in residual.T]
+        gaps = np.stack(totals) @ self.spare
+        fitted = gaps.T[self.group] - self.basis @ (self.explained @ gaps.T)
+        return gaps, _snapped(residual - fitted, scale)
+
+    def leverage(self) -> Array:
+        """What each row counts in its own fitted value."""
+        cross = self.explained @ self.spare
+        on_basis = self.inverse + cross @ self.explained.T
+        own = ((self.basis @ on_basis) * self.basis).sum(axis=1) + np.diag(self.spare)[self.group]
+        return np.asarray(self.weights * (own - 2 * (self.basis * cross.T[self.group]).sum(axis=1)))
+
+    def pull(self, k: int) -> Array:
+        """What each row's prediction counts in the gap of a group."""
+        on_basis = self.basis @ (self.explained @ self.spare[k])
+        return np.asarray(self.weights * (self.spare[k][self.group] - on_basis))
+
+
+def _sizes(design: _Design, residual: Array, who: Index) -> Array:
+    """People that each gap rests on, by what they count and by what they add to its variance.
+
+    Three times the squared sum over the sum of squares is the former number for normal residuals
+    with equal variances, and smaller where the variance is that of few people.
+    """
+    sizes = np.empty(design.count)
+    for k in range(design.count):
+        pull = design.pull(k)
         squares = np.bincount(who, pull) ** 2
-        resting[k] = squares.sum() ** 2 / (squares**2).sum()
-    return gaps, bread @ meat @ bread, resting
+        sizes[k] = squares.sum() ** 2 / (squares**2).sum()
+        for each in residual.T:
+            parts = np.bincount(who, pull * each) ** 2
+            if parts.any():
+                sizes[k] = min(sizes[k], 3 * parts.sum() ** 2 / (parts**2).sum())
+    return sizes
 
 
 def outcome_basis(outcome: Array) -> Array:
@@ -117,29 +150,18 @@ def _snapped(residual: Array, scale: Array) -> Array:
     return np.where(np.abs(residual) <= scale, 0.0, residual)
 
 
-def _quadratic(rows: Array, matrix: Array) -> Array:
-    return np.asarray(((rows @ matrix) * rows).sum(axis=1))
-
-
-def _meat(
-    weighted: Array,
-    residual: Array,
-    leverage: Array,
-    group: Index,
-    weights: Array,
-    explained: Array,
-    who: Index,
-) -> Array:
+def _meat(design: _Design, residual: Array, who: Index) -> Array:
     """Products of the scores, summed over units: groups' indicators without the basis, times e."""
     from scipy.sparse import csr_matrix
 
-    rows, count = len(group), explained.shape[1]
+    rows, explained = len(who), design.explained
     members = csr_matrix((np.ones(rows), (who, np.arange(rows))), shape=(who.max() + 1, rows))
-    slack = 1 - np.minimum((members @ leverage)[who], _MOST_LEVERAGE)
     scores = []
-    for each in (residual / np.sqrt(slack)[:, None]).T:
-        own = csr_matrix((weights * each, (who, group)), shape=(members.shape[0], count))
-        scores.append((own, members @ (weighted * each[:, None])))
+    for each in residual.T:
+        own = csr_matrix(
+            (design.weights * each, (who, design.group)), shape=(members.shape[0], design.count)
+        )
+        scores.append((own, members @ (design.weighted * each[:, None])))
     blocks = []
     for own, spline in scores:
         line = []

@@ -39,7 +39,7 @@ __all__ = [
 FEWEST = 5.0
 MOST_GROUPS = 1_000  # their covariance is kept
 FEWEST_RANGES, MOST_RANGES = 3, 8  # of the outcome, for a curve
-ROWS_OF_RANGE = 250
+ROWS_OF_RANGE = 400
 FEWEST_IN_RANGE = 30  # rows; fewer are no part of a curve
 
 
@@ -119,7 +119,8 @@ def prediction_gap(
     By the theorem of Frisch and Waugh :math:`\theta` is a linear function of the predictions whose
     weights are orthogonal to all splines; the error of the spline enters only as far as both m
     and the shares of the groups given the outcome are no splines (Robinson 1988). Standard errors
-    allow for unequal variances (HC2).
+    allow for unequal variances and for weights: each residual is that of a fit without its row
+    (HC3), which matters most for heavy rows, since the fit follows them.
 
     References
     ----------

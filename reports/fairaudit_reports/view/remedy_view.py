@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.view.audit_view import find_measure
-from fairaudit_reports.view.numerals import fixed, loss_text, p_text
+from fairaudit_reports.view.numerals import figures_after_point, fixed, loss_text, p_text
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -83,12 +83,21 @@ def list_changes(result: RemedyResult) -> list[Change]:
             about="Size of the dependence on the attributes given the outcome; 0 is none.",
         ),
     ]
-    for key, name, digits, about in (
-        ("deo", "DEO", 3, "Distances of the groups’ rates from the common rate, summed."),
-        ("mean_error_difference", "mean errors (calibration)", 1, None),
+    for key, name, in_units, about in (
+        ("deo", "DEO", False, "Distances of the groups’ rates from the common rate, summed."),
+        (
+            "prediction_gap",
+            "prediction gap",
+            True,
+            "Largest difference of two groups’ predictions given the outcome, in its units; 0 is "
+            "none.",
+        ),
+        ("mean_error_difference", "mean errors (calibration)", True, None),
     ):
         sizes = [find_measure(audit, key) for audit in (before, after)]
-        if any(size is not None for size in sizes):
+        known = [abs(size) for size in sizes if size is not None]
+        if known:
+            digits = figures_after_point(max(known)) if in_units else 3
             old, new = (fixed(size, digits) for size in sizes)
             changes.append(Change(name=name, before=old, after=new, about=about))
     old, new = (loss_text(value, result.loss_name) for value in result.loss)
