@@ -93,7 +93,7 @@ def _sizes(design: _Design, residual: Array, who: Index) -> Array:
     for k in range(design.count):
         pull = design.pull(k)
         squares = np.bincount(who, pull) ** 2
-        sizes[k] = squares.sum() ** 2 / (squares**2).sum()
+        sizes[k] = squares.sum() ** 2 / (squares**2).sum() if squares.any() else 0.0
         for each in residual.T:
             parts = np.bincount(who, pull * each) ** 2
             if parts.any():

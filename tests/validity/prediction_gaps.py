@@ -3,8 +3,8 @@
 
 Prints a Markdown table. The laws satisfy equalized odds by construction, but for the shifts of
 groups that some have. *All gaps*, *curve*: share of tables in which all simultaneous intervals
-hold. *False certificates*: the tolerance is at the truth. No choice was made on these laws; `--seen`
-prints those on which the standard errors were chosen.
+hold. *False certificates*: the tolerance is at the truth. No choice was made on these laws;
+`--seen` prints those on which the standard errors were chosen.
 """
 
 from __future__ import annotations
