@@ -180,6 +180,8 @@ def of_open_cells(
     """
     if measure.value is None:
         return measure
+    if measure.key == "confusion_gap":  # the cells do not have all of its shares
+        return replace(measure, value=None, note="masked, since groups are")
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = note if ROUNDED in note else "; ".join(filter(None, [note, ROUNDED]))

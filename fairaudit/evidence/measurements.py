@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 MOST_ROWS_FOR_R = 5_000
+MOST_CLASSES = 20  # whose confusion is measured
 #: Whose rows and people (0: all, 1 and 2: of an outcome), and (value, low, high) of every group.
 _Numbers = tuple[int, list[tuple[float, float, float]]]
 CAUTION = (
@@ -254,8 +255,10 @@ def _with_rates(
             if cut is None and table.prediction.form == "scores" and table.positive is not None
             else reason
         )
-        note = f"No DEO, equalized odds or rates by group: {why}"
-        return Measurements(tuple(values), None, (*notes, note))
+        found = _with_classes(table, values, notes)
+        what = "rates by group" if found.cells is None else "gaps of one class"
+        note = f"No DEO, equalized odds or {what}: {why}"
+        return replace(found, notes=(*notes, note))
     levels = table.require_outcome().levels
     predicted = next((level for level in levels if level == table.positive), table.positive)
     note = f"labels: scores at or above {cut:g}" if cut is not None else ""
@@ -263,12 +266,45 @@ def _with_rates(
     undefined = (UNDEFINED,) if np.isnan(groups.rate()).any() else ()
     outcome = table.require_outcome()
     classes = len(outcome.levels) if outcome.kind.is_categorical else 0
+    every = _with_classes(table, [*values, *measure_labels(groups, note)], ())
     return Measurements(
-        (*values, *measure_labels(groups, note)),
+        every.values,
         cells,
         (*notes, *about_classes(outcome.name, classes, table.positive), *undefined),
         groups,
     )
+
+
+def _with_classes(
+    table: AuditTable, values: list[MeasuredValue], notes: tuple[str, ...]
+) -> Measurements:
+    """Add what is measured on more than two classes together, where they are predicted."""
+    from fairaudit.metrics._confusion import confusion_gap, count_predicted
+    from fairaudit.metrics._rates import rates_of_outcome
+
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical or not 2 < len(outcome.levels) <= MOST_CLASSES:
+        return Measurements(tuple(values), None, notes)
+    try:
+        counted = count_predicted(table)
+    except InputError:
+        return Measurements(tuple(values), None, notes)
+    names = tuple(level_text(level) for level in outcome.levels)
+    value, largest = confusion_gap(counted, names)
+    about = "" if largest is None else f"share predicted {largest[1]} among {largest[0]}"
+    size = MeasuredValue(
+        key="confusion_gap",
+        name="largest gap of all classes",
+        value=_or_none(value),
+        attributes=counted[0].attributes,
+        note=about,
+    )
+    columns = {
+        f"TPR {name}": (1 + y, [(r.value, r.low, r.high) for r in rates_of_outcome(groups, y)])
+        for y, (name, groups) in enumerate(zip(names, counted, strict=True))
+    }
+    note = "TPR of a class: share predicted to be of it among those who are"
+    return Measurements((*values, size), _tabulate(counted[0], columns, note), notes)
 
 
 def measure_labels(groups: GroupTable, note: str) -> list[MeasuredValue]:

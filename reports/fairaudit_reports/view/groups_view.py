@@ -81,7 +81,7 @@ def describe_hidden(table: CellTable, word: str) -> str:
 
 def are_rates(table: CellTable) -> bool:
     """Rates lie between 0 and 1; errors are in the unit of the outcome."""
-    return "TPR" in table.columns
+    return any(column.startswith("TPR") for column in table.columns)
 
 
 def select_open_cells(table: CellTable) -> list[Cell]:
