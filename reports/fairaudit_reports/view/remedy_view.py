@@ -18,9 +18,9 @@ __all__ = [
     "Change",
     "Model",
     "describe_rows",
-    "have_deo",
     "list_audits",
     "list_changes",
+    "list_gap_sizes",
     "list_models",
     "list_notes",
     "name_chosen",
@@ -46,6 +46,7 @@ class Model:
     loss: float
     kpc: float
     deo: float | None
+    prediction_gap: float | None
     p_value: float | None
     p_train: float | None
     chosen: bool
@@ -113,6 +114,7 @@ def list_models(result: RemedyResult) -> list[Model]:
             loss=record["loss"],
             kpc=record["kpc"],
             deo=_keep_number(record["deo"]),
+            prediction_gap=_keep_number(record.get("prediction_gap")),
             p_value=_keep_number(record["p_value"]),
             p_train=_keep_number(record["p_train"]),
             chosen=record["chosen"],
@@ -136,9 +138,15 @@ def _describe_fate(record: dict[Any, Any]) -> str:
     return ", ".join(name for name, holds in fates if holds)
 
 
-def have_deo(models: Sequence[Model]) -> bool:
-    """Whether any model has a DEO: those of a regression have none."""
-    return any(model.deo is not None for model in models)
+def list_gap_sizes(models: Sequence[Model]) -> tuple[str, list[str]] | None:
+    """The size of gaps that the models have, and that of each: DEO, or the prediction gap."""
+    if any(model.deo is not None for model in models):
+        return "DEO", [fixed(model.deo) for model in models]
+    gaps = [abs(model.prediction_gap) for model in models if model.prediction_gap is not None]
+    if not gaps:
+        return None
+    digits = figures_after_point(max(gaps))
+    return "prediction gap", [fixed(model.prediction_gap, digits) for model in models]
 
 
 def describe_rows(result: RemedyResult) -> str:
