@@ -138,6 +138,8 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     if gaps is not None and groups is not None and gaps.of_predictions:
         groups = round_means(groups, step * unit)
         gaps = round_gaps(gaps, groups, fewest, result.table.people)
+    elif gaps is not None and gaps.of_classes:
+        gaps = None  # to all others, whom the table of groups does not have in full
     elif gaps is not None and groups is not None:
         gaps = gaps_of_shown(gaps, groups, result.capsule.seed)
     quality = replace(

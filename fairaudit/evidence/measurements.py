@@ -58,7 +58,8 @@ class Measurements:
     """The numbers, the groups behind the rates, and what a reader must know about them.
 
     `groups` are counted by outcome and label; None where there are no rates. `fits` are the gaps of
-    predictions given a continuous outcome; None where there are none.
+    predictions given a continuous outcome; None where there are none. `predicted` count, for each
+    of several classes, who is predicted to be of it, where no class is positive.
     """
 
     values: tuple[MeasuredValue, ...]
@@ -66,6 +67,7 @@ class Measurements:
     notes: tuple[str, ...]
     groups: GroupTable | None = field(default=None, repr=False, compare=False)
     fits: GapFits | None = field(default=None, repr=False, compare=False)
+    predicted: tuple[GroupTable, ...] = field(default=(), repr=False, compare=False)
 
 
 def measure(
@@ -304,7 +306,8 @@ def _with_classes(
         for y, (name, groups) in enumerate(zip(names, counted, strict=True))
     }
     note = "TPR of a class: share predicted to be of it among those who are"
-    return Measurements((*values, size), _tabulate(counted[0], columns, note), notes)
+    cells = _tabulate(counted[0], columns, note)
+    return Measurements((*values, size), cells, notes, predicted=tuple(counted))
 
 
 def measure_labels(groups: GroupTable, note: str) -> list[MeasuredValue]:
@@ -328,7 +331,9 @@ def about_classes(name: str, classes: int, positive: Any) -> tuple[str, ...]:
         return ()
     return (
         f"Rates, gaps, DEO and equalized odds compare {level_text(positive)} with the other "
-        f"{classes - 1} classes of {name!r}; the tests and KPC use all classes.",
+        f"{classes - 1} classes of {name!r}; the tests and KPC use all classes. The FPR mixes "
+        "those classes: where groups have other shares of them, it may differ between groups "
+        "although equalized odds of all classes holds.",
     )
 
 

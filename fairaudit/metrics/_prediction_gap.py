@@ -225,9 +225,9 @@ class GapFits:
         return next(times * power for times in (1.0, 2.0, 5.0, 10.0) if far <= times * power)
 
     @classmethod
-    def of(cls, table: AuditTable) -> GapFits:
-        """Of a table whose attributes are categories."""
-        return cls(fit_gaps(table), _fit_ranges(table))
+    def of(cls, table: AuditTable, *, ranges: bool = True) -> GapFits:
+        """Of a table whose attributes are categories; without `ranges` of all rows only."""
+        return cls(fit_gaps(table), _fit_ranges(table) if ranges else ())
 
 
 def fit_gaps(table: AuditTable) -> FittedGaps:

@@ -6,6 +6,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.evidence.disclosure import suppressed_measurements
+from fairaudit.evidence.intervals.class_gaps import class_gap_table
 from fairaudit.evidence.measurements import measure
 
 CLASSES = ["gold", "none", "silver"]
@@ -87,3 +88,46 @@ def test_small_groups_are_masked_in_all_classes():
     assert all(estimate.value is None for cell in masked for estimate in cell.estimates)
     size = next(value for value in found.values if value.key == "confusion_gap")
     assert size.value is None and "masked" in size.note
+
+
+def test_gaps_and_certificates_of_all_classes():
+    label, sex, y = medals(3000)
+    result = fa.audit(
+        predictions=label,
+        outcome=y,
+        sensitive={"sex": sex},
+        certify={"confusion_gap": 0.5},
+        permutations=fa.Permutations(n=39),
+    )
+    assert result.gaps.of_classes and len(result.gaps.gaps) == 27
+    gap = {(gap.rate, gap.levels[0]): gap for gap in result.gaps.gaps}
+    among = y == "gold"
+    said = label == "silver"
+    expected = said[among & (sex == "f")].mean() - said[among & (sex != "f")].mean()
+    assert gap["gold → silver", "f"].value == pytest.approx(expected)
+    assert gap["gold → gold", "f"].high < 0 and gap["none → none", "m"].low < 0
+    (certificate,) = result.certificates
+    assert certificate.holds and certificate.value < certificate.upper < 0.5
+    assert certificate.value == fa.metrics.group_confusion(label, {"sex": sex}, y).value
+    for form in ("txt", "md", "html"):
+        assert "gold → gold" in result.render(form)
+    assert result.suppressed(30).gaps is not None and result.suppressed(100).gaps is None
+
+
+def test_intervals_of_all_classes_hold_together_where_equalized_odds_holds():
+    """The FPR of one class against the rest differs there, where groups mix classes otherwise."""
+    covered, crossed = [], []
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        sex = rng.integers(0, 2, 1600)
+        y = np.where(rng.random(1600) < 0.15 + 0.7 * sex, rng.integers(0, 2, 1600), 2)
+        chance = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.05, 0.1, 0.85]])
+        label = (rng.random(1600)[:, None] > np.cumsum(chance, axis=1)[y]).sum(axis=1)
+        options = {"kinds": {"y_true": "categorical", "y_pred": "categorical"}}
+        table = fa.AuditTable.of(label, {"sex": sex}, y, **options)
+        gaps = class_gap_table(measure(table).predicted, 0.95, seed).gaps
+        covered.append(all(gap.low <= 0 <= gap.high for gap in gaps))
+        one = fa.gap_intervals(label, {"sex": sex}, y, positive=0, **options).gaps
+        crossed.append(all(gap.low <= 0 <= gap.high for gap in one))
+    assert np.mean(covered) > 0.95 - 3.7 * np.sqrt(0.95 * 0.05 / 120)
+    assert np.mean(crossed) < 0.5

@@ -43,6 +43,7 @@ class NumberGroups:
         basis = outcome_basis(self.outcome)
         common = basis @ np.linalg.lstsq(basis, self.prediction, rcond=None)[0]
         self.above = self.prediction - common
+        self.unit = GapFits.of(table, ranges=False).unit
 
     def bounds(self, masked: Masked) -> tuple[list[Bounds], int]:
         """Of the groups that are not masked, and how many are."""
@@ -54,7 +55,7 @@ class NumberGroups:
         known = self._gap(self.column.codes, open_codes)
         worst, pair = self._worst(open_codes)
         best = self._gap(self._best(open_codes, np.random.default_rng(0)), open_codes)
-        if masked.any and (unit := GapFits.of(self.table).unit):
+        if masked.any and (unit := self.unit):
             step = unit * step_of(masked.fewest, len(self.table))
             known = coarse(known, step) or 0.0
             best, worst = (coarse(size, step, up=True) or 0.0 for size in (best, worst))
@@ -125,7 +126,6 @@ def number_groups(table: AuditTable) -> NumberGroups | None:
     if table.require_outcome().kind.is_categorical:
         return None
     try:
-        GapFits.of(table)
         return NumberGroups(table)
     except InputError:
         return None

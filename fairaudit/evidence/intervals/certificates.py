@@ -20,8 +20,8 @@ class Gap:
     levels : tuple of str
         The group.
     rate : str
-        ``"TPR"`` or ``"FPR"``; where the outcome is continuous ``"prediction"``, of which means
-        are compared.
+        ``"TPR"`` or ``"FPR"``; of all classes ``"outcome → predicted"``; where the outcome is
+        continuous ``"prediction"``, of which means are compared.
     value, low, high : float or None
         None if masked; the limits also where too few people are behind the gap of predictions.
     size, weight : float or None
@@ -80,6 +80,8 @@ class GapTable:
     curve : tuple of GapInRange
         Of predictions, over the outcome; these intervals hold together by themselves.
     curve_critical : float
+    of_classes : bool
+        Of all shares of the confusion of several classes.
     unit : float
         Of predictions: what gaps of masked tables are rounded in.
     """
@@ -92,6 +94,7 @@ class GapTable:
     curve: tuple[GapInRange, ...] = ()
     curve_critical: float = math.nan
     unit: float = 0.0
+    of_classes: bool = False
 
     @property
     def of_predictions(self) -> bool:
@@ -106,8 +109,9 @@ class Certificate:
     Attributes
     ----------
     measure : str
-        ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"``, ``"equalized_odds_difference"`` or ``"kpc"``; of a
-        continuous outcome ``"prediction_gap"`` or ``"prediction_gap_in_ranges"``.
+        ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"``, ``"equalized_odds_difference"``,
+        ``"confusion_gap"`` or ``"kpc"``; of a continuous outcome ``"prediction_gap"`` or
+        ``"prediction_gap_in_ranges"``.
     limit : float
         The tolerance that was declared.
     value : float or None

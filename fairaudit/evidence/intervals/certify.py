@@ -16,7 +16,9 @@ from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate
+from fairaudit.evidence.intervals.class_gaps import bound_confusion_gap
 from fairaudit.evidence.intervals.prediction_gaps import bound_prediction_gap
+from fairaudit.metrics._confusion import count_predicted
 from fairaudit.metrics._labels import label_groups
 from fairaudit.metrics._prediction_gap import GapFits
 
@@ -29,6 +31,7 @@ MEASURES: dict[str, tuple[int, ...]] = {
     "fpr_gap": (0,),
     "equalized_odds_difference": (0, 1),
     "kpc": (),
+    "confusion_gap": (),
     "prediction_gap": (),
     "prediction_gap_in_ranges": (),
 }
@@ -59,9 +62,11 @@ def certify(
     limits : mapping
         Measure → tolerance. Measures: ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"`` (largest
         difference between two groups), ``"equalized_odds_difference"`` (the larger of these two)
-        and ``"kpc"``. Of a continuous outcome, in its units: ``"prediction_gap"``, the largest
-        difference between two groups' predictions given the outcome, on average over outcomes, and
-        ``"prediction_gap_in_ranges"``, the same in any range of the outcome.
+        and ``"kpc"``; ``"confusion_gap"``, the largest difference in the share of any class that
+        is predicted to be of any class. Of a continuous outcome, in its units:
+        ``"prediction_gap"``, the largest difference between two groups' predictions given the
+        outcome, on average over outcomes, and ``"prediction_gap_in_ranges"``, the same in any
+        range of the outcome.
     alpha : float
         Chance of a certificate for a model beyond the tolerance, at most.
     ids : array-like, optional
@@ -120,15 +125,18 @@ def certificates(
         return ()
     _require_groups(table, limits)
     if not table.require_outcome().kind.is_categorical:
-        fits = GapFits.of(table) if fits is None else fits
+        in_ranges = "prediction_gap_in_ranges" in limits
+        fits = GapFits.of(table, ranges=in_ranges) if fits is None else fits
         return tuple(_certify_gap(name, limit, fits, alpha) for name, limit in limits.items())
     rates: RateTable | None = None
-    if set(limits) != {"kpc"}:
+    if not set(limits) <= {"kpc", "confusion_gap"}:
         groups = label_groups(table, threshold=threshold) if groups is None else groups
         rates = groups.rates()
     results = []
     for name, limit in limits.items():
-        if rates is not None and name != "kpc":
+        if name == "confusion_gap":
+            value, upper, note = bound_confusion_gap(count_predicted(table), alpha)
+        elif rates is not None and name != "kpc":
             value, upper, note = _bound_rates(name, rates, alpha)
             if threshold is not None:
                 note += f"; labels: scores at or above {threshold:g}"

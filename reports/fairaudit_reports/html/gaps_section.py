@@ -82,7 +82,7 @@ def _figure(table: GapTable) -> Markup | None:
     """A panel for each rate, the groups in the same order."""
     gap_of = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
     groups = list(dict.fromkeys(levels for levels, _ in gap_of))
-    if not groups or len(groups) > MOST_DRAWN:
+    if not groups or len(groups) > MOST_DRAWN or table.of_classes:
         return None
     ends = [end for gap in gap_of.values() for end in (gap.low, gap.high) if end is not None]
     far = max([0.0 if table.of_predictions else 0.05, *map(abs, ends)]) or 1.0

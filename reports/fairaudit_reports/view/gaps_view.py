@@ -142,6 +142,8 @@ def _explain_gaps(table: GapTable, left: int, masked: int) -> str:
         return "All gaps are those of hidden groups."
     others = "all others shown," if masked and not table.of_predictions else "all others"
     what = "Mean prediction" if table.of_predictions else "Rate"
+    if table.of_classes:
+        what = "Share of the people of a class that is predicted to be of another (or of it): that"
     unit = ", in units of the outcome" if table.of_predictions else ""
     text = (
         f"{what} of the group minus that of {others} with the same outcome{unit}. With "
