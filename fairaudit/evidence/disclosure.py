@@ -22,6 +22,7 @@ __all__ = [
     "LEFT_OUT",
     "ROUNDED",
     "coarse",
+    "coarse_interval",
     "coarse_loss",
     "masked_groups",
     "of_open_cells",
@@ -83,6 +84,24 @@ def coarse(value: float | None, step: float, *, up: bool = False) -> float | Non
     return round(times * step, 10) + 0.0
 
 
+def coarse_interval(
+    value: float | None, low: float | None, high: float | None, step: float
+) -> dict[str, float | None]:
+    """An estimate to the nearest multiple of the step, and its limits outwards.
+
+    Examples
+    --------
+    >>> coarse_interval(0.34, -0.02, 0.71, 0.1)
+    {'value': 0.3, 'low': -0.1, 'high': 0.8}
+    """
+    below = None if low is None else coarse(-low, step, up=True)
+    return {
+        "value": coarse(value, step),
+        "low": None if below is None else 0.0 - below,
+        "high": coarse(high, step, up=True),
+    }
+
+
 def coarse_loss(loss: float | None, step: float) -> float | None:
     """A share of misclassified people to the step, another loss to two significant digits."""
     if loss is None or 0 <= loss <= 1:
@@ -125,13 +144,8 @@ def round_means(table: CellTable, step: float) -> CellTable:
 
     def rounded(group: Cell) -> Cell:
         own = group.estimates[place]
-        low = None if own.low is None else coarse(-own.low, step, up=True)
-        mean = replace(
-            own,
-            value=coarse(own.value, step),
-            low=None if low is None else 0.0 - low,
-            high=coarse(own.high, step, up=True),
-        )
+        limits = coarse_interval(own.value, own.low, own.high, step)
+        mean = Estimate(**limits, rows=own.rows, people=own.people)
         return replace(
             group, estimates=(*group.estimates[:place], mean, *group.estimates[place + 1 :])
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from fairaudit.evidence.disclosure import coarse, step_of
+from fairaudit.evidence.disclosure import coarse_interval, step_of
 from fairaudit.evidence.intervals.certificates import PREDICTION, Gap, GapInRange, GapTable
 from fairaudit.metrics._prediction_gap import FEWEST, FittedGaps, GapFits
 from fairaudit.permute.copies import stream
@@ -198,11 +198,11 @@ def _rounded(gap: G, step: float) -> G:
     """The gap to the step, and its interval outwards."""
     if not step:  # nothing varies given the outcome
         return gap
-    low = None if gap.low is None else coarse(-gap.low, step, up=True)
+    limits = coarse_interval(gap.value, gap.low, gap.high, step)
     return replace(
         gap,
-        value=coarse(gap.value, step),
-        low=None if low is None else 0.0 - low,
-        high=coarse(gap.high, step, up=True),
+        value=limits["value"],
+        low=limits["low"],
+        high=limits["high"],
         size=None if gap.size is None else float(f"{gap.size:.1g}"),
     )
