@@ -128,7 +128,7 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
 
     step = step_of(fewest, result.table.people)
     groups, gaps = shown.cells, result.gaps
-    unit = gaps.unit if gaps is not None and gaps.of_predictions else 1.0
+    unit = (gaps.unit or 1.0) if gaps is not None and gaps.of_predictions else 1.0
     certificates = tuple(
         certificate.coarse(
             step if certificate.measure == "kpc" else unit * max(step, _STEP_OF_BOUNDS)
