@@ -213,8 +213,9 @@ _OPTIONS = (
         "certify",
         SIZES,
         "MEASURE=SIZE[,…]",
-        "show that deo, tpr_gap, fpr_gap, equalized_odds_difference or kpc is at most so large; "
-        "otherwise inconclusive",
+        "show that deo, tpr_gap, fpr_gap, equalized_odds_difference, confusion_gap or kpc is at "
+        "most so large (of a continuous outcome prediction_gap or prediction_gap_in_ranges, in its "
+        "units); otherwise inconclusive",
         also={
             "plan": "instead: certify a model that satisfies equalized odds, as fairaudit test "
             "--certify"

@@ -49,7 +49,8 @@ class AuditResult(Result):
     seconds : float
         CPU of the whole audit.
     gaps : GapTable or None
-        Simultaneous intervals for the gaps of all groups; None where there are no rates.
+        Simultaneous intervals for the gaps of all groups in rates, or in predictions given a
+        continuous outcome; None where there are none.
     certificates : tuple of Certificate
         One per tolerance that was to be certified.
     power : Power or None

@@ -16,7 +16,7 @@ from fairaudit.auditing.findings import Capsule, Finding
 from fairaudit.auditing.verdict import decide
 from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
-from fairaudit.evidence.disclosure import coarse, of_open_cells, step_of, suppress
+from fairaudit.evidence.disclosure import coarse, of_open_cells, round_means, step_of, suppress
 from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
 
 if TYPE_CHECKING:
@@ -117,14 +117,23 @@ def mask_audit(result: Shown, fewest: int) -> Shown:
 def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     """Everything that people of masked groups enter, rounded."""
     from fairaudit.evidence.intervals.gaps import gaps_of_shown
+    from fairaudit.evidence.intervals.prediction_gaps import round_gaps
 
     step = step_of(fewest, result.table.people)
     groups, gaps = shown.cells, result.gaps
+    unit = (gaps.unit or 1.0) if gaps is not None and gaps.of_predictions else 1.0
     certificates = tuple(
-        certificate.coarse(step if certificate.measure == "kpc" else max(step, _STEP_OF_BOUNDS))
+        certificate.coarse(
+            step if certificate.measure == "kpc" else unit * max(step, _STEP_OF_BOUNDS)
+        )
         for certificate in result.certificates
     )
-    if gaps is not None and groups is not None:
+    if gaps is not None and groups is not None and gaps.of_predictions:
+        groups = round_means(groups, step * unit)
+        gaps = round_gaps(gaps, groups, fewest, result.table.people)
+    elif gaps is not None and gaps.of_classes:
+        gaps = None  # to all others, whom the table of groups does not have in full
+    elif gaps is not None and groups is not None:
         gaps = gaps_of_shown(gaps, groups, result.capsule.seed)
     quality = replace(
         result.quality,
@@ -143,6 +152,7 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     return replace(
         shown,
         because=_rewrite_reason(result, measures, certificates),
+        cells=groups,
         measures=measures,
         findings=(replace(findings[0], value=value), *findings[1:]),
         gaps=gaps,

@@ -214,7 +214,12 @@ class TableRows:
 
         cut = default_threshold(self.table) if plan.threshold is None else plan.threshold
         return certificates(
-            self.table, plan.certify, alpha=plan.alpha, threshold=cut, groups=sizes.groups
+            self.table,
+            plan.certify,
+            alpha=plan.alpha,
+            threshold=cut,
+            groups=sizes.groups,
+            fits=sizes.fits,
         )
 
     def power(self, gate: TestResult, progress: Progress) -> Power | None:

@@ -15,8 +15,8 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.metrics._errors import numeric_pair
+from fairaudit.metrics._gap_regression import gaps_given_outcome
 from fairaudit.metrics._labels import binary_labels, row_weights
-from fairaudit.metrics._prediction_gap import gaps_given_outcome
 
 __all__ = ["FEWEST", "PairedGroups", "pair_errors", "pair_groups"]
 

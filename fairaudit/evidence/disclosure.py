@@ -12,7 +12,7 @@ import numpy as np
 from fairaudit._types import Array
 from fairaudit.data.groups import GroupTable, Labels, hidden_groups
 from fairaudit.data.rates import RATES, RateTable, deo_of, smallest_to_largest, spread
-from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.evidence.measured import GIVEN_OUTCOME, Cell, CellTable, Estimate, MeasuredValue
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
@@ -22,9 +22,11 @@ __all__ = [
     "LEFT_OUT",
     "ROUNDED",
     "coarse",
+    "coarse_interval",
     "coarse_loss",
     "masked_groups",
     "of_open_cells",
+    "round_means",
     "shown_rates",
     "step_of",
     "suppress",
@@ -41,7 +43,15 @@ _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 #: Measures that the groups shown give by themselves.
-_OF_GROUPS = ("deo", "equalized_odds_difference", "equalized_odds_ratio", "mean_error_difference")
+_OF_GROUPS = (
+    "deo",
+    "equalized_odds_difference",
+    "equalized_odds_ratio",
+    "mean_error_difference",
+    "prediction_gap",
+)
+#: The differences of a column of numbers.
+_SPREADS = {"mean_error_difference": "mean error", "prediction_gap": GIVEN_OUTCOME}
 
 
 def step_of(fewest: int, people: float) -> float:
@@ -73,6 +83,24 @@ def coarse(value: float | None, step: float, *, up: bool = False) -> float | Non
         return value
     times = math.ceil(value / step - 1e-9) if up else round(value / step)
     return round(times * step, 10) + 0.0
+
+
+def coarse_interval(
+    value: float | None, low: float | None, high: float | None, step: float
+) -> dict[str, float | None]:
+    """An estimate to the nearest multiple of the step, and its limits outwards.
+
+    Examples
+    --------
+    >>> coarse_interval(0.34, -0.02, 0.71, 0.1)
+    {'value': 0.3, 'low': -0.1, 'high': 0.8}
+    """
+    below = None if low is None else coarse(-low, step, up=True)
+    return {
+        "value": coarse(value, step),
+        "low": None if below is None else 0.0 - below,
+        "high": coarse(high, step, up=True),
+    }
 
 
 def coarse_loss(loss: float | None, step: float) -> float | None:
@@ -109,6 +137,23 @@ def _mask(group: Cell) -> Cell:
     )
 
 
+def round_means(table: CellTable, step: float) -> CellTable:
+    """The means given the outcome, which people of masked groups enter, to a step."""
+    if GIVEN_OUTCOME not in table.columns or not table.masked or not step:
+        return table
+    place = table.columns.index(GIVEN_OUTCOME)
+
+    def rounded(group: Cell) -> Cell:
+        own = group.estimates[place]
+        limits = coarse_interval(own.value, own.low, own.high, step)
+        mean = Estimate(**limits, rows=own.rows, people=own.people)
+        return replace(
+            group, estimates=(*group.estimates[:place], mean, *group.estimates[place + 1 :])
+        )
+
+    return replace(table, cells=tuple(map(rounded, table.cells)))
+
+
 def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
     """The groups of all categorical attributes that `suppress` masks in a table."""
     some = tuple(column for column in table.attributes if column.kind.is_categorical)
@@ -132,6 +177,8 @@ def suppressed_measurements(
     if fewest < 2 or not (unknown or (cells is not None and cells.masked)):
         return measurements
     step = step_of(fewest, len(table) if table.ids is None else len(table.ids.levels))
+    if cells is not None and measurements.fits is not None:
+        cells = round_means(cells, step * measurements.fits.unit)
     weighted = table.weights is not None
     values = tuple(of_open_cells(value, cells, step, weighted) for value in measurements.values)
     return replace(measurements, cells=cells, values=values)
@@ -152,13 +199,15 @@ def of_open_cells(
     """
     if measure.value is None:
         return measure
+    if measure.key == "confusion_gap":  # the cells do not have all of its shares
+        return replace(measure, value=None, note="masked, since groups are")
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = measure.note if again else "; ".join(filter(None, [note, ROUNDED]))
         return replace(measure, value=coarse(measure.value, step), note=note)
     note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))
-    if measure.key == "mean_error_difference":
-        value = float(spread(_shown_values(table, ("mean error",))[0]))
+    if measure.key in _SPREADS:
+        value = float(spread(_shown_values(table, (_SPREADS[measure.key],))[0]))
         return replace(measure, value=_or_none(value), note=note)
     rates = shown_rates(table)
     ratios = measure.key == "equalized_odds_ratio"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Cell", "CellTable", "Estimate", "MeasuredValue"]
+__all__ = ["GIVEN_OUTCOME", "Cell", "CellTable", "Estimate", "MeasuredValue"]
+
+#: The column of means that are 0 apart under equalized odds, where the outcome is continuous.
+GIVEN_OUTCOME = "prediction given outcome"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +68,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellTable:
-    """Rates (classification) or errors (regression) of every group.
+    """Rates (classification), or predictions and errors (regression), of every group.
 
     Attributes
     ----------
     attributes : tuple of str
     columns : tuple of str
-        ``("selected", "TPR", "FPR")`` or ``("mean error",)``.
+        ``("selected", "TPR", "FPR")``; or ``("prediction given outcome", "mean error", "median
+        error")``, without the first where groups share no outcomes.
     cells : tuple of Cell
     unlisted : int
         Further combinations without rows.

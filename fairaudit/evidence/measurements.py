@@ -13,7 +13,8 @@ from fairaudit.data.groups import Groups, GroupTable, Labels
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.measured import Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.evidence.measured import GIVEN_OUTCOME, Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.metrics._prediction_gap import FittedGaps, GapFits, half_widths
 
 if TYPE_CHECKING:
     from fairaudit.metrics.measure import Measure
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 MOST_ROWS_FOR_R = 5_000
+MOST_CLASSES = 20  # whose confusion is measured
 #: Whose rows and people (0: all, 1 and 2: of an outcome), and (value, low, high) of every group.
 _Numbers = tuple[int, list[tuple[float, float, float]]]
 CAUTION = (
@@ -38,9 +40,10 @@ CAUTION = (
 )
 #: The same where mean errors are among the numbers.
 CAUTION_WITH_ERRORS = (
-    "KPC and CODEC are sizes, not a verdict: sampling alone moves each of them away from its value "
-    "under equalized odds (0). Mean errors say how well the prediction is calibrated in each "
-    "group; they are no measure of equalized odds and need not be equal where it holds."
+    "KPC, CODEC and the prediction gap are sizes, not a verdict: sampling alone moves each of them "
+    "away from its value under equalized odds (0). Mean errors say how well the prediction is "
+    "calibrated in each group; they are no measure of equalized odds and need not be equal where "
+    "it holds."
 )
 
 
@@ -48,13 +51,17 @@ CAUTION_WITH_ERRORS = (
 class Measurements:
     """The numbers, the groups behind the rates, and what a reader must know about them.
 
-    `groups` are counted by outcome and label; None where there are no rates.
+    `groups` are counted by outcome and label; None where there are no rates. `fits` are the gaps of
+    predictions given a continuous outcome; None where there are none. `predicted` count, for each
+    of several classes, who is predicted to be of it, where no class is positive.
     """
 
     values: tuple[MeasuredValue, ...]
     cells: CellTable | None
     notes: tuple[str, ...]
     groups: GroupTable | None = field(default=None, repr=False, compare=False)
+    fits: GapFits | None = field(default=None, repr=False, compare=False)
+    predicted: tuple[GroupTable, ...] = field(default=(), repr=False, compare=False)
 
 
 def measure(
@@ -167,7 +174,7 @@ def about_groups(attributes: Sequence[Any], groups: Sequence[Any]) -> tuple[str,
 def _with_errors(
     table: AuditTable, values: list[MeasuredValue], notes: tuple[str, ...]
 ) -> Measurements:
-    """Add what is measured on the errors of a regression."""
+    """Add what is measured on the predictions and errors of a regression."""
     from fairaudit.metrics._errors import errors_of_groups
 
     groups = Groups.of(table.attributes)
@@ -175,6 +182,16 @@ def _with_errors(
         errors = errors_of_groups(table, groups)
     except InputError as reason:
         return Measurements(tuple(values), None, (*notes, f"No errors by group: {reason}"))
+    fits, why = _fit_gaps(table)
+    values.append(
+        MeasuredValue(
+            key="prediction_gap",
+            name="largest prediction gap",
+            value=None if fits is None else fits.whole.largest,
+            attributes=groups.attributes,
+            note=why,
+        )
+    )
     values.append(
         MeasuredValue(
             key="mean_error_difference",
@@ -191,7 +208,30 @@ def _with_errors(
         "median error": (0, [(own.quantiles[2], np.nan, np.nan) for own in errors.cells]),
     }
     note = "error: prediction − outcome, whose mean need not be 0 under equalized odds"
-    return Measurements(tuple(values), _tabulate(counted, columns, note), notes)
+    if fits is not None:
+        columns = {GIVEN_OUTCOME: (0, _means_given_outcome(fits.whole, groups)), **columns}
+        note = (
+            f"{GIVEN_OUTCOME}: the group's mean prediction at the outcomes of all people, equal "
+            f"for all groups under equalized odds; {note}"
+        )
+    return Measurements(tuple(values), _tabulate(counted, columns, note), notes, fits=fits)
+
+
+def _fit_gaps(table: AuditTable) -> tuple[GapFits | None, str]:
+    """The gaps of the groups given a continuous outcome, or why there are none."""
+    try:
+        return GapFits.of(table), "given the outcome, in its units"
+    except InputError as reason:
+        return None, str(reason)
+
+
+def _means_given_outcome(fit: FittedGaps, groups: Groups) -> list[tuple[float, float, float]]:
+    """Of every group, with the interval of its distance from the common mean."""
+    means = {}
+    for levels, gap, far in zip(fit.levels, fit.gap, half_widths(fit), strict=True):
+        mean = fit.common + gap
+        means[levels] = (mean, mean - far, mean + far)
+    return [means.get(levels, (np.nan,) * 3) for levels in groups.levels]
 
 
 def _with_rates(
@@ -211,20 +251,56 @@ def _with_rates(
             if cut is None and table.prediction.form == "scores" and table.positive is not None
             else reason
         )
-        note = f"No DEO, equalized odds or rates by group: {why}"
-        return Measurements(tuple(values), None, (*notes, note))
+        found = _with_classes(table, values, notes)
+        what = "rates by group" if found.cells is None else "gaps of one class"
+        note = f"No DEO, equalized odds or {what}: {why}"
+        return replace(found, notes=(*notes, note))
     levels = table.require_outcome().levels
     predicted = next((level for level in levels if level == table.positive), table.positive)
     note = f"labels: scores at or above {cut:g}" if cut is not None else ""
     cells = tabulate_rates(groups, level_text(predicted), note)
     outcome = table.require_outcome()
     classes = len(outcome.levels) if outcome.kind.is_categorical else 0
+    every = _with_classes(table, [*values, *measure_labels(groups, note)], ())
     return Measurements(
-        (*values, *measure_labels(groups, note)),
+        every.values,
         cells,
         (*notes, *about_classes(outcome.name, classes, table.positive)),
         groups,
     )
+
+
+def _with_classes(
+    table: AuditTable, values: list[MeasuredValue], notes: tuple[str, ...]
+) -> Measurements:
+    """Add what is measured on more than two classes together, where they are predicted."""
+    from fairaudit.metrics._confusion import confusion_gap, count_predicted
+    from fairaudit.metrics._rates import rates_of_outcome
+
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical or not 2 < len(outcome.levels) <= MOST_CLASSES:
+        return Measurements(tuple(values), None, notes)
+    try:
+        counted = count_predicted(table)
+    except InputError:
+        return Measurements(tuple(values), None, notes)
+    names = tuple(level_text(level) for level in outcome.levels)
+    value, largest = confusion_gap(counted, names)
+    about = "" if largest is None else f"share predicted {largest[1]} among {largest[0]}"
+    size = MeasuredValue(
+        key="confusion_gap",
+        name="largest gap of all classes",
+        value=_or_none(value),
+        attributes=counted[0].attributes,
+        note=about,
+    )
+    columns = {
+        f"TPR {name}": (1 + y, [(r.value, r.low, r.high) for r in rates_of_outcome(groups, y)])
+        for y, (name, groups) in enumerate(zip(names, counted, strict=True))
+    }
+    note = "TPR of a class: share predicted to be of it among those who are"
+    cells = _tabulate(counted[0], columns, note)
+    return Measurements((*values, size), cells, notes, predicted=tuple(counted))
 
 
 def measure_labels(groups: GroupTable, note: str) -> list[MeasuredValue]:
@@ -248,7 +324,9 @@ def about_classes(name: str, classes: int, positive: Any) -> tuple[str, ...]:
         return ()
     return (
         f"Rates, gaps, DEO and equalized odds compare {level_text(positive)} with the other "
-        f"{classes - 1} classes of {name!r}; the tests and KPC use all classes.",
+        f"{classes - 1} classes of {name!r}; the tests and KPC use all classes. The FPR mixes "
+        "those classes: where groups have other shares of them, it may differ between groups "
+        "although equalized odds of all classes holds.",
     )
 
 

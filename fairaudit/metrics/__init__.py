@@ -12,6 +12,7 @@ _HOME = {
     "equalized_odds_difference": "fairaudit.metrics._odds",
     "equalized_odds_ratio": "fairaudit.metrics._odds",
     "group_rates": "fairaudit.metrics._rates",
+    "group_confusion": "fairaudit.metrics._confusion",
     "group_errors": "fairaudit.metrics._errors",
     "prediction_gap": "fairaudit.metrics._prediction_gap",
     "hgr": "fairaudit.metrics._hgr",

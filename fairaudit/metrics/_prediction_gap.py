@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,27 +11,36 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.argument_order import swaps_refused
+from fairaudit.data.columns import level_text
 from fairaudit.data.groups import Groups
 from fairaudit.data.rates import spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.metrics._errors import numeric_pair
+from fairaudit.metrics._gap_regression import gaps_given_outcome
 from fairaudit.metrics._labels import row_weights
 from fairaudit.metrics.measure import Measure
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GapInGroup", "PredictionGap", "gaps_given_outcome", "prediction_gap"]
+__all__ = [
+    "FEWEST",
+    "FittedGaps",
+    "GapFits",
+    "GapInGroup",
+    "PredictionGap",
+    "fit_gaps",
+    "half_widths",
+    "prediction_gap",
+]
 
-MOST_KNOTS = 20  # of the spline; they grow with the cube root of the rows up to here
-FEWEST_TAIL = 25  # rows beyond the outermost knot, where the tails get knots of their own
-COMMON = 0.02  # a value that this share of the rows has gets its own mean beside the spline,
-FEWEST_COMMON = 10  # if these are so many,
-FEW_VALUES = 30  # whatever their share where the outcome has no more values than these
-_OVERLAP = 1e-6  # below: the outcome tells the group
-_MOST_LEVERAGE = 0.9
-_ROUNDING = 1e-11
+#: People that a gap must rest on; of fewer the variance is not known well enough for an interval.
+FEWEST = 5.0
+MOST_GROUPS = 1_000  # their covariance is kept
+FEWEST_RANGES, MOST_RANGES = 3, 8  # of the outcome, for a curve
+ROWS_OF_RANGE = 400
+FEWEST_IN_RANGE = 30  # rows; fewer are no part of a curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +119,8 @@ def prediction_gap(
     By the theorem of Frisch and Waugh :math:`\theta` is a linear function of the predictions whose
     weights are orthogonal to all splines; the error of the spline enters only as far as both m
     and the shares of the groups given the outcome are no splines (Robinson 1988). Standard errors
-    allow for unequal variances (HC2).
+    allow for unequal variances and for weights: each residual is that of a fit without its row
+    (HC3), which matters most for heavy rows, since the fit follows them.
 
     References
     ----------
@@ -133,153 +144,157 @@ def prediction_gap(
 
 def _prediction_gap(table: AuditTable) -> PredictionGap:
     """The same of a table that has been checked."""
-    groups = Groups.of(table.attributes)
+    fit = fit_gaps(table)
+    errors = np.where(fit.rows > 1, np.sqrt(np.diag(fit.covariance)), np.nan)
+    cells = (
+        GapInGroup(levels, int(rows), float(gap), float(error))
+        for levels, rows, gap, error in zip(fit.levels, fit.rows, fit.gap, errors, strict=True)
+    )
+    return PredictionGap(fit.largest, len(table), fit.attributes, tuple(cells))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FittedGaps:
+    """The gaps of all groups that occur in some rows, and what is known of their errors.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    levels : tuple of tuple
+        The attribute values of each group.
+    rows : int array
+    weight : array
+        Sums of the weights.
+    gap : array
+        Of each group to all rows of the same outcome; their weighted mean is 0.
+    covariance : array, groups × groups
+    size : array
+        People that each gap rests on.
+    common : float
+        The mean prediction of all rows.
+    low, high : float
+        The smallest and the largest outcome.
+    apart : bool
+        Nobody has several rows.
+    """
+
+    attributes: tuple[str, ...]
+    levels: tuple[tuple[Any, ...], ...]
+    rows: Index
+    weight: Array
+    gap: Array
+    covariance: Array
+    size: Array
+    common: float
+    low: float
+    high: float
+    apart: bool
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The levels of every group for people."""
+        return tuple(tuple(level_text(level) for level in levels) for levels in self.levels)
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of two gaps."""
+        return float(spread(self.gap))
+
+    def against_others(self) -> tuple[Array, Array]:
+        """Of each group to all *others* of the same outcome, and the covariance of these."""
+        scale = 1 / (1 - self.weight / self.weight.sum())
+        return self.gap * scale, self.covariance * np.outer(scale, scale)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GapFits:
+    """The gaps of all rows, and of those in each range of the outcome."""
+
+    whole: FittedGaps
+    ranges: tuple[FittedGaps, ...]
+
+    @property
+    def unit(self) -> float:
+        """About how far predictions of one group and outcome spread: 1, 2 or 5 times 10^k."""
+        some = self.whole.size >= FEWEST
+        errors = np.sqrt(np.maximum(np.diag(self.whole.covariance), 0.0))
+        far = float((errors * np.sqrt(self.whole.size))[some].max(initial=0.0))
+        if not far:
+            return 0.0
+        power = 10.0 ** math.floor(math.log10(far))
+        return next(times * power for times in (1.0, 2.0, 5.0, 10.0) if far <= times * power)
+
+    @classmethod
+    def of(cls, table: AuditTable, *, ranges: bool = True) -> GapFits:
+        """Of a table whose attributes are categories; without `ranges` of all rows only."""
+        return cls(fit_gaps(table), _fit_ranges(table) if ranges else ())
+
+
+def fit_gaps(table: AuditTable) -> FittedGaps:
+    """The gaps of a table whose attributes are categories."""
     prediction, outcome = numeric_pair(table)
-    rows = np.bincount(groups.of_row, minlength=len(groups))
+    return _fit(table, prediction, outcome, np.arange(len(table)))
+
+
+def _fit_ranges(table: AuditTable) -> tuple[FittedGaps, ...]:
+    """The same in ranges of the outcome, each fitted by itself: a curve of the gaps.
+
+    There are as many ranges as the rows allow; those in which groups cannot be compared are left
+    out.
+    """
+    prediction, outcome = numeric_pair(table)
+    count = min(max(len(table) // ROWS_OF_RANGE, FEWEST_RANGES), MOST_RANGES)
+    cuts = np.unique(np.quantile(outcome, np.arange(1, count) / count))
+    number = np.searchsorted(cuts, outcome, side="left")  # a range has its upper end
+    fits = []
+    for k in range(len(cuts) + 1):
+        rows = np.flatnonzero(number == k)
+        if len(rows) < FEWEST_IN_RANGE:
+            continue
+        try:
+            fit = _fit(table, prediction, outcome, rows)
+        except InputError:  # the outcome tells the groups apart, here
+            continue
+        if len(fit.levels) > 1:
+            fits.append(fit)
+    return tuple(fits)
+
+
+def _fit(table: AuditTable, prediction: Array, outcome: Array, some: Index) -> FittedGaps:
+    groups = Groups.of(table.attributes)
+    rows = np.bincount(groups.of_row[some], minlength=len(groups))
     occurs = np.flatnonzero(rows)
+    if len(occurs) > MOST_GROUPS:
+        raise InputError(
+            f"There are {len(occurs):,} groups, more than the {MOST_GROUPS:,} whose predictions "
+            "given the outcome can be compared. Pass fewer attributes, or coarser groups."
+        )
     place = np.zeros(len(groups), dtype=np.intp)
     place[occurs] = np.arange(len(occurs))
-    gaps, covariance, _ = gaps_given_outcome(
-        prediction[:, None], outcome, place[groups.of_row], row_weights(table)
+    group, weights = place[groups.of_row[some]], row_weights(table)[some]
+    unit = None if table.ids is None else table.ids.codes[some]
+    gaps, covariance, size = gaps_given_outcome(
+        prediction[some, None], outcome[some], group, weights, unit
     )
-    errors = np.where(rows[occurs] > 1, np.sqrt(np.diag(covariance)), np.nan)
-    cells = (
-        GapInGroup(groups.levels[k], int(rows[k]), float(gap), float(error))
-        for k, gap, error in zip(occurs, gaps[0], errors, strict=True)
+    return FittedGaps(
+        attributes=groups.attributes,
+        levels=tuple(groups.levels[k] for k in occurs),
+        rows=rows[occurs],
+        weight=np.asarray(np.bincount(group, weights), dtype=np.float64),
+        gap=gaps[0],
+        covariance=covariance,
+        size=size,
+        common=float(np.average(prediction[some], weights=weights)),
+        low=float(outcome[some].min()),
+        high=float(outcome[some].max()),
+        apart=table.ids is None or len(table.ids.levels) == len(table),
     )
-    return PredictionGap(float(spread(gaps[0])), len(table), groups.attributes, tuple(cells))
 
 
-def gaps_given_outcome(
-    predictions: Array, outcome: Array, group: Index, weights: Array, unit: Index | None = None
-) -> tuple[Array, Array, Array]:
-    """Gaps of several models (rows × models) in all groups, their joint covariance, and sizes.
+def half_widths(fit: FittedGaps, confidence: float = 0.95) -> Array:
+    """Of an interval for each gap to *all* rows of the same outcome, alone; NaN: too few people."""
+    from scipy.special import stdtrit
 
-    `group` numbers groups from 0 without holes; rows of one `unit` may depend on one another.
-    The gaps are models × groups, the covariance is (models · groups) square; the sizes say how
-    many people each gap rests on, which are few where other groups hardly share its outcomes.
-    """
-    from scipy.linalg import pinvh
-
-    count = int(group.max()) + 1
-    basis = outcome_basis(outcome)
-    weighted = basis * weights[:, None]
-    inverse = pinvh(basis.T @ weighted)
-    size = np.asarray(np.bincount(group, weights, count), dtype=np.float64)
-    sums = np.stack([np.bincount(group, column, count) for column in weighted.T])
-    explained = inverse @ sums  # of the groups' indicators, by the basis
-    spare = _generalized_inverse(np.diag(size) - sums.T @ explained, size)
-    predictions = predictions - predictions[:1]  # constants are 0 without rounding
-    scale = _ROUNDING * np.abs(predictions).max(axis=0)
-    residual = _snapped(predictions - basis @ (inverse @ (weighted.T @ predictions)), scale)
-    totals = np.stack([np.bincount(group, weights * each, count) for each in residual.T])
-    gaps = totals @ spare
-    residual = _snapped(residual - gaps.T[group] + basis @ (explained @ gaps.T), scale)
-    leverage = weights * (
-        _quadratic(basis, inverse + explained @ spare @ explained.T)
-        + np.diag(spare)[group]
-        - 2 * (basis * (explained @ spare).T[group]).sum(axis=1)
-    )
-    who = np.arange(len(group)) if unit is None else np.unique(unit, return_inverse=True)[1]
-    meat = _meat(
-        weighted,
-        residual,
-        leverage=leverage,
-        group=group,
-        weights=weights,
-        explained=explained,
-        who=who,
-    )
-    bread = np.kron(np.eye(predictions.shape[1]), spare)
-    resting = np.empty(count)
-    for k in range(count):
-        pull = weights * (spare[k][group] - basis @ (explained @ spare[k]))
-        squares = np.bincount(who, pull) ** 2
-        resting[k] = squares.sum() ** 2 / (squares**2).sum()
-    return gaps, bread @ meat @ bread, resting
-
-
-def outcome_basis(outcome: Array) -> Array:
-    """Rows × functions of the outcome: a cubic spline, and a mean for every frequent value."""
-    from scipy.interpolate import BSpline
-
-    values, code, counts = np.unique(outcome, return_inverse=True, return_counts=True)
-    least = 0.0 if len(values) <= FEW_VALUES else COMMON * len(outcome)
-    common = np.flatnonzero(counts >= max(FEWEST_COMMON, least))
-    place = np.full(len(values), len(common))
-    place[common] = np.arange(len(common))
-    frequent = np.eye(len(common) + 1)[place[code], :-1]
-    rest = outcome[place[code] == len(common)]
-    if not len(rest):
-        return frequent
-    low, high = values[0], values[-1]
-    knots = np.unique(np.quantile(rest, _knot_shares(len(rest))))
-    knots = knots[(knots > low) & (knots < high)]
-    full = np.concatenate([np.full(4, low), knots, np.full(4, high)])
-    spline = BSpline.design_matrix(outcome, full, 3).toarray()
-    return np.concatenate([spline, frequent], axis=1)
-
-
-def _knot_shares(rows: int) -> Array:
-    """At which quantiles knots stand: evenly, and halving the tails while these have rows."""
-    inner = min(round(rows ** (1 / 3)), MOST_KNOTS)
-    shares = np.linspace(0, 1, inner + 2)[1:-1]
-    halvings = max(int(np.log2(rows / ((inner + 1) * FEWEST_TAIL))), 0)
-    tail = 0.5 ** np.arange(1, halvings + 1) / (inner + 1)
-    return np.concatenate([tail, shares, 1 - tail])
-
-
-def _generalized_inverse(matrix: Array, size: Array) -> Array:
-    """Of the groups' part that the basis leaves; its solutions have a mean of 0 over all rows."""
-    root = np.sqrt(size)
-    values, vectors = np.linalg.eigh(matrix / np.outer(root, root))
-    if len(size) > 1 and values[1] < _OVERLAP:
-        raise InputError(
-            "The outcome tells the groups apart: no two people of different groups share an "
-            "outcome, so predictions given the outcome cannot be compared. Pass coarser groups."
-        )
-    values[0] = np.inf  # all groups by the same amount: m(Y)
-    vectors = vectors / root[:, None]
-    return np.asarray((vectors / values) @ vectors.T)
-
-
-def _snapped(residual: Array, scale: Array) -> Array:
-    """Without rounding errors: a function of the outcome alone leaves nothing."""
-    return np.where(np.abs(residual) <= scale, 0.0, residual)
-
-
-def _quadratic(rows: Array, matrix: Array) -> Array:
-    return np.asarray(((rows @ matrix) * rows).sum(axis=1))
-
-
-def _meat(
-    weighted: Array,
-    residual: Array,
-    leverage: Array,
-    group: Index,
-    weights: Array,
-    explained: Array,
-    who: Index,
-) -> Array:
-    """Products of the scores, summed over units: groups' indicators without the basis, times e."""
-    from scipy.sparse import csr_matrix
-
-    rows, count = len(group), explained.shape[1]
-    members = csr_matrix((np.ones(rows), (who, np.arange(rows))), shape=(who.max() + 1, rows))
-    slack = 1 - np.minimum((members @ leverage)[who], _MOST_LEVERAGE)
-    scores = []
-    for each in (residual / np.sqrt(slack)[:, None]).T:
-        own = csr_matrix((weights * each, (who, group)), shape=(members.shape[0], count))
-        scores.append((own, members @ (weighted * each[:, None])))
-    blocks = []
-    for own, spline in scores:
-        line = []
-        for other, theirs in scores:
-            line.append(
-                (own.T @ other).toarray()
-                - (own.T @ theirs) @ explained
-                - explained.T @ (other.T @ spline).T
-                + explained.T @ (spline.T @ theirs) @ explained
-            )
-        blocks.append(line)
-    return np.block(blocks)
+    errors = np.sqrt(np.maximum(np.diag(fit.covariance), 0.0))
+    width = errors * stdtrit(np.maximum(fit.size, FEWEST) - 1, (1 + confidence) / 2)
+    return np.where(fit.size >= FEWEST, width, np.nan)

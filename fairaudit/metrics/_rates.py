@@ -20,7 +20,15 @@ from fairaudit.metrics.measure import Measure
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GroupRates", "Rate", "RatesInGroup", "group_rates", "rates_of_groups", "wilson"]
+__all__ = [
+    "GroupRates",
+    "Rate",
+    "RatesInGroup",
+    "group_rates",
+    "rates_of_groups",
+    "rates_of_outcome",
+    "wilson",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +223,11 @@ def rates_of_groups(
     parts = [(groups.counts[y], groups.weight[y], sizes[y]) for y in (1, 0)]
     selection, tpr, fpr = (_rates(*part, confidence) for part in (everybody, *parts))
     return selection, tpr, fpr
+
+
+def rates_of_outcome(groups: GroupTable, y: int, confidence: float = 0.95) -> list[Rate]:
+    """P(prediction positive | outcome y) of groups that have been counted."""
+    return _rates(groups.counts[y], groups.weight[y], groups.sizes()[y], confidence)
 
 
 def _rates(counts: Index, weight: Array, size: Array, confidence: float) -> list[Rate]:

@@ -18,6 +18,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.density import CONTINUOUS
 from fairaudit.errors import InputError
 from fairaudit.monitoring.batch import BatchEvidence, count_values, evidence_of, find_statistics
+from fairaudit.monitoring.batch_gap import measure_gap
 from fairaudit.monitoring.batch_rows import (
     find_returning,
     reject_seen,
@@ -211,6 +212,7 @@ class Monitor:
             "p_value": found.p_value,
             "statistic": found.statistic,
             "unusable": found.unusable,
+            **measure_gap(table, self.alpha),
             "products": [
                 [float(f"{value:.6g}") for value in products] for products in found.products
             ],
@@ -329,6 +331,8 @@ def result_of(file: StateFile) -> MonitorResult:
                 log10_evidence=evidence.log_wealth / np.log(10),
                 p_value=batch["p_value"],
                 unusable=batch["unusable"],
+                gap=batch.get("gap"),
+                gap_at_most=batch.get("gap_at_most"),
             )
         )
         if alarm is None and evidence.alarmed:

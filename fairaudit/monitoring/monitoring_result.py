@@ -35,6 +35,9 @@ class MonitoredBatch:
         Of the ordinary test on this batch alone; not to be compared with alpha again and again.
     unusable : str or None
         Why the batch added no evidence.
+    gap, gap_at_most : float or None
+        Of a continuous outcome, in its units: the largest prediction gap of this batch among groups
+        of 10 or more people, and what it is at most with probability 1 − alpha in this batch alone.
     """
 
     number: int
@@ -45,6 +48,8 @@ class MonitoredBatch:
     log10_evidence: float
     p_value: float | None
     unusable: str | None
+    gap: float | None = None
+    gap_at_most: float | None = None
 
     @property
     def name(self) -> str:

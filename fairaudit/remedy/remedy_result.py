@@ -137,6 +137,7 @@ class RemedyResult(Result):
                 "p_value": result.p_value,
                 "kpc": result.joint.kpc,
                 "deo": measured(result, "deo"),
+                "prediction_gap": measured(result, "prediction_gap"),
                 "loss": loss,
             }
             for result, loss in zip((self.before, self.after), self.loss, strict=True)
@@ -172,6 +173,11 @@ class RemedyResult(Result):
                 for name in ("kpc", "deo")
                 if name in frame
             }
+            if "prediction_gap" in frame:
+                unit = 0.0 if after.gaps is None else after.gaps.unit
+                sizes["prediction_gap"] = frame["prediction_gap"].map(
+                    lambda value: coarse(value, step * unit) if unit else value
+                )
             losses = frame["loss"].map(lambda value: coarse_loss(value, step))
             return frame.assign(loss=losses, **sizes)
 

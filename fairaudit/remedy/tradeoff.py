@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ class TradeOff:
     ----------
     frame : DataFrame
         One row per model and split: ``mu``, ``split`` ("choice" or "report"), ``loss``, ``kpc``,
-        ``deo`` (categorical attributes and outcome), ``p_value`` (report rows only if asked for).
+        ``deo`` (categorical attributes, two classes), ``prediction_gap`` (categorical attributes,
+        a continuous outcome), ``p_value`` (report rows only if asked for).
     models : list
         Fitted estimators, in the order of μ.
     mixture : DataFrame
@@ -187,22 +189,20 @@ def evaluate(
     p_value: bool = False,
     encode: str = "standard",
 ) -> dict[str, Any]:
-    """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions."""
+    """Loss (misclassified, or mean squared error), KPC, a size of the gaps, and p-value.
+
+    The size is DEO for two classes, the prediction gap for a continuous outcome, and else NaN.
+    """
     import fairaudit as fa
 
     measures: dict[str, Any] = {"loss": loss_of(scores, outcome)}
+    groups = [column for column in attributes if column.kind.is_categorical]
+    measures |= _gaps(scores, outcome, groups)
     if (scores == scores[0]).all():
-        return measures | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
+        return measures | {"kpc": 0.0, "p_value": 1.0}
     measures["kpc"] = float(
         fa.metrics.kpc(scores, sensitive=attributes, y_true=outcome, encode=encode)
     )
-    groups = [column for column in attributes if column.kind.is_categorical]
-    measures["deo"] = float("nan")
-    if groups and outcome.kind.is_categorical and len(outcome.levels) == 2:
-        label = (_positive(scores) >= 0.5).astype(np.intp)
-        measures["deo"] = float(
-            fa.metrics.deo(outcome.levels[label], sensitive=groups, y_true=outcome)
-        )
     measures["p_value"] = float("nan")
     if p_value:
         permutations = fa.Permutations(n=199)
@@ -211,6 +211,24 @@ def evaluate(
         )
         measures["p_value"] = result.p_value
     return measures
+
+
+def _gaps(scores: Array, outcome: Column, groups: Sequence[Column]) -> dict[str, float]:
+    """DEO of two classes, the prediction gap of numbers; NaN where there is none."""
+    import fairaudit as fa
+
+    sizes = {"deo": float("nan"), "prediction_gap": float("nan")}
+    if groups and outcome.kind.is_categorical and len(outcome.levels) == 2:
+        label = (_positive(scores) >= 0.5).astype(np.intp)
+        sizes["deo"] = float(
+            fa.metrics.deo(outcome.levels[label], sensitive=groups, y_true=outcome)
+        )
+    elif groups and not outcome.kind.is_categorical:
+        with suppress(InputError):  # groups that share no outcomes
+            sizes["prediction_gap"] = float(
+                fa.metrics.prediction_gap(scores.ravel(), sensitive=groups, y_true=outcome)
+            )
+    return sizes
 
 
 def loss_of(scores: Array, outcome: Column) -> float:
@@ -269,7 +287,8 @@ def mixture(
             )
             for draw in range(5)
         ]
-        means = {k: float(np.mean([draw[k] for draw in draws])) for k in ("loss", "kpc", "deo")}
+        names = ("loss", "kpc", "deo", "prediction_gap")
+        means = {name: float(np.mean([draw[name] for draw in draws])) for name in names}
         rows.append({"share": share, **means})
     return pd.DataFrame(rows)
 

@@ -143,7 +143,11 @@ def test_probability_vector(data, capsys):
 def test_regression_shows_errors(data, capsys):
     facts = as_json(capsys, data, predictions="z", outcome="grade", sensitive="race,age")
     assert values(facts)["largest difference of mean errors", "race"] > 0
-    assert facts["cells"]["columns"] == ["mean error", "median error"]
+    gap = values(facts)["largest prediction gap", "race"]
+    columns = ["prediction given outcome", "mean error", "median error"]
+    assert facts["cells"]["columns"] == columns
+    means = [cell["estimates"][0]["value"] for cell in facts["cells"]["cells"]]
+    assert gap == pytest.approx(max(means) - min(means))
     assert cli.main(command(data, predictions="z", outcome="grade")) == 0
     shown = capsys.readouterr().out
     assert "mean error" in shown

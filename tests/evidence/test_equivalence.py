@@ -277,7 +277,11 @@ def test_a_group_without_rows_of_an_outcome_cannot_be_certified():
         ({"certify": {"codec": 0.1}}, "no certificate of 'codec'"),
         ({"certify": {"deo": 0.0}}, "must be above 0"),
         ({"sensitive": {"age": np.linspace(0, 1, 2000)}}, "No certificate is possible with age"),
-        ({"outcome": np.linspace(0, 1, 2000)}, "No certificate is possible with the outcome"),
+        (
+            {"outcome": np.linspace(0, 1, 2000)},
+            "No certificate of deo is possible with the outcome",
+        ),
+        ({"certify": {"prediction_gap": 0.1}}, "prediction_gap is possible with the outcome"),
         ({"certify": {"kpc": 0.1}, "ids": np.arange(2000) // 2}, "KPC cannot be certified"),
     ],
 )

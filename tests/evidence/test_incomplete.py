@@ -202,3 +202,45 @@ def test_columns_that_do_not_fit(given, message):
     score, y, _, _ = table(60)
     with pytest.raises(InputError, match=message):
         fa.audit_incomplete(score, y_true=y, sensitive=given[0], probabilities=given[1])
+
+
+def numbers(n=600, seed=0, shift=0.0):
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["f", "m"], n)
+    y = 10 + 2 * (sex == "m") + rng.normal(size=n)
+    prediction = 0.5 * y + shift * (sex == "m") + 0.5 * rng.normal(size=n)
+    return prediction, y, np.where(rng.random(n) < 0.15, None, sex)
+
+
+def test_prediction_gaps_over_fillings_of_a_continuous_outcome():
+    prediction, y, sex = numbers(shift=0.4)
+    given = {"y_true": y, "sensitive": {"sex": sex}, "permutations": QUICK}
+    result = fa.audit_incomplete(prediction, **given)
+    (bounds,) = result.bounds
+    known = sex != None  # noqa: E711  elementwise
+    gap_of_known = fa.metrics.prediction_gap(
+        prediction[known], sensitive={"sex": sex[known]}, y_true=y[known]
+    ).value
+    assert bounds.rate == "prediction" and bounds.known == pytest.approx(gap_of_known)
+    assert bounds.best < bounds.known < bounds.worst and bounds.worst_pair == ("m", "f")
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        filled = np.where(known, sex, rng.choice(["f", "m"], len(y)))
+        random = fa.metrics.prediction_gap(prediction, sensitive={"sex": filled}, y_true=y).value
+        assert bounds.best - 1e-9 <= random <= bounds.worst + 1e-9
+    assert "fillings of the missing values that were tried" in " ".join(result.summary().split())
+    assert len(result.fillings[0].tried) == 7
+
+
+def test_prediction_gaps_over_fillings_are_rounded_where_groups_are_masked():
+    prediction, y, sex = numbers(shift=0.4)
+    sex[:4] = "x"
+    given = {"y_true": y, "sensitive": {"sex": sex}, "permutations": fa.Permutations(n=19)}
+    (exact,) = fa.audit_incomplete(prediction, **given).bounds
+    shown = fa.audit_incomplete(prediction, **given, suppress=10)
+    (bounds,) = shown.bounds
+    assert any("left out of its gaps" in note for note in shown.notes)
+    assert {*exact.worst_pair, *bounds.worst_pair} <= {"f", "m", "x"}
+    assert "x" not in bounds.worst_pair
+    for size in (bounds.known, bounds.best, bounds.worst):
+        assert size == pytest.approx(round(size / 0.025) * 0.025)

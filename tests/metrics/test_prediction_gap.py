@@ -5,7 +5,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.errors import InputError
-from fairaudit.metrics._prediction_gap import gaps_given_outcome, outcome_basis
+from fairaudit.metrics._gap_regression import gaps_given_outcome, outcome_basis
 
 
 def draw(rows, seed=0):
@@ -18,7 +18,7 @@ def draw(rows, seed=0):
 
 def test_it_is_weighted_least_squares_with_dummies():
     models, y, group, weights = draw(400)
-    y = np.tanh(y)  # nobody far from the others: HC2 is cut off at a leverage of .9
+    y = np.tanh(y)  # nobody far from the others: HC3 is cut off at a leverage of .9
     gaps, covariance, _ = gaps_given_outcome(models, y, group, weights)
     basis, dummies = outcome_basis(y), np.eye(3)[group]
     design = np.column_stack([basis, dummies])
@@ -31,7 +31,7 @@ def test_it_is_weighted_least_squares_with_dummies():
     np.testing.assert_allclose(functional @ basis, 0, atol=1e-10)  # splines have no gap
     leverage = np.diag(hat)
     assert leverage.max() < 0.9
-    left = (models - hat @ models) / np.sqrt(1 - leverage)[:, None]
+    left = (models - hat @ models) / (1 - leverage)[:, None]
     pulled = np.concatenate([functional * each for each in left.T])
     np.testing.assert_allclose(covariance, pulled @ pulled.T, rtol=1e-8, atol=1e-12)
 

@@ -14,6 +14,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.errors import InputError
 from fairaudit.monitoring.batch_rows import reject_seen, row_facts
+from fairaudit.monitoring.monitoring_result import MonitorResult
 from fairaudit.monitoring.state import StateFile
 from fairaudit_cli.main import main
 
@@ -338,3 +339,28 @@ def test_reports(tables, form, capsys):
         assert "alarm" in text
     assert main([*COMMAND, "--data", "day1.csv", "--report", "r.pdf"]) == 2
     assert len(StateFile("s.state").batches) == 1
+
+
+def test_batches_of_a_continuous_outcome_have_a_gap_in_its_units(tmp_path):
+    """Small groups take no part in it; classes have none."""
+    monitor = fa.Monitor(
+        tmp_path / "m.state",
+        predictions="score",
+        sensitive="sex",
+        outcome="y",
+        permutations=fa.Permutations(n=39),
+    )
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 2.0):
+        sex = rng.choice(["f", "m"], 400).astype(object)
+        y = 3.0 * (sex == "m") + rng.normal(size=400)
+        score = 0.5 * y + shift * (sex == "m") + rng.normal(size=400)
+        sex[:3], score[:3] = "x", 99.0
+        result = monitor.add(pd.DataFrame({"score": score, "sex": sex, "y": y}))
+    fair, unfair = result.batches
+    assert 0 <= fair.gap < fair.gap_at_most < 1.2
+    assert unfair.gap == pytest.approx(2.0, abs=0.6) and unfair.gap < unfair.gap_at_most < 3.5
+    assert (
+        "gap, at most" in result.render("txt") and "gap, at most" in result.render("html").lower()
+    )
+    assert MonitorResult.from_dict(json.loads(result.to_json())).batches == result.batches

@@ -139,7 +139,8 @@ def test_the_audits_are_what_they_are_called(results):
     assert any(finding.significant for finding in results["tolerated"].findings[1:])
     assert results["masked"].cells.masked
     assert results["people"].table.ids == "person"
-    assert results["regression"].cells.columns[0] == "mean error"
+    assert results["regression"].cells.columns[:2] == ("prediction given outcome", "mean error")
+    assert results["regression"].gaps.of_predictions and results["regression"].gaps.curve
 
 
 @pytest.mark.parametrize("form", ["txt", "md", "html", "json"])

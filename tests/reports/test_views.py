@@ -12,7 +12,7 @@ from fairaudit_reports.html import plan_page, remedy_curve_section
 from fairaudit_reports.machine import plan_picture
 from fairaudit_reports.markdown import markdown_parts, plan_markdown
 from fairaudit_reports.text import plan_text, remedy_text
-from fairaudit_reports.view.remedy_view import have_deo, list_models
+from fairaudit_reports.view.remedy_view import list_gap_sizes, list_models
 
 HOSTILE = "<b>*x*</b> @user | #7"
 
@@ -74,9 +74,17 @@ def test_undefined_numbers_of_a_curve_are_dashes():
         curve=pd.DataFrame([record | fate]), symbol="μ", loss_name="misclassified"
     )
     (model,) = list_models(result)
-    assert model.deo is model.p_value is model.p_train is None and not have_deo([model])
+    assert model.deo is model.p_value is model.p_train is None
+    assert list_gap_sizes([model]) is None
     assert remedy_text._build_curve_rows(result) == [
         ["μ", "loss", "KPC", "p", "p, training rows", ""],
         ["0", "20.0 %", "0.100", "–", "–", "chosen, worse than the mixture"],
     ]
-    assert "nan" not in remedy_curve_section._model(model, result, deo=False)
+    assert "nan" not in remedy_curve_section._model(model, result, None)
+    numbers = SimpleNamespace(
+        curve=pd.DataFrame([record | fate | {"prediction_gap": 12.345}]),
+        symbol="μ",
+        loss_name="mean squared error",
+    )
+    assert list_gap_sizes(list_models(numbers)) == ("prediction gap", ["12.3"])
+    assert remedy_text._build_curve_rows(numbers)[0][3] == "prediction gap"

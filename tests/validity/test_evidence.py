@@ -10,6 +10,7 @@ from scipy.stats import binom
 sys.path.insert(0, str(Path(__file__).parent))
 import equivalence
 import planning
+import prediction_gaps
 
 import fairaudit as fa
 
@@ -31,6 +32,32 @@ def test_intervals_and_certificates_in_small(law):
 def test_intervals_with_several_rows_of_a_person_in_small():
     found = [equivalence.replicate_people(seed) for seed in range(60)]
     assert sum(one["covered"] for one in found) >= binom.ppf(1e-4, 60, 0.95)
+
+
+GAPS = [pytest.param(law, id=law.name) for law in prediction_gaps.LAWS]
+
+
+@pytest.mark.parametrize("kind", ["none", "outcome"])
+@pytest.mark.parametrize("law", GAPS)
+def test_prediction_gaps_in_small(law, kind):
+    found = [prediction_gaps.replicate(law, kind, 5000 + seed) for seed in range(40)]
+    for name in ("gaps", "curve"):
+        assert sum(one[name] for one in found) >= binom.ppf(1e-4, 40, 0.95)
+    for name in prediction_gaps.MEASURES:
+        assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, 40, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("kind", ["none", "outcome", "outcome and group"])
+@pytest.mark.parametrize("law", GAPS)
+def test_prediction_gaps(law, kind):
+    count = 1000
+    found = [prediction_gaps.replicate(law, kind, seed) for seed in range(count)]
+    for name in ("gaps", "curve"):
+        assert np.mean([one[name] for one in found]) >= 0.94 - 2 * np.sqrt(0.05 * 0.95 / count)
+    for name in prediction_gaps.MEASURES:
+        assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, count, 0.05)
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ ABSENT = {
     "power": Absent("the smallest detectable violation", "it plants violations in the whole table"),
     "localization": Absent("where the violation sits", "it searches the whole table"),
     "people": _lack_rates("they are not counted by people"),
-    "continuous": _lack_rates("the outcome is continuous"),
+    "continuous": _lack_rates("the outcome is continuous: its curve is fitted to all rows at once"),
     "no groups": _lack_rates("no attribute is categorical"),
     "many groups": _lack_rates("there are too many groups to list"),
     "no positive": _lack_rates("the outcome has more than two classes: pass 'positive'"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fairaudit.data.roles import Roles
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.disclosure import coarse, masked_groups, step_of
+from fairaudit.evidence.disclosure import coarse, step_of
 from fairaudit.evidence.incompleteness.attribute_tables import attribute_tables
 from fairaudit.evidence.incompleteness.imputation import imputed_test
 from fairaudit.evidence.incompleteness.incompleteness_result import (
@@ -28,7 +27,9 @@ from fairaudit.evidence.incompleteness.incompleteness_result import (
     IncompleteResult,
     MissingnessTest,
 )
-from fairaudit.evidence.incompleteness.worst_case import best_gap, gap, worst_gap
+from fairaudit.evidence.incompleteness.masked_levels import Masked
+from fairaudit.evidence.incompleteness.number_groups import NumberGroups, number_groups
+from fairaudit.evidence.incompleteness.worst_case import Filling, best_gap, gap, worst_gap
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
 from fairaudit.testing.core import run_test
@@ -43,14 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["audit_incomplete", "incomplete_frame"]
 
 RANDOM_FILLINGS = 5
-
-
-class _Filling(Enum):
-    """How missing values are filled."""
-
-    WORST = "worst case"
-    BEST = "best case"
-    RANDOM = "at random"
 
 
 @swaps_refused
@@ -171,7 +164,7 @@ def incomplete_frame(
     fillings: list[Fillings] = []
     prepared, likely, known = attribute_tables(frame, roles, probabilities, predictor)
     notes = [f"{name} is known in every row." for name in known]
-    masked = _Masked.of([table for table, number in prepared.values() if not number], suppress)
+    masked = Masked.of([table for table, number in prepared.values() if not number], suppress)
     for name, (table, number) in prepared.items():
         if not _is_missing(table.attributes[0]).any():
             notes.append(f"{name} is known in every row.")
@@ -180,13 +173,13 @@ def incomplete_frame(
         if number:
             notes.append(f"{name} is a number: gaps and fillings are for categories only.")
             continue
-        labels = _find_labels(table, roles.threshold)
-        if labels is None:
+        groups = _find_groups(table, roles.threshold)
+        if groups is None:
             notes.append(
-                f"No gaps of {name}: they need labels and an outcome of two classes, or 'positive'."
+                f"No gaps of {name}: they need labels and an outcome of two classes, or "
+                "'positive', or numbers and a continuous outcome that groups share."
             )
             continue
-        groups = _KnownGroups(table, labels)
         gaps, left_out = groups.bounds(masked)
         bounds += gaps
         if left_out:
@@ -246,6 +239,12 @@ def _adjust_tests(tests: list[MissingnessTest], alpha: float) -> tuple[Missingne
     )
 
 
+def _find_groups(table: AuditTable, threshold: float | None) -> _KnownGroups | NumberGroups | None:
+    """Groups with rates, or with predictions given a continuous outcome; None: neither."""
+    labels = _find_labels(table, threshold)
+    return number_groups(table) if labels is None else _KnownGroups(table, labels)
+
+
 def _find_labels(table: AuditTable, threshold: float | None) -> Labels | None:
     """Prediction and outcome as positive or not, where there are such labels."""
     cut = default_threshold(table) if threshold is None else threshold
@@ -253,51 +252,6 @@ def _find_labels(table: AuditTable, threshold: float | None) -> Labels | None:
         return binary_labels(table, threshold=cut)
     except InputError:
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Masked:
-    """What an audit with this bound masks.
-
-    Attributes
-    ----------
-    fewest : int
-    groups : mapping
-        Attribute → its levels in masked groups of all attributes.
-    levels : mapping
-        Attribute → its levels that are masked where it stands alone.
-    """
-
-    fewest: int
-    groups: Mapping[str, set[str]]
-    levels: Mapping[str, set[str]]
-
-    @property
-    def any(self) -> bool:
-        return any(map(len, self.groups.values()))
-
-    def inside(self, name: str, levels: Iterable[str]) -> bool:
-        """Whether masked groups have one of these levels of an attribute."""
-        return not self.groups[name].isdisjoint(levels)
-
-    @classmethod
-    def of(cls, tables: Sequence[AuditTable], fewest: int) -> _Masked:
-        """Tables of one attribute each, of the same rows, missing values being a level."""
-        columns = tuple(table.attributes[0] for table in tables)
-        names = [column.name for column in columns]
-        together = masked_groups(replace(tables[0], attributes=columns), fewest) if tables else ()
-        groups = {name: {levels[k] for levels in together} for k, name in enumerate(names)}
-        alone = {
-            name: {levels[0] for levels in masked_groups(table, fewest)}
-            for name, table in zip(names, tables, strict=True)
-        }
-        return cls(fewest, groups, alone)
-
-    def count(self, test: MissingnessTest) -> MissingnessTest:
-        """Without a count of missing values that is small or belongs to masked groups."""
-        few = test.missing is not None and test.missing < self.fewest
-        masked = test.attribute in self.groups and self.inside(test.attribute, [MISSING_LEVEL])
-        return replace(test, missing=None) if few or masked else test
 
 
 class _KnownGroups:
@@ -311,7 +265,7 @@ class _KnownGroups:
         self.counts = groups.counts[:, self.codes]  # outcomes × known groups × labels
         self.missing = groups.counts.sum(axis=1) - self.counts.sum(axis=1)
 
-    def bounds(self, masked: _Masked) -> tuple[list[Bounds], int]:
+    def bounds(self, masked: Masked) -> tuple[list[Bounds], int]:
         """Bounds between groups that are not masked, and how many are."""
         results: list[Bounds] = []
         attribute, names = self.column.name, self.names[self.codes]
@@ -341,17 +295,17 @@ class _KnownGroups:
             )
         return results, int((~open_groups).sum())
 
-    def fill(self, how: _Filling, rng: np.random.Generator) -> Index:
+    def fill(self, how: Filling, rng: np.random.Generator) -> Index:
         """Codes without missing ones: the worst case, the best case, or at random."""
         codes = self.column.codes.copy()
         missing = _is_missing(self.column)
         for y, (counts, left) in enumerate(zip(self.counts, self.missing, strict=True)):
             of_outcome = missing & (self.labels.actual == y)
-            if how is _Filling.RANDOM:
+            if how is Filling.RANDOM:
                 rows, share = np.flatnonzero(of_outcome), counts.sum(axis=1) / counts.sum()
                 codes[rows] = rng.choice(self.codes, len(rows), p=share)
                 continue
-            if how is _Filling.WORST:
+            if how is Filling.WORST:
                 _, pair = worst_gap(counts, left)
                 filling = np.zeros_like(counts)
                 filling[pair, (1, 0)] = left[::-1]
@@ -364,10 +318,10 @@ class _KnownGroups:
 
 
 def _test_fillings(
-    table: AuditTable, groups: _KnownGroups, name: str, permutations: Permutations
+    table: AuditTable, groups: _KnownGroups | NumberGroups, name: str, permutations: Permutations
 ) -> Fillings:
-    ways = {how.value: how for how in (_Filling.WORST, _Filling.BEST)}
-    ways |= {f"{_Filling.RANDOM.value} {k + 1}": _Filling.RANDOM for k in range(RANDOM_FILLINGS)}
+    ways = {how.value: how for how in (Filling.WORST, Filling.BEST)}
+    ways |= {f"{Filling.RANDOM.value} {k + 1}": Filling.RANDOM for k in range(RANDOM_FILLINGS)}
     tried = {}
     for number, (title, how) in enumerate(ways.items()):
         codes = groups.fill(how, stream(permutations.seed, 13, number))

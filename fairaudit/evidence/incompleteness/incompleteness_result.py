@@ -43,13 +43,14 @@ class Bounds:
     ----------
     attribute : str
     rate : str
-        ``"TPR"`` or ``"FPR"``.
+        ``"TPR"`` or ``"FPR"``; ``"prediction"`` where the outcome is continuous, in its units.
     known : float or None
         The gap among the rows in which the attribute is known.
     best : float
         Of a filling that was constructed: the smallest gap is this or less.
     worst : float
-        No filling has a larger gap, and one has this.
+        No filling has a larger gap, and one has this. Of predictions: of a filling that was
+        constructed, and the largest gap is this or more.
     worst_pair : tuple of str
         The groups of the worst case, the favored one first.
     """
@@ -147,6 +148,13 @@ def _tell_missingness(test: MissingnessTest) -> str:
 def _tell_bounds(bounds: Bounds) -> str:
     known = "–" if bounds.known is None else f"{bounds.known:.3f}"
     favored, other = bounds.worst_pair
+    if bounds.rate == "prediction":
+        known = "–" if bounds.known is None else f"{bounds.known:.3g}"
+        return (
+            f"The prediction gap of {bounds.attribute} given the outcome is {known} where it is "
+            f"known; fillings of the missing values that were tried make it {bounds.best:.3g} at "
+            f"best (or less) and {bounds.worst:.3g} at worst (or more; {favored} over {other})."
+        )
     return (
         f"The {bounds.rate} gap of {bounds.attribute} is {known} where it is known; filling the "
         f"missing values makes it {bounds.best:.3f} at best (or less) and {bounds.worst:.3f} at "

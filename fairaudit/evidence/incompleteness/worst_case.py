@@ -6,15 +6,24 @@ Counts are groups × labels of one outcome, `missing` the labels of the rows wit
 from __future__ import annotations
 
 import math
+from enum import Enum
 
 import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.rates import rates_of, ratio, spread
 
-__all__ = ["best_gap", "gap", "worst_gap"]
+__all__ = ["Filling", "best_gap", "gap", "worst_gap"]
 
 _RATES_TRIED = 201
+
+
+class Filling(Enum):
+    """How missing values are filled."""
+
+    WORST = "worst case"
+    BEST = "best case"
+    RANDOM = "at random"
 
 
 def gap(counts: Index) -> float | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
-__all__ = ["Certificate", "Gap", "GapTable"]
+__all__ = ["PREDICTION", "Certificate", "Gap", "GapInRange", "GapTable"]
+
+#: What `Gap.rate` is where the outcome is continuous.
+PREDICTION = "prediction"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,9 +20,10 @@ class Gap:
     levels : tuple of str
         The group.
     rate : str
-        ``"TPR"`` or ``"FPR"``.
+        ``"TPR"`` or ``"FPR"``; of all classes ``"outcome → predicted"``; where the outcome is
+        continuous ``"prediction"``, of which means are compared.
     value, low, high : float or None
-        None if masked.
+        None if masked; the limits also where too few people are behind the gap of predictions.
     size, weight : float or None
         Rows that the group's rate is worth, and the sum of their weights. None if masked.
     """
@@ -30,6 +35,32 @@ class Gap:
     high: float | None
     size: float | None = None
     weight: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GapInRange:
+    """A gap of predictions among people whose outcome lies in a range.
+
+    Attributes
+    ----------
+    levels : tuple of str
+        The group.
+    start, stop : float
+        The smallest and the largest outcome in the range, to four figures.
+    people : int
+        Rows in the range, of all groups.
+    value, low, high, size : float or None
+        As of `Gap`.
+    """
+
+    levels: tuple[str, ...]
+    start: float
+    stop: float
+    people: int
+    value: float | None
+    low: float | None
+    high: float | None
+    size: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +77,13 @@ class GapTable:
         Masked groups take no part in the gaps of the others.
     apart : bool
         Nobody is in two of these groups, or has both outcomes.
+    curve : tuple of GapInRange
+        Of predictions, over the outcome; these intervals hold together by themselves.
+    curve_critical : float
+    of_classes : bool
+        Of all shares of the confusion of several classes.
+    unit : float
+        Of predictions: what gaps of masked tables are rounded in.
     """
 
     attributes: tuple[str, ...]
@@ -53,6 +91,15 @@ class GapTable:
     critical: float
     gaps: tuple[Gap, ...]
     apart: bool = True
+    curve: tuple[GapInRange, ...] = ()
+    curve_critical: float = math.nan
+    unit: float = 0.0
+    of_classes: bool = False
+
+    @property
+    def of_predictions(self) -> bool:
+        """Of a continuous outcome, in its units; else of rates."""
+        return any(gap.rate == PREDICTION for gap in self.gaps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +109,9 @@ class Certificate:
     Attributes
     ----------
     measure : str
-        ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"``, ``"equalized_odds_difference"`` or ``"kpc"``.
+        ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"``, ``"equalized_odds_difference"``,
+        ``"confusion_gap"`` or ``"kpc"``; of a continuous outcome ``"prediction_gap"`` or
+        ``"prediction_gap_in_ranges"``.
     limit : float
         The tolerance that was declared.
     value : float or None

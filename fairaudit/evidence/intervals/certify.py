@@ -16,7 +16,11 @@ from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate
+from fairaudit.evidence.intervals.class_gaps import bound_confusion_gap
+from fairaudit.evidence.intervals.prediction_gaps import bound_prediction_gap
+from fairaudit.metrics._confusion import count_predicted
 from fairaudit.metrics._labels import label_groups
+from fairaudit.metrics._prediction_gap import GapFits
 
 __all__ = ["MEASURES", "certificates", "certify", "check_limits"]
 
@@ -27,7 +31,12 @@ MEASURES: dict[str, tuple[int, ...]] = {
     "fpr_gap": (0,),
     "equalized_odds_difference": (0, 1),
     "kpc": (),
+    "confusion_gap": (),
+    "prediction_gap": (),
+    "prediction_gap_in_ranges": (),
 }
+#: Those of a continuous outcome, in its units.
+_OF_NUMBERS = ("prediction_gap", "prediction_gap_in_ranges")
 
 
 @swaps_refused
@@ -53,7 +62,11 @@ def certify(
     limits : mapping
         Measure → tolerance. Measures: ``"deo"``, ``"tpr_gap"``, ``"fpr_gap"`` (largest
         difference between two groups), ``"equalized_odds_difference"`` (the larger of these two)
-        and ``"kpc"``.
+        and ``"kpc"``; ``"confusion_gap"``, the largest difference in the share of any class that
+        is predicted to be of any class. Of a continuous outcome, in its units:
+        ``"prediction_gap"``, the largest difference between two groups' predictions given the
+        outcome, on average over outcomes, and ``"prediction_gap_in_ranges"``, the same in any
+        range of the outcome.
     alpha : float
         Chance of a certificate for a model beyond the tolerance, at most.
     ids : array-like, optional
@@ -104,19 +117,26 @@ def certificates(
     alpha: float,
     threshold: float | None,
     groups: GroupTable | None = None,
+    fits: GapFits | None = None,
 ) -> tuple[Certificate, ...]:
-    """`certify` on a table that has been checked; `groups` are its own, if they are counted."""
+    """`certify` on a table that has been checked; `groups` and `fits` are its own, if known."""
     check_limits(limits)
     if not limits:
         return ()
-    _require_groups(table)
+    _require_groups(table, limits)
+    if not table.require_outcome().kind.is_categorical:
+        in_ranges = "prediction_gap_in_ranges" in limits
+        fits = GapFits.of(table, ranges=in_ranges) if fits is None else fits
+        return tuple(_certify_gap(name, limit, fits, alpha) for name, limit in limits.items())
     rates: RateTable | None = None
-    if set(limits) != {"kpc"}:
+    if not set(limits) <= {"kpc", "confusion_gap"}:
         groups = label_groups(table, threshold=threshold) if groups is None else groups
         rates = groups.rates()
     results = []
     for name, limit in limits.items():
-        if rates is not None and name != "kpc":
+        if name == "confusion_gap":
+            value, upper, note = bound_confusion_gap(count_predicted(table), alpha)
+        elif rates is not None and name != "kpc":
             value, upper, note = _bound_rates(name, rates, alpha)
             if threshold is not None:
                 note += f"; labels: scores at or above {threshold:g}"
@@ -135,8 +155,8 @@ def certificates(
     return tuple(results)
 
 
-def _require_groups(table: AuditTable) -> None:
-    """No bound exists for an attribute or an outcome without categories."""
+def _require_groups(table: AuditTable, limits: Mapping[str, float]) -> None:
+    """No bound exists for an attribute without categories; each kind of outcome has its own."""
     left = [column for column in table.attributes if not column.kind.is_categorical]
     if left:
         names = ", ".join(f"{column.name} ({column.kind})" for column in left)
@@ -147,12 +167,31 @@ def _require_groups(table: AuditTable) -> None:
             argument="sensitive",
         )
     outcome = table.require_outcome()
-    if not outcome.kind.is_categorical:
+    classes = outcome.kind.is_categorical
+    wrong = [name for name in limits if (name in _OF_NUMBERS) == classes]
+    if wrong and classes:
         raise InputError(
-            f"No certificate is possible with the outcome {outcome.name!r}, which is "
-            f"{outcome.kind}: people with exactly the same outcome are too few. "
-            "Certify a model of classes."
+            f"No certificate of {wrong[0]} is possible with the outcome {outcome.name!r}, which "
+            "has classes. Certify equalized_odds_difference."
         )
+    if wrong:
+        raise InputError(
+            f"No certificate of {wrong[0]} is possible with the outcome {outcome.name!r}, which is "
+            f"{outcome.kind}: people with exactly the same outcome are too few. "
+            f"Certify {' or '.join(_OF_NUMBERS)}, in its units."
+        )
+
+
+def _certify_gap(name: str, limit: float, fits: GapFits, alpha: float) -> Certificate:
+    """Of predictions given a continuous outcome."""
+    whole = name == "prediction_gap"
+    value, upper, note = bound_prediction_gap([fits.whole] if whole else fits.ranges, alpha)
+    if not note:
+        where = "on average over outcomes" if whole else f"in {len(fits.ranges)} outcome ranges"
+        note = f"largest bound over all pairs of {len(fits.whole.levels)} groups, {where}"
+    return Certificate(
+        measure=name, limit=float(limit), value=value, upper=upper, confidence=1 - alpha, note=note
+    )
 
 
 def _bound_rates(

@@ -14,7 +14,9 @@ from fairaudit.data.rates import RATES, RateTable
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.disclosure import shown_rates
 from fairaudit.evidence.intervals.certificates import Gap, GapTable
+from fairaudit.evidence.intervals.prediction_gaps import prediction_gap_table
 from fairaudit.metrics._labels import label_groups
+from fairaudit.metrics._prediction_gap import GapFits
 from fairaudit.metrics._rates import wilson
 from fairaudit.permute.copies import stream
 
@@ -43,6 +45,8 @@ def gap_intervals(
 ) -> GapTable:
     r"""The gaps in TPR and FPR between every group and all others, with simultaneous intervals.
 
+    Of a continuous outcome: the gaps of the prediction given the outcome, in its units.
+
     Parameters
     ----------
     y_pred, sensitive, y_true, threshold, weights, kinds, positive
@@ -66,6 +70,10 @@ def gap_intervals(
     rates, also where it is zero; the largest absolute gap is not, and its own bootstrap is not
     valid there. Where people are in several groups, c is Bonferroni's.
 
+    Of a continuous outcome the gaps are those of `fairaudit.metrics.prediction_gap`, of each group
+    to all others, and `GapTable.curve` has them in ranges of the outcome; see
+    `fairaudit.evidence.intervals.prediction_gaps.prediction_gap_table`.
+
     Examples
     --------
     >>> rng = np.random.default_rng(0)
@@ -78,6 +86,8 @@ def gap_intervals(
     table = AuditTable.of(
         y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
     )
+    if threshold is None and not table.require_outcome().kind.is_categorical:
+        return prediction_gap_table(GapFits.of(table), confidence, seed)
     groups = label_groups(table, threshold=threshold)
     return gap_table(groups.rates(), groups.attributes, confidence, seed)
 

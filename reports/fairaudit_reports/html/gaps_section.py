@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairaudit.evidence.intervals.certificates import PREDICTION
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.chart_parts import Scale
 from fairaudit_reports.html.interval_chart import Dot, intervals
 from fairaudit_reports.html.markup import Markup, tag
-from fairaudit_reports.view.gaps_view import build_certificates_section, build_gaps_section
+from fairaudit_reports.view.gaps_view import (
+    build_certificates_section,
+    build_curve_section,
+    build_gaps_section,
+    describe_ends,
+    list_curves,
+    select_curves,
+)
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT, Section
 from fairaudit_reports.view.wording import several
@@ -21,6 +29,7 @@ __all__ = ["gaps_section"]
 
 MOST_DRAWN = 40
 MOST_LISTED = 400
+MOST_CURVES, MOST_IN_CURVES = 4, 40
 _RATES = {"TPR": "among those who are positive", "FPR": "among those who are negative"}
 
 
@@ -28,11 +37,15 @@ def gaps_section(result: AuditResult) -> Markup:
     table, part = result.gaps, build_gaps_section(result, MOST_LISTED)
     inside: list[Markup | None] = [_certificates(result)]
     if table is None or part is None:
-        inside.append(h.paragraph("There are no rates of groups to compare; the notes say why."))
+        inside.append(h.paragraph("There are no groups to compare; the notes say why."))
         return h.section("gaps", AUDIT, inside)
     inside += [h.paragraph(line) for line in part.lines]
     if part.rows:
-        inside += [_figure(table), _gap_table(table, part)]
+        inside += [_figure(table), _gap_table("Gaps with simultaneous intervals", table, part)]
+    curve = build_curve_section(result, MOST_LISTED)
+    if curve is not None:
+        inside += [h.paragraph(line) for line in curve.lines]
+        inside += [_curve_figure(table), _gap_table("Gaps over the outcome", table, curve)]
     return h.section("gaps", AUDIT, inside)
 
 
@@ -69,13 +82,14 @@ def _figure(table: GapTable) -> Markup | None:
     """A panel for each rate, the groups in the same order."""
     gap_of = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
     groups = list(dict.fromkeys(levels for levels, _ in gap_of))
-    if not groups or len(groups) > MOST_DRAWN:
+    if not groups or len(groups) > MOST_DRAWN or table.of_classes:
         return None
     ends = [end for gap in gap_of.values() for end in (gap.low, gap.high) if end is not None]
-    far = max([0.05, *map(abs, ends)])
+    far = max([0.0 if table.of_predictions else 0.05, *map(abs, ends)]) or 1.0
     labels = [", ".join(levels) for levels in groups]
     charts = []
-    for rate, among in _RATES.items():
+    panels = {PREDICTION: "given the outcome"} if table.of_predictions else _RATES
+    for rate, among in panels.items():
         gaps = [gap_of.get((levels, rate)) for levels in groups]
         dots = [
             Dot(label) if gap is None else Dot(label, gap.value, gap.low, gap.high)
@@ -88,7 +102,39 @@ def _figure(table: GapTable) -> Markup | None:
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))
 
 
-def _gap_table(table: GapTable, part: Section) -> Markup:
+def _curve_figure(table: GapTable) -> Markup | None:
+    """A panel for each of the groups with the widest gaps, the ranges in the same order."""
+    curves = list_curves(table)
+    groups = select_curves(table, MOST_IN_CURVES)[:MOST_CURVES]
+    ranges = list(dict.fromkeys(describe_ends(gap) for gap in table.curve))
+    ends = [
+        end
+        for levels in groups
+        for gap in curves[levels]
+        for end in (gap.value, gap.low, gap.high)
+        if end is not None
+    ]
+    far = max(map(abs, ends), default=0.0) or 1.0
+    charts = []
+    for levels in groups:
+        gaps = {describe_ends(gap): gap for gap in curves[levels]}
+        dots = [
+            Dot(name, gap.value, gap.low, gap.high)
+            if (gap := gaps.get(name)) is not None
+            else Dot(name)
+            for name in ranges
+        ]
+        label = ", ".join(levels)
+        description = f"{several(len(dots), 'range')} of the outcome; the table has the numbers."
+        title = f"Gaps of {label} over the outcome"
+        charts.append(
+            (label, intervals(dots, Scale(-far, far), title=title, description=description))
+        )
+    caption = "One panel a group, one row a range of the outcome; lines are intervals."
+    return tag("figure", h.panels(ranges, charts), tag("figcaption", caption))
+
+
+def _gap_table(caption: str, table: GapTable, part: Section) -> Markup:
     names, heads = len(table.attributes), part.head or []
     columns = [(name, "wide" if k < names else "n") for k, name in enumerate(heads)]
     rows = (
@@ -101,4 +147,4 @@ def _gap_table(table: GapTable, part: Section) -> Markup:
         )
         for row in part.rows
     )
-    return h.table("Gaps with simultaneous intervals", columns, [h.body(rows)], scrolls=True)
+    return h.table(caption, columns, [h.body(rows)], scrolls=True)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import parts as h
-from fairaudit_reports.html.chart_parts import Scale
-from fairaudit_reports.html.interval_chart import Dot, intervals, scale_around
+from fairaudit_reports.html.interval_chart import Dot, intervals, scale_of_column
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.groups_view import (
-    are_rates,
     count_decimals,
     counts_people,
     describe_left_out,
@@ -110,13 +108,16 @@ def _estimate(name: str, estimate: Estimate, digits: int, cell: Cell) -> Markup:
 
 def _interval_figure(cells: CellTable) -> Markup | None:
     """A panel for every rate, the groups in the same order in each."""
-    drawn, values = select_open_cells(cells), list_numbers(cells.cells)
-    if not drawn or not values or len(drawn) > MOST_DRAWN:
+    drawn = select_open_cells(cells)
+    if not drawn or len(drawn) > MOST_DRAWN:
         return None
-    scale = Scale(0.0, 1.0) if are_rates(cells) else scale_around(values)
     labels = [", ".join(cell.levels) for cell in drawn]
     charts = []
     for k, name in enumerate(cells.columns):
+        values = list_numbers(drawn, k)
+        if not values:
+            continue
+        scale = scale_of_column(cells, k, values)
         estimates = [cell.estimates[k] for cell in drawn]
         dots = [
             Dot(label, estimate.value, estimate.low, estimate.high)
@@ -127,6 +128,8 @@ def _interval_figure(cells: CellTable) -> Markup | None:
         charts.append(
             (name, intervals(dots, scale, title=f"{name} by group", description=description))
         )
+    if not charts:
+        return None
     masked = " Masked groups are not drawn." if cells.masked else ""
     caption = f"Dots are estimates, lines their 95 % intervals.{masked}"
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from fairaudit.evidence.measured import GIVEN_OUTCOME
 from fairaudit_reports.html.chart_parts import Scale, chart, level_line, place, upright_line, word
 from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.view.groups_view import are_rates
 from fairaudit_reports.view.numerals import number
 
-__all__ = ["Dot", "changes", "intervals", "scale_around"]
+if TYPE_CHECKING:
+    from fairaudit.evidence.measured import CellTable
+
+__all__ = ["Dot", "changes", "intervals", "scale_of_column"]
 
 _STEP, _TOP = 36.0, 4.0
 
@@ -28,6 +34,15 @@ def scale_around(values: Sequence[float]) -> Scale:
     """From the smallest to the largest number, with 0."""
     low, high = min(0.0, *values), max(0.0, *values)
     return Scale(low, high) if high > low else Scale(-1.0, 1.0)
+
+
+def scale_of_column(table: CellTable, column: int, values: Sequence[float]) -> Scale:
+    """Of rates from 0 to 1; of errors around 0; of predictions from the smallest to the largest."""
+    if are_rates(table):
+        return Scale(0.0, 1.0)
+    if table.columns[column] == GIVEN_OUTCOME and max(values) > min(values):
+        return Scale(min(values), max(values))
+    return scale_around(values)
 
 
 def intervals(dots: Sequence[Dot], scale: Scale, *, title: str, description: str) -> Markup:

@@ -9,7 +9,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.html.plane_chart import Point, plane
 from fairaudit_reports.view.numerals import loss_text, number, p_decimal, typeset
-from fairaudit_reports.view.remedy_view import Model, describe_rows, have_deo, list_models
+from fairaudit_reports.view.remedy_view import Model, describe_rows, list_gap_sizes, list_models
 from fairaudit_reports.view.sections import REMEDY
 from fairaudit_reports.view.wording import capitalize, several
 
@@ -88,26 +88,31 @@ def _describe_curve(result: RemedyResult, models: Sequence[Model]) -> str:
 
 
 def _table(result: RemedyResult, models: Sequence[Model]) -> Markup:
-    deo = have_deo(models)
+    gaps = list_gap_sizes(models)
+    size = None if gaps is None else capitalize(gaps[0])
     columns = [
         ("Model", None),
         (capitalize(result.loss_name), "n"),
         ("KPC", "n"),
-        *([("DEO", "n")] if deo else []),
+        *([] if size is None else [(size, "n")]),
         ("p", "n"),
         ("p, training rows", "n"),
         ("Choice", None),
     ]
-    rows = (_model(model, result, deo) for model in models)
+    cells = [
+        None if gaps is None or size is None else h.cell(text, size, "n")
+        for text in ([""] * len(models) if gaps is None else gaps[1])
+    ]
+    rows = (_model(model, result, cell) for model, cell in zip(models, cells, strict=True))
     return h.table(f"The models on {describe_rows(result)}", columns, [h.body(rows)])
 
 
-def _model(model: Model, result: RemedyResult, deo: bool) -> Markup:
+def _model(model: Model, result: RemedyResult, size: Markup | None) -> Markup:
     cells = [
         h.row_head(f"{result.symbol} = {model.mu:g}"),
         h.cell(loss_text(model.loss, result.loss_name), capitalize(result.loss_name), "n"),
         h.cell(typeset(model.kpc), "KPC", "n"),
-        *([h.cell(typeset(model.deo), "DEO", "n")] if deo else []),
+        *([] if size is None else [size]),
         h.cell(p_decimal(model.p_value), "p", "n"),
         h.cell(p_decimal(model.p_train), "p, training rows", "n"),
         h.cell(_fate(model), "Choice"),

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import parts as h
-from fairaudit_reports.html.chart_parts import Scale
 from fairaudit_reports.html.groups_section import MOST_CELLS, MOST_DRAWN, masked_row
-from fairaudit_reports.html.interval_chart import Dot, changes, scale_around
+from fairaudit_reports.html.interval_chart import Dot, changes, scale_of_column
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.groups_view import (
-    are_rates,
     count_decimals,
     describe_method,
     describe_span,
@@ -59,13 +57,16 @@ def groups_part(result: RemedyResult) -> Markup:
 
 def _figure(pairs: Pairs, cells: CellTable) -> Markup | None:
     open_pairs = [pair for pair in pairs if not (pair[0].masked or pair[1].masked)]
-    values = list_numbers([cell for pair in open_pairs for cell in pair])
-    if not open_pairs or not values or len(open_pairs) > MOST_DRAWN:
+    if not open_pairs or len(open_pairs) > MOST_DRAWN:
         return None
-    scale = Scale(0.0, 1.0) if are_rates(cells) else scale_around(values)
+    drawn = [cell for pair in open_pairs for cell in pair]
     labels = [", ".join(cell.levels) for _, cell in open_pairs]
     charts = []
     for k, name in enumerate(cells.columns):
+        values = list_numbers(drawn, k)
+        if not values:
+            continue
+        scale = scale_of_column(cells, k, values)
         old, new = (
             [_dot(label, pair[side], k) for label, pair in zip(labels, open_pairs, strict=True)]
             for side in (0, 1)
@@ -74,6 +75,8 @@ def _figure(pairs: Pairs, cells: CellTable) -> Markup | None:
         description = f"{several(len(labels), 'group')}; before {spans[0]}, after {spans[1]}."
         title = f"{name} by group, before and after"
         charts.append((name, changes(old, new, scale, title=title, description=description)))
+    if not charts:
+        return None
     keys = [("k-ring", "before"), ("k-dot", "after"), ("k-reach", "95 % interval after")]
     return tag("figure", h.figure_key(keys), h.panels(labels, charts))
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["size_section"]
 
+_IN_UNITS = ("mean_error_difference", "prediction_gap")  # of the outcome
+
 
 def size_section(result: AuditResult) -> Markup:
     limits = ", ".join(f"{name} up to {number(x)}" for name, x in result.tolerance.items())
@@ -42,7 +44,7 @@ def _measures(result: AuditResult) -> Markup:
     rows = []
     for measure in result.measures:
         meaning = None if measure.key in seen else MEANINGS.get(measure.key)
-        digits = count_decimals(result.cells) if measure.key == "mean_error_difference" else 3
+        digits = count_decimals(result.cells) if measure.key in _IN_UNITS else 3
         rows.append(_measure(measure, meaning, digits))
         seen.add(measure.key)
     columns = [("Measure", None), ("Value", "n"), ("Attributes", None), ("Note", None)]

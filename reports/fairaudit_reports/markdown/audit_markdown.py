@@ -13,7 +13,11 @@ from fairaudit_reports.view.audit_view import (
     build_questions_section,
     list_table_facts,
 )
-from fairaudit_reports.view.gaps_view import build_certificates_section, build_gaps_section
+from fairaudit_reports.view.gaps_view import (
+    build_certificates_section,
+    build_curve_section,
+    build_gaps_section,
+)
 from fairaudit_reports.view.groups_view import build_groups_section
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
@@ -85,12 +89,15 @@ def _questions(result: AuditResult) -> str:
 
 
 def _gaps(result: AuditResult) -> str:
-    section = build_gaps_section(result, MOST_GAPS)
-    if section is None:
-        return ""
-    table = "" if section.head is None else m.rows_table(section)
-    about = map(m.escape, section.lines)
-    return m.folded("Gaps of the groups, with simultaneous intervals", [table, *about])
+    parts = []
+    for title, section in (
+        ("Gaps of the groups, with simultaneous intervals", build_gaps_section(result, MOST_GAPS)),
+        ("Gaps over the outcome", build_curve_section(result, MOST_GAPS)),
+    ):
+        if section is not None:
+            table = "" if section.head is None else m.rows_table(section)
+            parts.append(m.folded(title, [table, *map(m.escape, section.lines)]))
+    return m.join_parts(parts)
 
 
 def _power(result: AuditResult) -> str:

@@ -14,7 +14,11 @@ from fairaudit_reports.view.audit_view import (
     build_questions_section,
     split_verdict,
 )
-from fairaudit_reports.view.gaps_view import build_certificates_section, build_gaps_section
+from fairaudit_reports.view.gaps_view import (
+    build_certificates_section,
+    build_curve_section,
+    build_gaps_section,
+)
 from fairaudit_reports.view.groups_view import build_groups_section
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
@@ -51,6 +55,7 @@ def list_sections(result: AuditResult) -> list[Section]:
         _build_groups_section(result),
         build_certificates_section(result),
         build_gaps_section(result, MOST_CELLS),
+        build_curve_section(result, 2 * MOST_CELLS),
         power if power is not None and power.rows else None,
         build_copies_section(result),
         build_notes_section(result, 2 * LONGEST),

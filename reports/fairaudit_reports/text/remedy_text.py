@@ -9,9 +9,9 @@ from fairaudit_reports.view.numerals import fixed, loss_text, p_text
 from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.remedy_view import (
     describe_rows,
-    have_deo,
     list_audits,
     list_changes,
+    list_gap_sizes,
     list_models,
 )
 from fairaudit_reports.view.wording import LONGEST, LONGEST_NOTE, clean
@@ -67,19 +67,20 @@ def format_details(result: RemedyResult) -> list[str]:
 
 def _build_curve_rows(result: RemedyResult) -> list[list[str]]:
     models = list_models(result)
-    deo = have_deo(models)
-    head = [result.symbol, "loss", "KPC", *(["DEO"] if deo else []), "p", "p, training rows", ""]
+    gaps = list_gap_sizes(models)
+    size = [] if gaps is None else [gaps[0]]
+    head = [result.symbol, "loss", "KPC", *size, "p", "p, training rows", ""]
     rows = [
         [
             f"{model.mu:g}",
             loss_text(model.loss, result.loss_name),
             fixed(model.kpc),
-            *([fixed(model.deo)] if deo else []),
+            *([] if gaps is None else [gaps[1][k]]),
             p_text(model.p_value),
             p_text(model.p_train),
             model.fate,
         ]
-        for model in models
+        for k, model in enumerate(models)
     ]
     return [head, *rows]
 

@@ -30,7 +30,10 @@ __all__ = [
     "split_verdict",
 ]
 
-_IN_UNITS = ("mean_error_difference",)  # of the outcome; all others are about 0 to 1
+_IN_UNITS = (
+    "mean_error_difference",
+    "prediction_gap",
+)  # of the outcome; all others are about 0 to 1
 _ADJUSTMENTS = {"holm": "Holm", "fdr_bh": "Benjamini and Hochberg"}
 _MOST_FACTS = 12  # below one name
 

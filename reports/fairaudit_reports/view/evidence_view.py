@@ -48,6 +48,11 @@ MEANINGS = {
     "outcome. 0 is none.",
     "equalized_odds_ratio": "Smallest ratio of two groups’ rates among rows with the same "
     "outcome. 1 is no gap.",
+    "confusion_gap": "Largest gap between two groups in the share predicted to be of a class, "
+    "among people of any class. 0 is none.",
+    "prediction_gap": "By how much the predictions of two groups differ, on average, among people "
+    "with the same outcome, in its units. 0 under equalized odds; differences that change their "
+    "sign along the outcome can average out.",
     "mean_error_difference": "Largest gap between two groups’ mean errors, in units of the "
     "outcome: how differently groups are calibrated. It need not be 0 under equalized odds.",
 }

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.view.numerals import estimate_text, number
+from fairaudit.evidence.measured import GIVEN_OUTCOME
+from fairaudit_reports.view.numerals import estimate_text, figures_after_point, number
 from fairaudit_reports.view.sections import Row, Section
 from fairaudit_reports.view.wording import capitalize, clean, several
 
@@ -86,7 +87,7 @@ def describe_hidden(table: CellTable, word: str) -> str:
 
 def are_rates(table: CellTable) -> bool:
     """Rates lie between 0 and 1; errors are in the unit of the outcome."""
-    return "TPR" in table.columns
+    return any(column.startswith("TPR") for column in table.columns)
 
 
 def select_open_cells(table: CellTable) -> list[Cell]:
@@ -94,13 +95,16 @@ def select_open_cells(table: CellTable) -> list[Cell]:
     return [cell for cell in table.cells if not cell.masked]
 
 
-def list_numbers(cells: Sequence[Cell]) -> list[float]:
-    """All estimates and ends of intervals that are numbers."""
+def list_numbers(cells: Sequence[Cell], column: int) -> list[float]:
+    """All estimates of a column and ends of their intervals that are numbers."""
     numbers = (
         value
         for cell in cells
-        for estimate in cell.estimates
-        for value in (estimate.value, estimate.low, estimate.high)
+        for value in (
+            cell.estimates[column].value,
+            cell.estimates[column].low,
+            cell.estimates[column].high,
+        )
     )
     return [value for value in numbers if value is not None and math.isfinite(value)]
 
@@ -109,10 +113,11 @@ def count_decimals(table: CellTable | None) -> int:
     """Decimals: three for rates; three figures of the largest error."""
     if table is None:
         return 3
-    largest = max((abs(value) for value in list_numbers(table.cells)), default=0.0)
-    if are_rates(table) or largest == 0:
+    if are_rates(table):
         return 3
-    return min(9, max(0, 2 - math.floor(math.log10(largest))))
+    errors = [k for k, name in enumerate(table.columns) if name != GIVEN_OUTCOME]
+    numbers = (value for k in errors for value in list_numbers(table.cells, k))
+    return figures_after_point(max(map(abs, numbers), default=0.0))
 
 
 def describe_span(values: Sequence[float | None]) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.view.numerals import fixed, loss_text, p_text
+from fairaudit_reports.view.audit_view import find_measure
+from fairaudit_reports.view.numerals import figures_after_point, fixed, loss_text, p_text
 from fairaudit_reports.view.sections import Section
 from fairaudit_reports.view.wording import clean
 
@@ -18,20 +19,24 @@ __all__ = ["build_models_section"]
 def build_models_section(result: AuditedModels) -> Section:
     """One row per model: name, loss, sizes, p-value, and the verdict last."""
     models = result.models
-    sizes = [model.deo for model in models]
-    deo = any(size is not None for size in sizes)
+    key, name = ("deo", "DEO")
+    if all(model.deo is None for model in models):
+        key, name = "prediction_gap", "prediction gap"
+    sizes = [find_measure(model.audit, key) for model in models]
+    known = [abs(size) for size in sizes if size is not None]
+    digits = figures_after_point(max(known, default=0.0)) if key != "deo" else 3
     rows = [
         [
             clean(model.name),
             loss_text(model.loss, model.loss_name),
             fixed(model.audit.joint.kpc),
-            *([fixed(size)] if deo else []),
+            *([fixed(size, digits)] if known else []),
             p_text(model.audit.p_value),
             str(model.audit.verdict),
         ]
         for model, size in zip(models, sizes, strict=True)
     ]
-    head = ["model", models[0].loss_name, "KPC", *(["DEO"] if deo else []), "p", "verdict"]
+    head = ["model", models[0].loss_name, "KPC", *([name] if known else []), "p", "verdict"]
     return Section(
         title="Models",
         head=head,

@@ -49,16 +49,28 @@ def list_attributes(result: MonitorResult) -> list[str]:
 def build_batches_section(result: MonitorResult, most: int) -> tuple[Section, int]:
     """One row per batch, and how many earlier ones are left out."""
     left = max(0, len(result.batches) - most)
+    batches = result.batches[left:]
+    gaps = any(batch.gap is not None for batch in batches)
+    head = ["batch", "name", "rows", *(["gap, at most"] if gaps else [])]
+    head += ["p alone", "times", "evidence"]
     section = Section(
         title="Batches",
-        head=["batch", "name", "rows", "p alone", "times", "evidence"],
-        rows=[_build_batch_row(batch, result) for batch in result.batches[left:]],
-        right=frozenset(range(2, 6)),
+        head=head,
+        rows=[_build_batch_row(batch, result, gaps) for batch in batches],
+        right=frozenset(range(2, len(head))),
     )
     return section, left
 
 
-def _build_batch_row(batch: MonitoredBatch, result: MonitorResult) -> Row:
+def _format_gap(batch: MonitoredBatch) -> str:
+    """``0.31, 0.52``: the gap of predictions given the outcome, and its upper bound."""
+    if batch.gap is None:
+        return "–"
+    most = "–" if batch.gap_at_most is None else f"{batch.gap_at_most:.3g}"
+    return f"{batch.gap:.3g}, {most}"
+
+
+def _build_batch_row(batch: MonitoredBatch, result: MonitorResult, gaps: bool) -> Row:
     from fairaudit.monitoring.monitoring_result import evidence_text
 
     evidence = evidence_text(batch.log10_evidence)
@@ -70,6 +82,7 @@ def _build_batch_row(batch: MonitoredBatch, result: MonitorResult) -> Row:
         str(batch.number),
         clean(batch.name, 40),
         f"{batch.rows:,}",
+        *([_format_gap(batch)] if gaps else []),
         p_text(batch.p_value),
         evidence_text(math.log10(batch.e_value)),
         evidence,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 __all__ = [
     "count_text",
     "estimate_text",
+    "figures_after_point",
     "fixed",
     "loss_text",
     "moment_text",
@@ -79,7 +80,7 @@ def typeset(value: float | None, digits: int = 3) -> str:
     return (text if float(text.replace(",", "")) else text.lstrip("-")).replace("-", "−")
 
 
-def signed(value: float | None) -> str:
+def signed(value: float | None, digits: int = 3) -> str:
     """A difference: with its sign, unless it is 0.
 
     Examples
@@ -87,7 +88,7 @@ def signed(value: float | None) -> str:
     >>> signed(0.25), signed(-0.25), signed(-0.0001), signed(None)
     ('+0.250', '-0.250', '0.000', '–')
     """
-    text = fixed(value)
+    text = fixed(value, digits)
     return f"+{text}" if value is not None and value > 0 and float(text) else text
 
 
@@ -154,9 +155,19 @@ def estimate_text(estimate: Estimate, digits: int = 3) -> str:
     if low is None or high is None:
         return fixed(value, digits) if 0 <= value <= 1 else f"{value:.3g}"
     if not 0 <= low <= high <= 1:
-        size = max(abs(low), abs(high))
-        digits = max(0, 2 - math.floor(math.log10(size)))
+        digits = figures_after_point(min(max(abs(low), abs(high)), 5 * (high - low)))
     return f"{fixed(value, digits)} [{fixed(low, digits)}, {fixed(high, digits)}]"
+
+
+def figures_after_point(largest: float) -> int:
+    """So many decimals that the largest number has three figures.
+
+    Examples
+    --------
+    >>> figures_after_point(4.1), figures_after_point(250.0), figures_after_point(0.02)
+    (2, 0, 4)
+    """
+    return 3 if not largest else min(9, max(0, 2 - math.floor(math.log10(abs(largest)))))
 
 
 def moment_text(created: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.view.audit_view import find_measure
-from fairaudit_reports.view.numerals import fixed, loss_text, p_text
+from fairaudit_reports.view.numerals import figures_after_point, fixed, loss_text, p_text
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -18,9 +18,9 @@ __all__ = [
     "Change",
     "Model",
     "describe_rows",
-    "have_deo",
     "list_audits",
     "list_changes",
+    "list_gap_sizes",
     "list_models",
     "list_notes",
     "name_chosen",
@@ -46,6 +46,7 @@ class Model:
     loss: float
     kpc: float
     deo: float | None
+    prediction_gap: float | None
     p_value: float | None
     p_train: float | None
     chosen: bool
@@ -83,12 +84,21 @@ def list_changes(result: RemedyResult) -> list[Change]:
             about="Size of the dependence on the attributes given the outcome; 0 is none.",
         ),
     ]
-    for key, name, digits, about in (
-        ("deo", "DEO", 3, "Distances of the groups’ rates from the common rate, summed."),
-        ("mean_error_difference", "mean errors (calibration)", 1, None),
+    for key, name, in_units, about in (
+        ("deo", "DEO", False, "Distances of the groups’ rates from the common rate, summed."),
+        (
+            "prediction_gap",
+            "prediction gap",
+            True,
+            "Largest difference of two groups’ predictions given the outcome, in its units; 0 is "
+            "none.",
+        ),
+        ("mean_error_difference", "mean errors (calibration)", True, None),
     ):
         sizes = [find_measure(audit, key) for audit in (before, after)]
-        if any(size is not None for size in sizes):
+        known = [abs(size) for size in sizes if size is not None]
+        if known:
+            digits = figures_after_point(max(known)) if in_units else 3
             old, new = (fixed(size, digits) for size in sizes)
             changes.append(Change(name=name, before=old, after=new, about=about))
     old, new = (loss_text(value, result.loss_name) for value in result.loss)
@@ -104,6 +114,7 @@ def list_models(result: RemedyResult) -> list[Model]:
             loss=record["loss"],
             kpc=record["kpc"],
             deo=_keep_number(record["deo"]),
+            prediction_gap=_keep_number(record.get("prediction_gap")),
             p_value=_keep_number(record["p_value"]),
             p_train=_keep_number(record["p_train"]),
             chosen=record["chosen"],
@@ -127,9 +138,15 @@ def _describe_fate(record: dict[Any, Any]) -> str:
     return ", ".join(name for name, holds in fates if holds)
 
 
-def have_deo(models: Sequence[Model]) -> bool:
-    """Whether any model has a DEO: those of a regression have none."""
-    return any(model.deo is not None for model in models)
+def list_gap_sizes(models: Sequence[Model]) -> tuple[str, list[str]] | None:
+    """The size of gaps that the models have, and that of each: DEO, or the prediction gap."""
+    if any(model.deo is not None for model in models):
+        return "DEO", [fixed(model.deo) for model in models]
+    gaps = [abs(model.prediction_gap) for model in models if model.prediction_gap is not None]
+    if not gaps:
+        return None
+    digits = figures_after_point(max(gaps))
+    return "prediction gap", [fixed(model.prediction_gap, digits) for model in models]
 
 
 def describe_rows(result: RemedyResult) -> str:
