@@ -150,7 +150,14 @@ def of_open_cells(
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = note if ROUNDED in note else "; ".join(filter(None, [note, ROUNDED]))
-        return replace(measure, value=coarse(measure.value, step), note=note)
+        return replace(
+            measure,
+            value=coarse(measure.value, step),
+            note=note,
+            low=coarse(measure.low, step),
+            high=coarse(measure.high, step),
+            raw=coarse(measure.raw, step),
+        )
     note = (
         measure.note
         if LEFT_OUT in measure.note

@@ -187,14 +187,20 @@ def evaluate(
     p_value: bool = False,
     encode: str = "standard",
 ) -> dict[str, Any]:
-    """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions."""
+    """Loss (misclassified, or mean squared error), KPC, DEO and p-value of predictions.
+
+    KPC is centered by copies; with ``encode="raw"`` it is R's, as in the paper.
+    """
     import fairaudit as fa
 
     measures: dict[str, Any] = {"loss": loss_of(scores, outcome)}
     if (scores == scores[0]).all():
         return measures | {"kpc": 0.0, "deo": 0.0, "p_value": 1.0}
+    given: Any = {"sensitive": attributes, "y_true": outcome}
     measures["kpc"] = float(
-        fa.metrics.kpc(scores, sensitive=attributes, y_true=outcome, encode=encode)
+        fa.metrics.kpc_centered(scores, **given)
+        if encode == "standard"
+        else fa.metrics.kpc(scores, encode=encode, **given)
     )
     groups = [column for column in attributes if column.kind.is_categorical]
     measures["deo"] = float("nan")

@@ -16,12 +16,13 @@ from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import ROW, name_errors
 from fairaudit.auditing.questions import Question, split_rounds
-from fairaudit.auditing.table_rows import make_scope, measure_kpc, varies
+from fairaudit.auditing.table_rows import make_scope, measure_size, varies
 from fairaudit.data.table import AuditTable
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto
 from fairaudit.density.conditional_density import Fitted
 from fairaudit.errors import InputError
+from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import EXACT, CopyLaw, FittedCopies, stream
 from fairaudit.permute.folds import join_pits, split_rows
@@ -168,8 +169,16 @@ def answer_by_rows(
 def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> ShardedAnswer:
     """One question over all shards that could answer it."""
     rows = sum(answer.rows for answer in shards)
-    sizes = [(answer.size, answer.rows) for answer in shards if answer.size is not None]
-    size = sum(s * r for s, r in sizes) / sum(r for _, r in sizes) if sizes else None
+    sizes = [answer for answer in shards if None not in (answer.size.value, answer.size.raw)]
+    size, raw = (
+        np.average(
+            [(answer.size.value, answer.size.raw) for answer in sizes],
+            0,
+            [answer.rows for answer in sizes],
+        ).tolist()
+        if sizes
+        else (None, None)
+    )
     check = pit = None
     first = shards[0].products
     if first is not None:
@@ -190,7 +199,9 @@ def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> 
         scores={} if fitted is None else fitted.scores,
     )
     null = Null.mean([answer.null for answer in shards], [answer.rows for answer in shards])
-    return ShardedAnswer(question=question, null=null, trust=trust, rows=rows, kpc=size)
+    return ShardedAnswer(
+        question=question, null=null, trust=trust, rows=rows, kpc=size, kpc_raw=raw
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -200,7 +211,7 @@ class ShardAnswer:
     number: int
     rows: int
     null: Null
-    size: float | None
+    size: MeasuredValue
     moved: float
     products: Array | None
     pit: Array | None
@@ -245,7 +256,7 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
                             np.vstack([block[k] for block in blocks]),
                             list_parts(statistics)[1],
                         ),
-                        size=measure_kpc(scope.table),
+                        size=measure_size(scope.table),
                         moved=moved,
                         products=products,
                         pit=None if pit is None else pit[:_PIT_ROWS],
