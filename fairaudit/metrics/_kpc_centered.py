@@ -67,11 +67,11 @@ def kpc_centered(
     -----
     .. math:: \frac{T(Y, A) - E\,T(Y, \tilde A)}{\bar k - T(Y)}
 
-    The mean is over copies that exchange predictions among rows of equal outcome, or, where the
-    outcome is a number, among the 7 rows that are next to one another in it. It needs no copies:
-    the kernel of an edge is then, on average, that between all pairs of rows that may stand at
-    its ends. Under equalized odds the size is 0 on average. Otherwise it is KPC where outcome and
-    attributes are categories, and smaller where neighbors differ in them.
+    The mean is over copies that exchange predictions among rows of equal outcome; where the
+    outcome is a number that fewer than 7 rows share, with 3 rows on either side too. It needs no
+    copies: the kernel of an edge is then, on average, that between all pairs of rows that may
+    stand at its ends. Under equalized odds the size is 0 on average. Otherwise it is KPC where
+    outcome and attributes are categories, and smaller where neighbors differ in them.
 
     The interval adds up the influence of every row on the neighbors that it has, and is at least
     as wide as where there is no violation.
@@ -115,80 +115,65 @@ def limits_of(table: AuditTable, value: float) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Windows:
-    """Rows that may exchange their predictions: runs of neighbors in the outcome.
+    """Rows that may exchange their predictions: those of equal outcome, or next to one another.
 
-    `block` has the place of every row among the distinct outcomes, `first` and `last` the run of
-    outcomes around each.
+    `block` has the place of every row among the distinct outcomes, `counts` their rows, and `runs`
+    (outcomes × outcomes) the share of each outcome's rows that belongs to the run around another:
+    of a larger number of equal outcomes at the end of a run, a part.
     """
 
     block: Index
     counts: Array
-    first: Index
-    last: Index
+    runs: Any
 
     @classmethod
     def of(cls, outcome: Column) -> _Windows:
+        from scipy.sparse import csr_array
+
         values = outcome.codes if outcome.kind.is_categorical else np.asarray(outcome.numeric)
-        distinct, block, counts = np.unique(values, return_inverse=True, return_counts=True)
-        places = np.arange(len(distinct))
-        if outcome.kind.is_categorical:
-            return cls(block, counts.astype(np.float64), places, places)
-        ends = np.cumsum(counts)
-        low = np.maximum(ends - counts - _AROUND, 0)
-        high = np.minimum(ends - 1 + _AROUND, ends[-1] - 1)
-        first, last = (np.searchsorted(ends, rows, side="right") for rows in (low, high))
-        return cls(block, counts.astype(np.float64), first, last)
-
-    def means(self, x: Array) -> Array:
-        """Of the rows around each row, itself included."""
-        sums = np.vstack([np.zeros((1, x.shape[1])), self._sums(x)])
-        total = np.cumsum(sums, axis=0)
-        return np.asarray(
-            ((total[self.last + 1] - total[self.first]) / self.rows[:, None])[self.block]
-        )
-
-    def _sums(self, x: Array) -> Array:
-        return np.column_stack(
-            [np.bincount(self.block, column, len(self.counts)) for column in x.T]
-        )
+        block, rows = np.unique(values, return_inverse=True, return_counts=True)[1:]
+        counts, places = rows.astype(np.float64), np.arange(len(rows))
+        parts = [(places, places, np.ones(len(rows)))]
+        few = counts <= 2 * _AROUND
+        for side in () if outcome.kind.is_categorical else (-1, 1):
+            wanted = np.where(few, float(_AROUND), 0.0)
+            for step in range(1, _AROUND + 1):
+                near = places + side * step
+                inside = (near >= 0) & (near < len(rows)) & (wanted > 0)
+                taken = np.minimum(wanted[inside], counts[near[inside]])
+                parts.append((places[inside], near[inside], taken / counts[near[inside]]))
+                wanted[inside] -= taken
+        i, j, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return cls(block, counts, csr_array((share, (i, j)), shape=(len(rows),) * 2))
 
     @property
     def rows(self) -> Array:
-        ends = np.concatenate([[0.0], np.cumsum(self.counts)])
-        return np.asarray(ends[self.last + 1] - ends[self.first])
+        """In the run around each outcome."""
+        return np.asarray(self.runs @ self.counts)
+
+    def means(self, x: Array) -> Array:
+        """Of the rows around each row, itself included."""
+        count = len(self.counts)
+        sums = np.column_stack([np.bincount(self.block, column, count) for column in x.T])
+        return np.asarray(((self.runs @ sums) / self.rows[:, None])[self.block])
 
     def mean_of_copies(self, graph: NeighborGraph, gram: Gram) -> float:
         """The mean of T(Y, Ã) over copies."""
         from scipy.sparse import csr_array
 
         count, features = len(self.counts), gram.features
-        ones, rows = np.ones(graph.n), np.arange(graph.n)
-        members = csr_array((ones, (self.block, rows)), shape=(count, graph.n))
-        spread = self.last - self.first + 1
-        around = np.arange(spread.sum()) - np.repeat(
-            np.cumsum(spread) - spread - self.first, spread
-        )
-        runs = csr_array(
-            (np.ones(len(around)), (np.repeat(np.arange(count), spread), around)),
-            shape=(count, count),
-        )
-        sums = runs @ (members @ features)
-        diagonal = np.concatenate(
-            [[0.0], np.cumsum(np.bincount(self.block, row_products(features, features), count))]
-        )
-        ends, size = np.concatenate([[0.0], np.cumsum(self.counts)]), self.rows
-        source, target, weight = self._edges(graph)
+        shape = (count, graph.n)
+        members = csr_array((np.ones(graph.n), (self.block, np.arange(graph.n))), shape=shape)
+        sums = self.runs @ (members @ features)
+        diagonal = np.bincount(self.block, row_products(features, features), count)
+        size, (source, target, weight) = self.rows, self._edges(graph)
         total = 0.0
         for at in range(0, len(weight), _PAIRS):
             b, c = source[at : at + _PAIRS], target[at : at + _PAIRS]
-            low, high = (
-                np.maximum(self.first[b], self.first[c]),
-                np.minimum(self.last[b], self.last[c]) + 1,
-            )
-            high = np.maximum(low, high)  # rows in both runs; none cannot stand at both ends
-            pairs = size[b] * size[c] - (ends[high] - ends[low])
-            products = row_products(sums[b], sums[c]) - (diagonal[high] - diagonal[low])
-            total += float(weight[at : at + _PAIRS] @ (products / np.maximum(pairs, 1.0)))
+            shared = self.runs[b].multiply(self.runs[c])  # no row stands at both ends
+            pairs = size[b] * size[c] - shared @ self.counts
+            products = row_products(sums[b], sums[c]) - shared @ diagonal
+            total += float(weight[at : at + _PAIRS] @ (products / np.maximum(pairs, 1e-9)))
         return total / graph.n
 
     def _edges(self, graph: NeighborGraph) -> tuple[Index, Index, Array]:
