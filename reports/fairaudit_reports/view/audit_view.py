@@ -170,7 +170,7 @@ def build_measures_section(result: AuditResult) -> Section | None:
             clean(measure.name),
             _format_size(measure),
             clean(", ".join(measure.attributes)),
-            clean(describe_measure(measure)),
+            clean(about) if (about := describe_measure(measure)) else "",
         ]
         for measure in result.measures
         if measure.key != "kpc" or measure.attributes not in stated
