@@ -81,7 +81,7 @@ def kpc_centered(
     >>> rng = np.random.default_rng(0)
     >>> a, y = rng.normal(size=(500, 10)), rng.normal(size=500)
     >>> size = kpc_centered(y + rng.normal(size=500), sensitive=a, y_true=y)
-    >>> size.raw < -0.2, size.low < 0 < size.high
+    >>> size.raw < -0.1, size.low < 0 < size.high
     (True, True)
     """
     return kpc_centered_of_table(AuditTable.of(y_pred, sensitive, y_true, kinds=kinds))
