@@ -103,7 +103,7 @@ def kpc_centered_of_table(table: AuditTable) -> KPCCentered:
     raw = (both.mean_kernel(gram) - alone) / left
     close = gram if gram.features is not None else gram.from_drawn_rows()
     of_copies = (_Windows.of(outcome).mean_of_copies(both, close) - alone) / left
-    value = raw - of_copies
+    value = float(raw - of_copies)
     low, high = _Errors.of(table, kernel).limits(value)
     return KPCCentered(value=value, n=n, raw=raw, low=low, high=high)
 
@@ -236,7 +236,7 @@ class _Errors:
         known, slope = max(value, 0.0), _Z**2 * self.most
         square = slope * known + slope**2 / 4 + _Z**2 * self.at_zero
         upper = known + slope / 2 + float(np.sqrt(square))
-        return value - reach, min(max(value + reach, upper), 1.0)
+        return float(value - reach), float(min(max(value + reach, upper), 1.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
