@@ -9,7 +9,7 @@ from typing import Any
 __all__ = ["as_words", "clipped", "quiet", "some_names"]
 
 
-def as_words(names: Sequence[str]) -> str:
+def as_words(names: Sequence[str], last_word: str = "and") -> str:
     """``race, sex and age``.
 
     Examples
@@ -18,7 +18,7 @@ def as_words(names: Sequence[str]) -> str:
     ('race, sex and age', 'sex')
     """
     *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {last_word} {last}" if first else last
 
 
 def clipped(value: Any, most: int = 60) -> str:

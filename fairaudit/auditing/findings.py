@@ -50,7 +50,8 @@ class Finding:
     significant : bool
         The gate: p ≤ alpha. Others: the gate was passed and the adjusted p ≤ alpha.
     kpc : float or None
-        Size of the dependence: KPC with one neighbor, ties averaged.
+        Size of the dependence: KPC less its mean over copies (`fairaudit.metrics.kpc_centered`),
+        which is 0 on average where there is nothing.
     copies : int
     copies_by : str
         The conditional law behind the copies.
@@ -58,6 +59,10 @@ class Finding:
         Why the p-value should not be acted on.
     seconds : float
         CPU.
+    kpc_low, kpc_high : float or None
+        95 % interval of `kpc`; None where rows were in shards.
+    kpc_raw : float or None
+        KPC with one neighbor, ties averaged, as `fairaudit.metrics.kpc` gives it.
     """
 
     family: str
@@ -76,6 +81,9 @@ class Finding:
     copies_by: str
     inconclusive: str | None
     seconds: float
+    kpc_low: float | None = None
+    kpc_high: float | None = None
+    kpc_raw: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

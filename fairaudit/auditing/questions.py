@@ -14,6 +14,7 @@ from fairaudit.auditing.findings import Finding
 from fairaudit.data.columns import level_text
 from fairaudit.data.roles import unknown_column
 from fairaudit.errors import InputError
+from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.testing.multiplicity import adjust_p_values
 from fairaudit.testing.permutation_result import TestResult
 
@@ -74,12 +75,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answer:
-    """What the rows say to a question; `kpc` is the size of the dependence."""
+    """What the rows say to a question; `size` is that of the dependence, as KPC."""
 
     question: Question
     result: TestResult
     rows: int
-    kpc: float | None
+    size: MeasuredValue
     seconds: float
 
 
@@ -164,7 +165,10 @@ def make_finding(answer: Answer) -> Finding:
         p_interval=result.interval,
         p_adjusted=None,
         significant=False,
-        kpc=answer.kpc,
+        kpc=answer.size.value,
+        kpc_low=answer.size.low,
+        kpc_high=answer.size.high,
+        kpc_raw=answer.size.raw,
         copies=len(result.null),
         copies_by=result.density,
         inconclusive=result.inconclusive,

@@ -164,8 +164,16 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
 
 def _mask_finding(finding: Finding, step: float) -> Finding:
     """The p-values with a rounded size; none of one outcome, where few people decide it."""
-    kpc = None if finding.outcome is not None else coarse(finding.kpc, step)
-    return replace(finding, value=None, kpc=kpc)
+    if finding.outcome is not None:
+        return replace(finding, value=None, kpc=None, kpc_low=None, kpc_high=None, kpc_raw=None)
+    return replace(
+        finding,
+        value=None,
+        kpc=coarse(finding.kpc, step),
+        kpc_low=coarse(finding.kpc_low, step),
+        kpc_high=coarse(finding.kpc_high, step),
+        kpc_raw=coarse(finding.kpc_raw, step),
+    )
 
 
 def _rewrite_reason(

@@ -26,8 +26,7 @@ from fairaudit.auditing.questions import (
 from fairaudit.data.columns import column_facts, level_text
 from fairaudit.data.facts import TableFacts
 from fairaudit.data.threshold import default_threshold
-from fairaudit.errors import InputError
-from fairaudit.evidence.measurements import Measurements, measure
+from fairaudit.evidence.measurements import Measurements, measure, measure_sizes
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.testing.choice_of_law import prepare_copies
 from fairaudit.testing.core import Scope, run_tests
@@ -44,11 +43,12 @@ if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
     from fairaudit.evidence.intervals.certificates import Certificate
     from fairaudit.evidence.localization.claims import Localization
+    from fairaudit.evidence.measured import MeasuredValue
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.permute.copies import FittedCopies
     from fairaudit.testing.permutation_result import TestResult
 
-__all__ = ["TableRows", "make_scope", "measure_kpc", "varies"]
+__all__ = ["TableRows", "make_scope", "measure_size", "varies"]
 
 MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
 
@@ -127,9 +127,7 @@ class TableRows:
         all_questions = list_questions(names, self._parts(within), plan)
         shared = within or plan.choice_of_law.fits_nothing(table)
         rounds = split_rounds(all_questions, shared=shared)
-        known = {
-            measure.attributes: measure.value for measure in sizes.values if measure.key == "kpc"
-        }
+        known = {measure.attributes: measure for measure in sizes.values if measure.key == "kpc"}
         self.behind = len(all_questions) - 1
         answers = []
         for number, questions in enumerate(rounds):
@@ -150,7 +148,7 @@ class TableRows:
         number: int,
         questions: Sequence[Question],
         rounds: int,
-        known: Mapping[tuple[str, ...], float | None],
+        known: Mapping[tuple[str, ...], MeasuredValue],
         progress: Progress,
     ) -> list[Answer]:
         """Ask the questions that share their copies."""
@@ -192,11 +190,15 @@ class TableRows:
         for (question, scope), result in zip(scopes, results, strict=True):
             start = time.process_time()
             whole = question.part is None and question.attributes in known
-            size = known[question.attributes] if whole else measure_kpc(scope.table)
+            size = known[question.attributes] if whole else measure_size(scope.table)
             spent += sum(result.seconds.values()) + time.process_time() - start
             answers.append(
                 Answer(
-                    question=question, result=result, rows=len(scope.table), kpc=size, seconds=spent
+                    question=question,
+                    result=result,
+                    rows=len(scope.table),
+                    size=size,
+                    seconds=spent,
                 )
             )
             spent = 0.0
@@ -329,18 +331,10 @@ def varies(table: AuditTable) -> bool:
     return several and not table.prediction.constant
 
 
-def measure_kpc(table: AuditTable) -> float | None:
-    """KPC; None where it is not defined."""
-    from fairaudit.metrics._kpc import kpc_of_table
-    from fairaudit.metrics._kpc_blocks import kpc_by_blocks
-
-    by_cells = kpc_by_blocks(table, [[column.name for column in table.attributes]])
-    if by_cells is not None and np.isfinite(by_cells[0]):
-        return by_cells[0]
-    try:
-        return float(kpc_of_table(replace(table, weights=None)))
-    except InputError:
-        return None
+def measure_size(table: AuditTable) -> MeasuredValue:
+    """The size of the dependence on all attributes of a table."""
+    (size,) = measure_sizes(table, [table.attributes])
+    return size
 
 
 def _keep_attributes(table: AuditTable, names: Sequence[str]) -> AuditTable:

@@ -201,7 +201,7 @@ def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Differ
     try:
         sizes = [
             float(
-                fa.metrics.kpc(
+                fa.metrics.kpc_centered(
                     table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
                 )
             )

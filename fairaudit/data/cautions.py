@@ -77,6 +77,9 @@ def _same_values(column: Column, outcome: Column) -> bool:
     """Every value of the column goes with one value of the outcome, and the other way round."""
     if len(column.levels) != len(outcome.levels) or len(column.levels) < 2:
         return False
+    if len(column.levels) == len(column):  # values that are all different go with anything
+        reverse = len(column) - 1 - outcome.codes
+        return any(np.array_equal(column.codes, codes) for codes in (outcome.codes, reverse))
     goes_with = np.zeros(len(column.levels), dtype=np.intp)
     goes_with[column.codes] = outcome.codes
     one_to_one = len(np.unique(goes_with)) == len(outcome.levels)

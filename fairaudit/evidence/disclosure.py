@@ -204,7 +204,14 @@ def of_open_cells(
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = measure.note if again else "; ".join(filter(None, [note, ROUNDED]))
-        return replace(measure, value=coarse(measure.value, step), note=note)
+        return replace(
+            measure,
+            value=coarse(measure.value, step),
+            note=note,
+            low=coarse(measure.low, step),
+            high=coarse(measure.high, step),
+            raw=coarse(measure.raw, step),
+        )
     note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))
     if measure.key in _SPREADS:
         value = float(spread(_shown_values(table, (_SPREADS[measure.key],))[0]))

@@ -24,6 +24,10 @@ class MeasuredValue:
         None when the measure does not fit the table; `note` then says why.
     attributes : tuple of str
     note : str
+    low, high : float or None
+        95 % interval, where the measure has one.
+    raw : float or None
+        Of KPC: before its mean over copies was taken off, as R has it.
     """
 
     key: str
@@ -31,6 +35,9 @@ class MeasuredValue:
     value: float | None
     attributes: tuple[str, ...]
     note: str = ""
+    low: float | None = None
+    high: float | None = None
+    raw: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ __all__ = [
     "caution_about",
     "measure",
     "measure_labels",
+    "measure_sizes",
     "tabulate_rates",
 ]
 
@@ -83,7 +84,7 @@ def measure(
     attribute_sets = [table.attributes]
     if len(table.attributes) > 1:
         attribute_sets += [(column,) for column in table.attributes]
-    values = [*_kpc(table, attribute_sets), _codec(table)]
+    values = [*measure_sizes(table, attribute_sets), _codec(table)]
     if with_r:
         values += _by_r(table, values[0])
     groups = tuple(column for column in table.attributes if column.kind.is_categorical)
@@ -102,22 +103,36 @@ def caution_about(values: Sequence[MeasuredValue]) -> str:
     return CAUTION_WITH_ERRORS if of_errors else CAUTION
 
 
-def _kpc(table: AuditTable, attribute_sets: Sequence[tuple[Column, ...]]) -> list[MeasuredValue]:
-    """KPC of each set of attributes."""
-    from fairaudit.metrics._kpc import kpc_of_table
+def measure_sizes(
+    table: AuditTable, attribute_sets: Sequence[tuple[Column, ...]]
+) -> list[MeasuredValue]:
+    """KPC of each set of attributes, less its mean over copies; weights do not enter."""
     from fairaudit.metrics._kpc_blocks import kpc_by_blocks
+    from fairaudit.metrics._kpc_centered import kpc_centered_of_table, limits_of
 
+    table = replace(table, weights=None)
     names = [tuple(column.name for column in some) for some in attribute_sets]
-    sizes = None if table.weights is not None else kpc_by_blocks(table, names)
-    if sizes is not None and np.isfinite(sizes).all():
-        return [
-            MeasuredValue(key="kpc", name="KPC", value=float(size), attributes=name)
-            for size, name in zip(sizes, names, strict=True)
-        ]
-    return [
-        _value("kpc", "KPC", kpc_of_table, replace(table, attributes=some))
-        for some in attribute_sets
-    ]
+    together = kpc_by_blocks(table, names)
+    results = []
+    for k, name in enumerate(names):
+        own = replace(table, attributes=attribute_sets[k])
+        named: dict[str, Any] = {"key": "kpc", "name": "KPC", "attributes": name}
+        if together is not None and np.isfinite(together[k]).all():
+            raw, of_copies = together[k]
+            low, high = limits_of(own, raw - of_copies)
+            results.append(
+                MeasuredValue(value=raw - of_copies, raw=raw, low=low, high=high, **named)
+            )
+            continue
+        try:
+            size = kpc_centered_of_table(own)
+        except InputError as reason:
+            results.append(MeasuredValue(value=None, note=str(reason), **named))
+            continue
+        results.append(
+            MeasuredValue(value=size.value, raw=size.raw, low=size.low, high=size.high, **named)
+        )
+    return results
 
 
 def _codec(table: AuditTable) -> MeasuredValue:
@@ -145,13 +160,13 @@ def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:
     from fairaudit.errors import MissingDependencyError
     from fairaudit.metrics._kpc import kpc_of_table
 
-    if len(table) > MOST_ROWS_FOR_R or native.value is None or find_spec("rpy2") is None:
+    if len(table) > MOST_ROWS_FOR_R or native.raw is None or find_spec("rpy2") is None:
         return []
     try:
         value = float(kpc_of_table(replace(table, weights=None), backend="r"))
     except (InputError, MissingDependencyError):
         return []
-    note = f"R's package; native − R = {native.value - value:+.4f} (R breaks ties at random)"
+    note = f"R's package; native KPC − R = {native.raw - value:+.4f} (R breaks ties at random)"
     return [
         MeasuredValue(
             key="kpc_r", name="KPC by R", value=value, attributes=native.attributes, note=note
@@ -263,10 +278,7 @@ def _with_rates(
     classes = len(outcome.levels) if outcome.kind.is_categorical else 0
     every = _with_classes(table, [*values, *measure_labels(groups, note)], ())
     return Measurements(
-        every.values,
-        cells,
-        (*notes, *about_classes(outcome.name, classes, table.positive)),
-        groups,
+        every.values, cells, (*notes, *about_classes(outcome.name, classes, table.positive)), groups
     )
 
 

@@ -52,6 +52,25 @@ class BlockQuestion(CoarseBlocks):
             total += float(row_products(features, self.between @ features).sum())
         return total / self.n
 
+    def mean_of_copies(self, sums: Any) -> float:
+        """The mean of T over all copies within classes: an edge sees the mean over all pairs of
+        rows of the classes at its ends."""
+        from scipy.sparse import csr_array
+
+        count = int(self.classes.max()) + 1
+        places = (self.classes, np.arange(len(self.classes)))
+        of_class = csr_array((np.ones(len(self.classes)), places), shape=(count, len(self.classes)))
+        own = of_class @ (self.gather @ sums)
+        features, norms = own[:, :-1], _last(own)
+        rows, counts = of_class @ self.counts, self.counts.astype(np.float64)
+        weight = (of_class * counts) @ self.between @ (of_class * counts).T
+        weight = weight.toarray() + np.diag(of_class @ (self.within * counts * (counts - 1)))
+        products = features @ features.T
+        products = products if isinstance(products, np.ndarray) else products.toarray()
+        pairs = np.outer(rows, rows) - np.diag(rows)
+        means = (products - np.diag(norms)) / np.maximum(pairs, 1.0)
+        return float((weight * means).sum()) / self.n
+
 
 class BlockKPC:
     """A question's statistic: (T(Y, Ã) − T(Y)) / (1 − T(Y)) from the sums of a copy."""
@@ -70,6 +89,12 @@ class BlockKPC:
         if not self.defined:
             return 0.0
         return (self.question.mean_kernel(sums) - self.alone) / self.left
+
+    def mean_of_copies(self, sums: Any) -> float:
+        """The mean of `value` over copies."""
+        if not self.defined:
+            return 0.0
+        return (self.question.mean_of_copies(sums) - self.alone) / self.left
 
 
 def _last(matrix: Any) -> Array:

@@ -6,6 +6,7 @@ from fairaudit._registry import lazy_names
 
 _HOME = {
     "kpc": "fairaudit.metrics._kpc",
+    "kpc_centered": "fairaudit.metrics._kpc_centered",
     "kpc_rkhs": "fairaudit.metrics._rkhs",
     "codec": "fairaudit.metrics._codec",
     "deo": "fairaudit.metrics._deo",

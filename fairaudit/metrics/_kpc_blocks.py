@@ -12,8 +12,11 @@ from fairaudit.geometry.kernels import POOR, feature_map, kernel_named
 __all__ = ["kpc_by_blocks"]
 
 
-def kpc_by_blocks(table: AuditTable, sets: Sequence[Sequence[str]]) -> list[float] | None:
-    """KPC (one neighbor, ties averaged, median bandwidth) of each set of attributes.
+def kpc_by_blocks(
+    table: AuditTable, sets: Sequence[Sequence[str]]
+) -> list[tuple[float, float]] | None:
+    """KPC (one neighbor, ties averaged, median bandwidth) of each set of attributes, and its mean
+    over copies.
 
     None where rows are few, hardly tied, or the kernel has no good features: `kpc` is then the
     way. Undefined values are NaN.
@@ -34,5 +37,6 @@ def kpc_by_blocks(table: AuditTable, sets: Sequence[Sequence[str]]) -> list[floa
     values = []
     for names in sets:
         size = BlockKPC(BlockQuestion(space, names, None, 1), alone, sums[0])
-        values.append(size.value(sums[0]) if size.defined else float("nan"))
+        raw = size.value(sums[0]) if size.defined else float("nan")
+        values.append((raw, size.mean_of_copies(sums[0])))
     return values

@@ -192,6 +192,7 @@ def evaluate(
     """Loss (misclassified, or mean squared error), KPC, a size of the gaps, and p-value.
 
     The size is DEO for two classes, the prediction gap for a continuous outcome, and else NaN.
+    KPC is centered by copies; with ``encode="raw"`` it is R's, as in the paper.
     """
     import fairaudit as fa
 
@@ -200,8 +201,11 @@ def evaluate(
     measures |= _gaps(scores, outcome, groups)
     if (scores == scores[0]).all():
         return measures | {"kpc": 0.0, "p_value": 1.0}
+    given: Any = {"sensitive": attributes, "y_true": outcome}
     measures["kpc"] = float(
-        fa.metrics.kpc(scores, sensitive=attributes, y_true=outcome, encode=encode)
+        fa.metrics.kpc_centered(scores, **given)
+        if encode == "standard"
+        else fa.metrics.kpc(scores, encode=encode, **given)
     )
     measures["p_value"] = float("nan")
     if p_value:

@@ -36,11 +36,19 @@ class KPCOverBlocks:
     seen : SeenRows
         Of a sample, features are few; where so few cannot be exact, they are those of rows drawn at
         random: the test then has another kernel, close to that one.
+    centered : bool
+        Give the mean over copies beside the value.
     """
 
     def __init__(
-        self, questions: Sequence[CoarseBlocks], knn: Sequence[int], seen: SeenRows
+        self,
+        questions: Sequence[CoarseBlocks],
+        knn: Sequence[int],
+        seen: SeenRows,
+        *,
+        centered: bool = False,
     ) -> None:
+        self.centered = centered
         self.questions = [
             BlockQuestion(question.space, question.names, question.of_class, k)
             for question, k in zip(questions, knn, strict=True)
@@ -59,12 +67,13 @@ class KPCOverBlocks:
             part = self.columns.part(question.of_class)
             alone = BlockQuestion(question.space, (), question.of_class, question.knn)
             kpc = BlockKPC(question, alone, observed[:, part])
-            bound.append(partial(_evaluate, kpc, part))
+            bound.append(partial(_evaluate, kpc, part, self.centered))
         return bound
 
 
-def _evaluate(kpc: BlockKPC, part: slice, sums: Any) -> Array:
-    return np.array([kpc.value(sums[:, part])])
+def _evaluate(kpc: BlockKPC, part: slice, centered: bool, sums: Any) -> Array:
+    own = sums[:, part]
+    return np.array([kpc.value(own), *([kpc.mean_of_copies(own)] if centered else [])])
 
 
 def _make_map(u: Array) -> FeatureMap | GridFeatures:

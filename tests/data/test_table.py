@@ -274,3 +274,15 @@ def test_parquet_without_pyarrow(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(fa.MissingDependencyError, match="pip install pyarrow"):
         read_tables([str(tmp_path / "t.parquet")])
+
+
+def test_numbers_that_are_all_different_are_not_the_outcome():
+    from fairaudit.data.cautions import _same_values
+    from fairaudit.data.columns import columns_from
+
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=50)
+    given = {"y": y, "age": rng.normal(size=50), "again": 3 * y, "turned": -y}
+    outcome, age, again, turned = columns_from(given, argument="sensitive")
+    assert not _same_values(age, outcome)
+    assert _same_values(again, outcome) and _same_values(turned, outcome)

@@ -13,12 +13,16 @@ import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
-from fairaudit.evidence.localization.beyond import _strata, beyond_others, conditional_p
+from fairaudit.evidence.localization.beyond import _tree, beyond_others
 from fairaudit.evidence.localization.claims import Claim, Curve
+from fairaudit.evidence.localization.conditional import conditional_p
 from fairaudit.evidence.localization.differences import mean_difference
 from fairaudit.evidence.localization.effect_curves import beyond_zero, curves_of
+from fairaudit.evidence.localization.flexible_fit import FlexibleFit, place_rows
+from fairaudit.evidence.localization.locate import _claim_attributes
 from fairaudit.evidence.localization.scores import score_of
 from fairaudit.evidence.localization.subgroups import find_subgroups
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.testing.choice_of_law import ChoiceOfLaw
 
 QUICK = fa.Permutations(n=199)
@@ -60,7 +64,7 @@ def test_attributes_that_add_are_told_from_those_that_do_not(located):
     }
     assert {name for name, claim in answers.items() if claim.significant} == {"sex", "age"}
     assert "cells" in answers["age"].method  # race and sex are categories
-    assert "local" in answers["sex"].method  # age is a number
+    assert "flexible" in answers["sex"].method  # age is a number
 
 
 def test_a_curve_belongs_to_the_claims_about_its_number_outcome_and_groups():
@@ -141,22 +145,23 @@ def test_conditional_p_is_that_of_all_permutations():
     b = np.array([0, 0, 0, 1, 1, 1])
     u = np.array([0.1, 0.4, 2.0, -1.0, 0.8, 0.5])
     table = AuditTable.of(u, {"a": a, "b": b}, np.array(["y", "y", "y", "y", "y", "y"]))
-    p, exact, _ = conditional_p(table, (0,), fa.Permutations(n=3999))
+    answer = conditional_p(table, (0,), fa.Permutations(n=3999))
 
-    from fairaudit.evidence.localization import beyond
+    from fairaudit.evidence.localization import conditional
 
-    strata, _ = _strata([table.outcome, table.attributes[1]])
-    features = beyond._features([table.attributes[0]])
-    features = features - beyond._means(features, strata)[strata]
-    score = beyond._centered_products(table, [table.outcome, table.attributes[1]], strata, True)
-    scale = beyond._spread(features, score, strata)
-    observed = beyond._largest(features, score, scale)
+    fixed = [table.outcome, table.attributes[1]]
+    strata = find_tied_blocks(fixed, 6).of_row
+    features = conditional._features([table.attributes[0]])
+    features = features - conditional._means(features, strata)[strata]
+    score = conditional._centered_products(table, fixed, strata)
+    scale = conditional._spread(features, score, strata)
+    observed = conditional._largest(features, score, scale)
     every = [[*x, *z] for x in orders(range(3)) for z in orders(range(3, 6))]
-    values = [beyond._largest(features[list(copy)], score, scale) for copy in every]
+    values = [conditional._largest(features[list(copy)], score, scale) for copy in every]
     true = np.mean(np.array(values) >= observed - 1e-12)
     sums = [features[list(copy)].T @ score for copy in every]
     np.testing.assert_allclose(np.std(sums, axis=0), scale)  # the exact spread
-    assert exact and abs(p - true) < 5 * np.sqrt(true * (1 - true) / 3999) + 1e-3
+    assert answer.exact and abs(answer.value - true) < 5 * np.sqrt(true * (1 - true) / 3999) + 1e-3
 
 
 def test_copies_of_the_whole_set_need_every_cell():
@@ -165,21 +170,111 @@ def test_copies_of_the_whole_set_need_every_cell():
     frame["old"] = np.where(frame.age > 50, "yes", "no")
     frame["again"] = frame["old"]
     table = AuditTable.of(score, frame[["old", "again"]], y)
-    found = beyond_others(table, 0.001, fa.Permutations(n=19))
-    assert [attribute.p_adjusted for attribute in found] == [None, None]
+    *single, both = beyond_others(table, 0.001, fa.Permutations(n=19))
+    assert [attribute.p_adjusted for attribute in single] == [None, None]
+    assert both.names == ("old", "again") and both.p_adjusted == 0.001  # the joint test
 
 
-def test_blocks_of_numbers_are_small_and_close():
+def noisy_copies(seed=0, n=800, strength=1.0, noise=0.3):
+    """Only `age` matters, in waves; `years` is a noisy copy of it."""
+    rng = np.random.default_rng(seed)
+    age = rng.normal(size=n)
+    years = age + noise * rng.normal(size=n)
+    y = rng.integers(0, 2, n)
+    score = y + strength * np.sin(3 * age) + 0.5 * rng.normal(size=n)
+    return AuditTable.of(score, {"age": age, "years": years}, y)
+
+
+def test_a_noisy_copy_is_not_claimed():
+    answers = [
+        beyond_others(noisy_copies(seed), 0.001, fa.Permutations(n=99, seed=seed))
+        for seed in range(15)
+    ]
+    age, years, _ = zip(*answers, strict=True)
+    assert all(answer.p_adjusted == 0.01 for answer in age)
+    wrong = sum(answer.p_adjusted <= 0.05 for answer in years)
+    assert wrong <= 4  # binomial(15, .05): one right program in 10,000 has more
+
+
+def test_attributes_that_cannot_be_told_apart_are_claimed_together():
+    table = noisy_copies(1, strength=0.25, noise=0.1)
+    answers = beyond_others(table, 0.001, fa.Permutations(n=199))
+    claims = _claim_attributes(answers, table, families=3, alpha=0.05)
+    assert [claim.significant for claim in claims] == [False, False, True]
+    claim = claims[-1]
+    assert claim.name == "age or years" and claim.attributes == ("age", "years")
+    assert claim.text.startswith("age or years; the data cannot tell which: among those")
+    # one that adds alone says more than a set around it
+    strong = noisy_copies(1)
+    answers = beyond_others(strong, 0.001, fa.Permutations(n=199))
+    claims = _claim_attributes(answers, strong, families=3, alpha=0.05)
+    assert [(claim.name, claim.significant) for claim in claims] == [
+        ("age", True),
+        ("years", False),
+    ]
+
+
+def test_many_attributes_are_joined_to_a_tree():
     rng = np.random.default_rng(0)
-    columns = columns_from(
-        {"sex": rng.choice(["f", "m"], 500), "age": rng.normal(size=500)}, argument="sensitive"
-    )
-    strata, exact = _strata(columns)
-    sizes = np.bincount(strata)
-    assert not exact and sizes.max() < 24 and sizes.min() >= 6
-    for stratum in range(len(sizes)):
-        rows = strata == stratum
-        assert len(np.unique(columns[0].codes[rows])) == 1
+    x = rng.normal(size=(600, 4))
+    frame = {f"a{k}": x[:, k] for k in range(4)}
+    frame |= {"again": x[:, 0] + 0.2 * rng.normal(size=600), "sex": rng.choice(["f", "m"], 600)}
+    table = AuditTable.of(x[:, 0] + x[:, 1] + rng.normal(size=600), frame, rng.integers(0, 2, 600))
+    sets = _tree(table)
+    assert len(sets) == 2 * 6 - 2 and frozenset([0, 4]) in sets
+    assert all(a <= b or b <= a or not a & b for a in sets for b in sets)
+    answers = {answer.names: answer for answer in beyond_others(table, 0.001, QUICK)}
+    single, pair = answers["a1",], answers["a0", "again"]
+    assert single.p_value == 0.005 and single.p_adjusted == pytest.approx(6 * 0.005)
+    assert pair.p_adjusted == pytest.approx(3 * 0.005)  # 6 / 2, as no set around it has more
+    assert answers["a2",].p_adjusted > 0.05
+
+
+@pytest.mark.parametrize("shape", ["line", "step", "wave", "by level"])
+def test_a_flexible_fit_leaves_the_noise(shape):
+    rng = np.random.default_rng(2)
+    x, sex = rng.normal(size=1000), rng.choice(["f", "m"], 1000)
+    columns = columns_from({"x": np.exp(x), "sex": sex}, argument="sensitive")  # skewed
+    truth = {
+        "line": x,
+        "step": 1.0 * (x > 0.4),
+        "wave": np.sin(3 * x),
+        "by level": x * (sex == "f"),
+    }[shape]
+    noise = 0.5 * rng.normal(size=1000)
+    (left,) = FlexibleFit(columns, rng).residuals((truth + noise)[:, None]).T
+    assert np.mean((left - noise) ** 2) < 0.06 * truth.var() + 0.02
+
+
+def test_a_fit_does_not_see_the_row_itself():
+    """What is left of a row is that of a fit to all others: by hand, with the chosen penalty."""
+    rng = np.random.default_rng(3)
+    columns = columns_from({"x": rng.normal(size=60)}, argument="sensitive")
+    fit = FlexibleFit(columns, np.random.default_rng(0))
+    response = np.sin(2 * np.asarray(columns[0].numeric)) + 0.3 * rng.normal(size=60)
+    left = fit.residuals(response[:, None])[:, 0]
+    centered = response - response.mean()
+    design = fit.directions * np.sqrt(60 * fit.values)
+    close = []
+    for penalty in fit.values.max() * np.logspace(-7, 1, 13):
+        by_hand = np.empty(60)
+        for row in range(60):
+            other = np.arange(60) != row
+            x = np.column_stack([np.ones(59), design[other]])
+            inner = x.T @ x + 60 * penalty * np.diag([0.0, *np.ones(design.shape[1])])
+            coefficients = np.linalg.solve(inner, x.T @ centered[other])
+            by_hand[row] = centered[row] - np.r_[1.0, design[row]] @ coefficients
+        close.append(np.abs(by_hand - left).max())
+    assert min(close) < 1e-6
+
+
+def test_ranks_have_no_scale():
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=200)
+    columns = columns_from({"x": x, "y": np.exp(3 * x)}, argument="sensitive")
+    placed = place_rows(columns)
+    np.testing.assert_allclose(placed[:, 0], placed[:, 1])
+    assert placed.std(axis=0) == pytest.approx([1, 1])
 
 
 def test_the_tested_half_is_not_the_searched_one():

@@ -8,8 +8,10 @@ import pytest
 from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).parent))
+import centered_size
 import incomplete
 import localisation
+import told_apart
 
 
 def most(replications, rate):
@@ -48,3 +50,31 @@ def test_size_and_power_with_missing_attributes():
     assert null[3] > 0.05  # the smallest p is no p-value
     assert min(rates["violation, missing by score"][:2]) > 0.8
     assert rates["equalized odds, but the proxy is a feature"][1] > 0.2  # as docs warn
+
+
+def test_noisy_copies_in_small():
+    setting = told_apart.SETTINGS[2]  # periodic
+    runs = [told_apart.replicate(setting, seed) for seed in range(12)]
+    assert sum(run["false claim"] for run in runs) <= most(12, 0.05)
+    assert np.mean([run["guilty found"] for run in runs]) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("setting", told_apart.SETTINGS, ids=str)
+def test_family_wise_error_with_noisy_copies(setting):
+    runs = [told_apart.replicate(setting, seed) for seed in range(500)]
+    assert sum(run["false claim, audit"] for run in runs) <= most(500, 0.05 / 3)
+    assert np.mean([run["guilty or copy found"] for run in runs]) > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("strength", centered_size.STRENGTHS)
+@pytest.mark.parametrize("setting", centered_size.SETTINGS, ids=str)
+def test_the_size_is_centered_and_its_interval_covers(setting, strength):
+    sizes = [centered_size.replicate(setting, strength, seed) for seed in range(1000)]
+    mean = np.mean([size.value for size in sizes])
+    if not strength:
+        assert abs(mean) <= 0.01
+    assert centered_size.share_covering(sizes, mean if strength else 0.0) >= 0.94

@@ -26,7 +26,7 @@ from fairaudit.geometry.block_sums import (
 from fairaudit.permute.copies import EXACT, stream
 from fairaudit.testing.block_evaluation import evaluate_sums
 from fairaudit.testing.diagnostics import CHECKED_COPIES, judge_copies
-from fairaudit.testing.neighbor_statistics import KPCStatistic
+from fairaudit.testing.kpc_over_blocks import KPCOverBlocks
 from fairaudit.testing.p_value import Null
 from fairaudit.testing.statistic import OverBlocks, list_parts, statistic_named
 
@@ -41,7 +41,6 @@ __all__ = ["BlockJob", "answer_by_blocks", "hash_shard", "see_sample", "sum_bloc
 
 _ROUND = 1 << 26  # bytes of sums of a shard that are held at once
 _MOST_COPIES = 256  # drawn together
-_SIZE = KPCStatistic(knn=1)  # the metric: how strong the dependence is
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -115,7 +114,8 @@ def answer_by_blocks(
     seed = plan.permutations.seed
     statistics = statistic_named(plan.statistic)
     make_job = partial(BlockJob, schema=schema, space=space, keys=keys, seed=seed)
-    form, size = (s.over_blocks(asked, seen, seed=seed) for s in (statistics[0], _SIZE))  # type: ignore[attr-defined]
+    form = statistics[0].over_blocks(asked, seen, seed=seed)  # type: ignore[attr-defined]
+    size: Any = KPCOverBlocks(asked, [1] * len(asked), seen, centered=True)  # how large it is
     values = _draw_values(
         engine, pieces, make_job(columns=form.columns), form, range(-1, plan.permutations.n)
     )
@@ -127,9 +127,12 @@ def answer_by_blocks(
             null=Null(of_copies[0], of_copies[1:], weights),
             trust=judge_copies(EXACT, moved=blocks.moved(), distinct=CHECKED_COPIES),
             rows=blocks.n,
-            kpc=float(kpc[0, 0]),
+            kpc=float(kpc - of_kpc),
+            kpc_raw=float(kpc),
         )
-        for question, blocks, of_copies, kpc in zip(answerable, asked, values, sizes, strict=True)
+        for question, blocks, of_copies, ((kpc, of_kpc), *_) in zip(
+            answerable, asked, values, sizes, strict=True
+        )
     ]
 
 

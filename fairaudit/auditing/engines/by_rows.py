@@ -16,12 +16,13 @@ from fairaudit.auditing.engines.schema import Schema, SchemaColumn
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import ROW, name_errors
 from fairaudit.auditing.questions import Question, number_parts, split_rounds
-from fairaudit.auditing.table_rows import make_scope, measure_kpc, varies
+from fairaudit.auditing.table_rows import make_scope, measure_size, varies
 from fairaudit.data.table import AuditTable
 from fairaudit.density import density_named
 from fairaudit.density.auto import Auto
 from fairaudit.density.conditional_density import Density, Fitted
 from fairaudit.errors import InputError
+from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.permute.chain import ConditionalPermutation, Fold
 from fairaudit.permute.copies import CopyLaw, FittedCopies, stream
 from fairaudit.permute.folds import join_pits, split_rows
@@ -197,8 +198,16 @@ def refuse_no_answer(answers: Mapping[int, Any]) -> None:
 def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> ShardedAnswer:
     """One question over all shards that could answer it."""
     rows = sum(answer.rows for answer in shards)
-    sizes = [(answer.size, answer.rows) for answer in shards if answer.size is not None]
-    size = sum(s * r for s, r in sizes) / sum(r for _, r in sizes) if sizes else None
+    sizes = [answer for answer in shards if None not in (answer.size.value, answer.size.raw)]
+    size, raw = (
+        np.average(
+            [(answer.size.value, answer.size.raw) for answer in sizes],
+            0,
+            [answer.rows for answer in sizes],
+        ).tolist()
+        if sizes
+        else (None, None)
+    )
     check = pit = None
     first = shards[0].products
     if first is not None:
@@ -220,7 +229,9 @@ def _join_shards(question: Question, shards: list[ShardAnswer], job: RowJob) -> 
         reason=shards[0].reason,
     )
     null = Null.mean([answer.null for answer in shards], [answer.rows for answer in shards])
-    return ShardedAnswer(question=question, null=null, trust=trust, rows=rows, kpc=size)
+    return ShardedAnswer(
+        question=question, null=null, trust=trust, rows=rows, kpc=size, kpc_raw=raw
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -232,7 +243,7 @@ class ShardAnswer:
     null: Null
     law: CopyLaw
     reason: str
-    size: float | None
+    size: MeasuredValue
     moved: float
     products: Array | None
     pit: Array | None
@@ -279,7 +290,7 @@ def answer_shard(frame: pd.DataFrame, job: RowJob, shard: int) -> list[ShardAnsw
                         ),
                         law=fitted.law,
                         reason=fitted.reason,
-                        size=measure_kpc(scope.table),
+                        size=measure_size(scope.table),
                         moved=moved,
                         products=products,
                         pit=None if pit is None else pit[:_PIT_ROWS],

@@ -25,7 +25,7 @@ from fairaudit.auditing.engines.schema import Schema
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import ROW, name_errors
 from fairaudit.auditing.questions import Question
-from fairaudit.auditing.table_rows import measure_kpc
+from fairaudit.auditing.table_rows import measure_size
 from fairaudit.permute.copies import CopyLaw, stream
 from fairaudit.permute.local import NearOutcome
 from fairaudit.testing.attribute_functions import show_rows
@@ -64,23 +64,25 @@ class ShiftJob:
     shown: Sequence[Shown]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QuestionSums:
-    """One question: sums of the data and of all copies; KPC and what moves, times rows."""
+    """One question: sums of the data and of all copies; sizes and what moves, times rows."""
 
     products: ShiftedProducts
     rows: int
     moved: float
     kpc: float
+    kpc_raw: float
     measured: int
 
     def __add__(self, other: QuestionSums) -> QuestionSums:
         return QuestionSums(
-            self.products + other.products,
-            self.rows + other.rows,
-            self.moved + other.moved,
-            self.kpc + other.kpc,
-            self.measured + other.measured,
+            products=self.products + other.products,
+            rows=self.rows + other.rows,
+            moved=self.moved + other.moved,
+            kpc=self.kpc + other.kpc,
+            kpc_raw=self.kpc_raw + other.kpc_raw,
+            measured=self.measured + other.measured,
         )
 
 
@@ -131,6 +133,7 @@ def answer_by_shifts(
                 ),
                 rows=found.rows,
                 kpc=found.kpc / found.measured if found.measured else None,
+                kpc_raw=found.kpc_raw / found.measured if found.measured else None,
             )
         )
     return answers
@@ -176,12 +179,14 @@ def sum_shifts(frame: pd.DataFrame, job: ShiftJob, shard: int) -> ShardSums:
                 seed=permutations.seed,
                 seen=SeenAttributes(own, shown.rows, shown.total),
             )
-            size, rows = measure_kpc(scope.table), len(scope.table)
+            size, rows = measure_size(scope.table), len(scope.table)
+            known = size.value is not None and size.raw is not None
             found[number[question]] = QuestionSums(
-                bound.see(shifts),
-                rows,
-                find_moved(scope, groups)[0] * rows,
-                (size or 0.0) * rows,
-                0 if size is None else rows,
+                products=bound.see(shifts),
+                rows=rows,
+                moved=find_moved(scope, groups)[0] * rows,
+                kpc=(size.value or 0.0) * rows,
+                kpc_raw=(size.raw or 0.0) * rows,
+                measured=rows if known else 0,
             )
         return ShardSums(found)

@@ -24,6 +24,7 @@ from fairaudit.auditing.engines.schema import (
     make_schema,
 )
 from fairaudit.auditing.engines.shard_notes import ABSENT, explain_no_rates, list_small_levels
+from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import (
     FramePartition,
     ModelFile,
@@ -273,11 +274,8 @@ class ShardRows:
         return self.sha256
 
     def measures(self) -> Measurements:
-        name = "KPC" if self.by_blocks else "mean KPC of the shards"
         values = [
-            MeasuredValue(
-                key="kpc", name=name, value=answer.kpc, attributes=answer.question.attributes
-            )
+            answer.size
             for answer in self._answers
             if answer.question.family in ("joint", "attribute")
         ]
@@ -295,6 +293,15 @@ class ShardRows:
             tabulate_rates(counted, level_text(positive), note),
             (*notes, *about_classes(outcome.name, len(outcome.levels), positive)),
             counted,
+        )
+
+    def _size(self, answer: ShardedAnswer) -> MeasuredValue:
+        return MeasuredValue(
+            key="kpc",
+            name="KPC" if self.by_blocks else "mean KPC of the shards",
+            value=answer.kpc,
+            attributes=answer.question.attributes,
+            raw=answer.kpc_raw,
         )
 
     @property
@@ -332,7 +339,7 @@ class ShardRows:
                     seconds={},
                 ),
                 rows=answer.rows,
-                kpc=answer.kpc,
+                size=self._size(answer),
                 seconds=0.0,
             )
             for answer in answers

@@ -22,3 +22,4 @@ class ShardedAnswer:
     trust: Trust
     rows: int
     kpc: float | None
+    kpc_raw: float | None = None

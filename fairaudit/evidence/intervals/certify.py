@@ -219,7 +219,7 @@ def _name_groups(groups: list[tuple[str, ...]]) -> str:
 
 def _bound_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | None, str]:
     from fairaudit.evidence.intervals.kpc_bound import kpc_bound
-    from fairaudit.metrics._kpc import kpc_of_table
+    from fairaudit.metrics._kpc_centered import kpc_centered_of_table
 
     if table.ids is not None and len(np.unique(table.ids.codes)) < len(table):
         raise InputError(
@@ -228,5 +228,5 @@ def _bound_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | N
             argument="ids",
         )
     upper = kpc_bound(table, alpha)
-    value = float(kpc_of_table(replace(table, weights=None)))
+    value = float(kpc_centered_of_table(replace(table, weights=None)))
     return value, upper, "for a population with the shares of this table"

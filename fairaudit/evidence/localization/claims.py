@@ -15,9 +15,10 @@ class Claim:
     Attributes
     ----------
     family : str
-        ``"attribute"`` (adds beyond the others), ``"subgroup"`` or ``"curve"``.
+        ``"attribute"`` (adds beyond the others; of several that cannot be told apart at least
+        one does), ``"subgroup"`` or ``"curve"``.
     name : str
-        ``"sex"``, ``"sex = female and age > 55"``, ``"age 52 to 71"``.
+        ``"sex"``, ``"age or years"``, ``"sex = female and age > 55"``, ``"age 52 to 71"``.
     text : str
         The answer in one sentence for people.
     attributes : tuple of str

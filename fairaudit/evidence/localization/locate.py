@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import as_words
 from fairaudit.data.table import AuditTable
-from fairaudit.evidence.localization.beyond import BLOCK, MOST_FOR_CLOSURE, Beyond, beyond_others
+from fairaudit.evidence.localization.beyond import MOST_FOR_CLOSURE, Beyond, beyond_others
 from fairaudit.evidence.localization.claims import Claim, Localization
+from fairaudit.evidence.localization.conditional import MOST_ROWS
 from fairaudit.evidence.localization.effect_curves import FittedCurves, beyond_zero, curves_of
 from fairaudit.evidence.localization.scores import Score, score_of
 from fairaudit.evidence.localization.subgroups import FEWEST, Subgroup, find_subgroups
@@ -46,9 +48,9 @@ def locate(
     notes: list[str] = []
     progress("attributes beyond the others", 0, 3)
     if several:
-        people = len(table) if table.ids is None else len(table.ids.levels)
-        for beyond in beyond_others(table, p_value, permutations):
-            claims.append(_claim_attribute(beyond, table, people, families, alpha))
+        claims += _claim_attributes(
+            beyond_others(table, p_value, permutations), table, families=families, alpha=alpha
+        )
     progress("subgroups", 1, 3)
     groups = find_subgroups(table, confidence=confidence, permutations=permutations, choice=choice)
     raised = adjust_p_values([subgroup.p_value for subgroup in groups], "holm")
@@ -88,7 +90,7 @@ def _describe_methods(several: bool, numbers: bool, attributes: int, alpha: floa
     parts = []
     if several:
         closed = attributes <= MOST_FOR_CLOSURE
-        parts.append(f"attributes by {'closed testing' if closed else 'Holm'}")
+        parts.append(f"attributes by {'closed testing' if closed else 'a tree of them'}")
     parts.append("subgroups by a search on one half of the people and a test on the other")
     if numbers:
         parts.append("curves by splines with a simultaneous band")
@@ -96,47 +98,81 @@ def _describe_methods(several: bool, numbers: bool, attributes: int, alpha: floa
     return f"Any of these claims is false with probability {alpha:g} {nearly}: {'; '.join(parts)}."
 
 
-def _claim_attribute(
-    beyond: Beyond, table: AuditTable, people: int, families: int, alpha: float
-) -> Claim:
-    others = as_words([c.name for c in table.attributes if c.name != beyond.name])
-    p = None if beyond.p_adjusted is None else min(1.0, beyond.p_adjusted * families)
-    holds = p is not None and p <= alpha
+def _claim_attributes(
+    answers: Sequence[Beyond], table: AuditTable, *, families: int, alpha: float
+) -> list[Claim]:
+    """Every attribute; and the smallest sets of several that are shown to add where none of their
+    members is."""
+    shown: list[set[str]] = []
+    claims = []
+    for beyond in answers:
+        together, count = set(beyond.names), len(table.attributes)
+        # the gate has shown that all of them together matter: nothing is shared for that
+        factor = 1 if len(together) == count else families
+        p = None if beyond.p_adjusted is None else min(1.0, beyond.p_adjusted * factor)
+        holds = p is not None and p <= alpha
+        smallest = holds and not any(some < together for some in shown)
+        if len(together) == 1 or smallest:
+            claims.append(_claim_set(beyond, table, p, holds=holds))
+        if holds:
+            shown.append(together)
+    return claims
+
+
+def _claim_set(beyond: Beyond, table: AuditTable, p: float | None, *, holds: bool) -> Claim:
+    """One attribute, or several that the data cannot tell apart."""
+    single = len(beyond.names) == 1
+    name = as_words(beyond.names, "or")
+    left = [column.name for column in table.attributes if column.name not in beyond.names]
+    others = as_words(left) if left else ""
     if p is None:
         text = (
-            f"Whether {beyond.name} adds anything beyond {others} cannot be told: it does not "
+            f"Whether {name} adds anything beyond {others} cannot be told: it does not "
             "vary among rows that agree in the outcome and these."
+        )
+    elif not single:
+        agree = f"the outcome and in {others}" if left else "the outcome"
+        text = (
+            f"{name}; the data cannot tell which: among those who agree in {agree}, the "
+            f"prediction depends on at least one of them (adjusted p = {p:.2g})."
         )
     elif holds:
         text = (
-            f"{beyond.name} adds beyond {others}: among those who agree in the outcome and in "
+            f"{name} adds beyond {others}: among those who agree in the outcome and in "
             f"{others}, the prediction depends on it (adjusted p = {p:.2g})."
         )
     else:
-        text = (
-            f"No evidence that {beyond.name} adds anything beyond {others} (adjusted p = {p:.2g})."
-        )
-    method = (
-        "exact permutation within cells"
-        if beyond.exact
-        else f"local permutation, {BLOCK} to {2 * BLOCK} rows with close numbers"
-    )
-    method += f"; {beyond.movable:.0%} of the rows have another value to exchange"
+        text = f"No evidence that {name} adds anything beyond {others} (adjusted p = {p:.2g})."
     return Claim(
         family="attribute",
-        name=beyond.name,
+        name=name,
         text=text,
-        attributes=(beyond.name,),
+        attributes=beyond.names,
         outcome=None,
         rows=len(table),
-        people=people,
+        people=len(table) if table.ids is None else len(table.ids.levels),
         effect=None,
         low=None,
         high=None,
         p_value=beyond.p_value,
         p_adjusted=p,
         significant=holds,
-        method=method,
+        method=_describe_test(beyond, len(table), joint=not left),
+    )
+
+
+def _describe_test(beyond: Beyond, rows: int, *, joint: bool) -> str:
+    if joint:
+        return "the joint test"
+    if beyond.exact:
+        return (
+            "exact permutation within cells; "
+            f"{beyond.free:.0%} of the rows have another value to exchange"
+        )
+    some = f", {MOST_ROWS:,} random rows" if rows > MOST_ROWS else ""
+    return (
+        f"residuals of flexible regressions{some}; "
+        f"{beyond.free:.0%} of the variance is left given outcome and other attributes"
     )
 
 

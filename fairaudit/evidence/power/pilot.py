@@ -144,9 +144,12 @@ def planted_amount(
     copies = sampler.block(range(16))
     within = table.require_outcome().kind.is_categorical
     kpc = KPCStatistic(knn=1).bind(table, within_outcome=within, seed=seed)
+    of_copies = float(kpc(copies).mean()) if effect == "kpc" else 0.0  # centered, as reported
 
     def measure(copy: Index) -> float:
-        return float(kpc(copy[None])[0]) if effect == "kpc" else field.shift(copy, group)
+        if effect == "kpc":
+            return float(kpc(copy[None])[0]) - of_copies
+        return field.shift(copy, group)
 
     amount = amount_for(measure, copies, group=group, field=field, size=size, seed=seed)
     if amount >= MOST_SHIFT:

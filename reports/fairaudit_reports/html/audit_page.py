@@ -22,6 +22,7 @@ from fairaudit_reports.view.wording import join_names
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.auditing.findings import Finding
 
 __all__ = ["render"]
 
@@ -60,6 +61,12 @@ def render(result: AuditResult) -> str:
     return p.page(frame, inside)
 
 
+def _describe_size(joint: Finding) -> str:
+    if joint.kpc_low is None or joint.kpc_high is None:
+        return "0 is none"
+    return f"{typeset(joint.kpc_low)} to {typeset(joint.kpc_high)}; 0 is none"
+
+
 def _facts(result: AuditResult) -> Markup:
     table, joint = result.table, result.joint
     day, time = moment_text(result.capsule.created)
@@ -72,7 +79,7 @@ def _facts(result: AuditResult) -> Markup:
             ("Sensitive attributes", ", ".join(column.name for column in table.attributes), ""),
             ("Outcome", table.outcome.name, table.outcome.kind),
             ("p-value", p_decimal(joint.p_value), not_given),
-            ("Size (KPC)", typeset(joint.kpc), "0 is none"),
+            ("Size (KPC)", typeset(joint.kpc), _describe_size(joint)),
             ("Level α", number(result.alpha), ""),
             ("Date", tag("time", day, datetime=result.capsule.created), time),
         ]

@@ -8,7 +8,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.evidence_view import MEANINGS
 from fairaudit_reports.view.groups_view import count_decimals
-from fairaudit_reports.view.numerals import number, typeset
+from fairaudit_reports.view.numerals import describe_measure, number, typeset
 from fairaudit_reports.view.sections import AUDIT
 
 if TYPE_CHECKING:
@@ -56,5 +56,5 @@ def _measure(measure: MeasuredValue, meaning: str | None, digits: int) -> Markup
         h.row_head(measure.name, tag("small", meaning) if meaning else None),
         h.cell(typeset(measure.value, digits), "Value", "n"),
         h.cell(", ".join(measure.attributes), "Attributes", "name"),
-        h.cell(measure.note or None, "Note", "name"),
+        h.cell(describe_measure(measure) or None, "Note", "name"),
     )

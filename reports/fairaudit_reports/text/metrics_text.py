@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.text.aligned import aligned_table
 from fairaudit_reports.view.groups_view import LACKING, describe_hidden
+from fairaudit_reports.view.numerals import describe_measure
 from fairaudit_reports.view.selection import select_cells
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def measures_table(measures: Sequence[MeasuredValue]) -> str:
             measure.name,
             _format_four_decimals(measure.value),
             ", ".join(measure.attributes),
-            measure.note,
+            describe_measure(measure),
         ]
         for measure in measures
     ]

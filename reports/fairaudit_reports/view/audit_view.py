@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit._words import as_words
-from fairaudit_reports.view.numerals import count_text, fixed, p_text
+from fairaudit_reports.view.numerals import count_text, describe_measure, fixed, p_text
 from fairaudit_reports.view.sections import Row, Section, build_facts_section
 from fairaudit_reports.view.wording import LONGEST, clean
 
@@ -173,7 +173,7 @@ def build_measures_section(result: AuditResult) -> Section | None:
             clean(measure.name),
             _format_size(measure),
             clean(", ".join(measure.attributes)),
-            clean(measure.note) if measure.note else "",
+            clean(about) if (about := describe_measure(measure)) else "",
         ]
         for measure in result.measures
         if measure.key != "kpc" or measure.attributes not in stated

@@ -40,8 +40,10 @@ _ADJUSTMENTS = {
 #: What a measure means, by its key.
 MEANINGS = {
     "kpc": "0: the prediction carries nothing about the attributes beyond the outcome. 1: "
-    "attributes and outcome determine it. Estimates can fall below 0.",
-    "codec": "Like KPC, but from ranks: the same for every increasing transformation of the score.",
+    "attributes and outcome determine it. What copies show is taken off, so that it is 0 on "
+    "average where there is nothing; single estimates fall below 0 too.",
+    "codec": "Like KPC, but from ranks: the same for every increasing transformation of the score. "
+    "Not centered by copies: with several numbers it falls below 0 where there is nothing.",
     "deo": "Distances of the groups’ rates from the common rate, summed over groups and outcomes. "
     "Grows with the number of groups.",
     "equalized_odds_difference": "Largest gap between two groups’ rates among rows with the same "

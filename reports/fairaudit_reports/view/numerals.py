@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairaudit.evidence.measured import Estimate
+    from fairaudit.evidence.measured import Estimate, MeasuredValue
 
 __all__ = [
     "count_text",
+    "describe_measure",
     "estimate_text",
     "figures_after_point",
     "fixed",
@@ -180,3 +181,21 @@ def moment_text(created: str) -> tuple[str, str]:
         return created, ""
     zone = " UTC" if moment.utcoffset() is not None and not moment.utcoffset() else ""
     return f"{moment.day} {moment:%b %Y}", f"{moment:%H:%M}{zone}"
+
+
+def describe_measure(measure: MeasuredValue) -> str:
+    """What belongs to a number: its interval, what it was before centering, its note.
+
+    Examples
+    --------
+    >>> from fairaudit.evidence.measured import MeasuredValue
+    >>> named = {"key": "kpc", "name": "KPC", "attributes": ("age",)}
+    >>> print(describe_measure(MeasuredValue(value=0.02, low=-0.01, high=0.05, raw=-0.2, **named)))
+    95 %: -0.010 to 0.050; not centered: -0.200
+    """
+    parts = []
+    if measure.low is not None and measure.high is not None:
+        parts.append(f"95 %: {fixed(measure.low)} to {fixed(measure.high)}")
+    if measure.raw is not None and fixed(measure.raw) != fixed(measure.value):
+        parts.append(f"not centered: {fixed(measure.raw)}")
+    return "; ".join([*parts, *([measure.note] if measure.note else [])])

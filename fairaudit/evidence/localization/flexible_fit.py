@@ -1,0 +1,98 @@
+"""What a flexible regression on columns leaves of numbers, without a row's own part in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairaudit._types import Array
+from fairaudit.data.columns import Column
+from fairaudit.data.encode import encode
+
+__all__ = ["FlexibleFit", "place_rows"]
+
+_STEPS, _BUMPS, _WIDTH = 12, 16, 0.3  # of a curve over one number
+_MOST_BY_LEVEL = 8  # levels that have curves of their own
+_LANDMARKS = ((2.0, 60), (1.0, 120), (0.4, 120))  # width of Gaussian bumps, and how many
+_PENALTIES = np.logspace(-7, 1, 13)
+_LEAST_LEFT = 0.05  # of a row that is not its own in the fit
+
+
+class FlexibleFit:
+    """Ridge regression on lines, steps, bumps, curves by level and bumps in all columns together.
+
+    The penalty is chosen for every response by leaving rows out one by one, which for ridge
+    regression has a closed form; what is left of a row is that of the fit to all others.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        What is conditioned on.
+    rng : numpy Generator
+        Chooses the rows that bumps stand on.
+    """
+
+    def __init__(self, columns: Sequence[Column], rng: np.random.Generator) -> None:
+        basis = _expand(columns, rng)
+        basis = basis - basis.mean(axis=0)
+        spread = basis.std(axis=0)
+        basis = basis[:, spread > 1e-9] / spread[spread > 1e-9]
+        values, vectors = np.linalg.eigh(basis.T @ basis / len(basis))
+        kept = values > 1e-9 * max(values.max(initial=0.0), 1e-300)
+        self.values = values[kept]
+        self.directions = basis @ vectors[:, kept] / np.sqrt(len(basis) * self.values)
+
+    def residuals(self, responses: Array) -> Array:
+        """Of every column of `responses` (n × r)."""
+        n = len(responses)
+        responses = responses - responses.mean(axis=0)
+        if not len(self.values):
+            return np.asarray(responses)
+        along, squares = self.directions.T @ responses, self.directions**2
+        smallest = np.full(responses.shape[1], np.inf)
+        result = np.zeros_like(responses)
+        for penalty in self.values.max() * _PENALTIES:
+            kept = self.values / (self.values + penalty)
+            own = squares @ kept + 1 / n
+            left = responses - self.directions @ (kept[:, None] * along)
+            left /= np.maximum(1 - own, _LEAST_LEFT)[:, None]
+            error = (left**2).mean(axis=0)
+            better = error < smallest
+            smallest[better], result[:, better] = error[better], left[:, better]
+        return result
+
+
+def place_rows(columns: Sequence[Column]) -> Array:
+    """As `encode`, but numbers are normal scores of their ranks: no scale, no extreme values."""
+    from scipy.stats import norm, rankdata
+
+    parts = []
+    for column in columns:
+        if column.kind.is_categorical:
+            parts.append(encode([column]))
+            continue
+        scores = norm.ppf(rankdata(column.numeric) / (len(column) + 1))
+        parts.append((scores / (scores.std() or 1.0))[:, None])
+    return np.hstack(parts)
+
+
+def _expand(columns: Sequence[Column], rng: np.random.Generator) -> Array:
+    numbers = [column for column in columns if not column.kind.is_categorical]
+    categories = [column for column in columns if column.kind.is_categorical]
+    levels = encode(categories) if categories else np.zeros((len(columns[0]), 0))
+    common = np.argsort(-levels.std(axis=0), kind="stable")[:_MOST_BY_LEVEL]
+    parts = [levels]
+    for column in numbers:
+        x = place_rows([column])
+        steps = np.quantile(x, np.arange(1, _STEPS + 1) / (_STEPS + 1))
+        centers = np.quantile(x, np.linspace(0.02, 0.98, _BUMPS))
+        curve = np.hstack([x, x > steps, np.exp(-0.5 * ((x - centers) / _WIDTH) ** 2)])
+        parts += [curve, *(curve * levels[:, [level]] for level in common)]
+    points = place_rows(columns)
+    scale = np.sqrt(len(columns))
+    for width, count in _LANDMARKS:
+        chosen = points[rng.choice(len(points), min(count, len(points)), replace=False)]
+        far = (points**2).sum(axis=1)[:, None] + (chosen**2).sum(axis=1) - 2 * points @ chosen.T
+        parts.append(np.exp(-0.5 * np.maximum(far, 0) / (width * scale) ** 2))
+    return np.hstack(parts)
