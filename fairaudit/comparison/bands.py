@@ -56,15 +56,18 @@ def _interval(at_most: _Bound, alpha: float) -> Interval:
     )
 
 
-def mean_difference(values: Array, unit: Index, alpha: float) -> Interval:
-    """Of the mean of paired differences; rows of one person are summed up."""
+def mean_difference(values: Array, weights: Array, unit: Index, alpha: float) -> Interval:
+    """Of the weighted mean of paired differences; rows of one person are summed up."""
     from scipy.special import stdtrit
 
-    mean = float(values.mean())
+    share = weights / weights.sum()
+    mean = float(share @ values)
     _, who = np.unique(unit, return_inverse=True)
-    sums = np.bincount(who, values - mean)
-    freedom = max(len(sums) - 1, 1)
-    se = float(np.sqrt((sums**2).sum() * len(sums) / freedom)) / len(values)
+    parts = np.bincount(who, share)
+    concentration = float((parts**2).sum())  # one in as many people of equal weight
+    freedom = max(concentration**2 / float((parts**4).sum()) - 1, 1.0)
+    squares = float((np.bincount(who, share * (values - mean)) ** 2).sum())
+    se = np.sqrt(squares / max(1 - concentration, concentration))
 
     def at_most(error: float, swapped: bool) -> float:
         return (-mean if swapped else mean) + se * float(stdtrit(freedom, 1 - error))
