@@ -155,8 +155,8 @@ class _Gaps:
         self.largest = np.maximum(*(_largest(self.noise[k], self.spread[k]) for k in (0, 1)))
         self.groups = groups
         self.limits: dict[float, Reach] = {}
-        #: Student's limits fall short for skewed numbers: they are taken at half the error.
-        self.reserve = 1.0 if groups.rates else 2.0
+        #: Student's limits fall short for skewed numbers: they have two thirds of the error.
+        self.reserve = 1.0 if groups.rates else 1.5
         self.below = [self._clearly_below(k) for k in (0, 1)]
         self.drawn: dict[tuple[int, int, int], tuple[int, Array | None, Array | None]] = {}
 
