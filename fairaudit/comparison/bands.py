@@ -23,8 +23,8 @@ __all__ = ["Interval", "deo_difference", "gap_difference", "mean_difference"]
 DRAWS = 4_000
 #: Share of the error that is spent on finding which signs the deviations of DEO can have.
 SCREENING = 0.1
-#: Standard errors by which a gap must lie below the largest to be less than it in truth.
-CLEARLY = 2.0
+#: Standard errors, at least, by which a gap lies below the largest where it is taken to be less.
+CLEARLY = 2.25
 #: Share of the error that the paired difference has: in an interval, in one-sided bounds from
 #: above and from below.
 PAIRED, PAIRED_ABOVE, PAIRED_BELOW = 0.5, 0.75, 0.3
@@ -89,9 +89,13 @@ def gap_difference(
 
     For each p, :math:`\min_u (c_p - b_u)` has an upper bound with a width that covers all u at
     once; the bound for the measure is the largest over p. No band over all p is needed, since p is
-    fixed. A bound over u can fail only by a u that is (nearly) largest in b: what clearly lies
-    below the largest one (by two standard errors and more) counts by as much less. Since no largest
-    gap is below 0, 0 is one of the :math:`b_u`.
+    fixed. A bound over u can fail only by a u that is (nearly) largest in b: what surely lies below
+    the largest one counts by as much less. Since no largest gap is below 0, 0 is one of the
+    :math:`b_u`.
+
+    Where the bound is to lie below 0, max b is larger than :math:`c_p \ge 0`, and not all b can be
+    equal; a few can be largest at the same time. It is then enough that a gap *seems* to lie below
+    the largest one, by 2.25 standard errors (some more with many gaps).
 
     The paired difference :math:`c_p - b_p` has little noise where the models resemble. It is what
     shows that a candidate is not worse: in the one-sided bound from above it has three quarters of
@@ -115,6 +119,21 @@ def gap_difference(
 
 def _largest_gap_at_most(gaps: _Gaps, error: float, paired: float, b: int, c: int) -> float:
     """Upper bound of max c − max b; the paired difference has the share `paired` of the error."""
+    count = len(gaps.contrast)
+    seemingly = max(CLEARLY, _bonferroni(0.5, count))
+    bound = _bound_over_pairs(gaps, error, paired, (b, c), gaps.below(b, seemingly))
+    if bound < 0:
+        return bound
+    surely = _bonferroni(error, count)
+    bound = _bound_over_pairs(gaps, error, paired, (b, c), gaps.below(b, surely))
+    return max(bound, 0.0)
+
+
+def _bound_over_pairs(
+    gaps: _Gaps, error: float, paired: float, models: tuple[int, int], below: Array
+) -> float:
+    """The same, where the gaps of b lie `below` its largest by so much."""
+    b, c = models
     u = np.arange(len(gaps.contrast))
     first = np.full(len(u), gaps.value[b].argmax())
     widest = _bonferroni(error * (1 - paired) / gaps.reserve, len(u))
@@ -123,12 +142,30 @@ def _largest_gap_at_most(gaps: _Gaps, error: float, paired: float, b: int, c: in
     for p in np.argsort(-roughly[:-1]):
         if roughly[p] <= largest:
             break
-        own, wide = gaps.critical(c, b, int(p), error, paired)
+        others, own_errors, errors = gaps.largest_errors(c, b, int(p), below)
+        own, wide = _widths(own_errors, errors, others, error / gaps.reserve, paired)
         bounds = gaps.at_most(c, b, np.full(len(u), p), u, wide)
         if own is not None:
             bounds[p] = gaps.at_most(c, b, u[[p]], u[[p]], own)[0]
         largest = max(largest, float(bounds.min()))
     return largest
+
+
+def _widths(
+    own: Array | None, rest: Array | None, others: int, error: float, paired: float
+) -> tuple[float | None, float]:
+    """Standard errors for c_p − b_p and for c_p − b_u over all other u, from draws of their errors.
+
+    Together they fail with the given error, of which the first has the share `paired`. None: it
+    has no width of its own.
+    """
+    if own is None:
+        return None, _quantile(rest, error, others)
+    if not others:
+        return _bonferroni(error, 1), _bonferroni(error, 1)
+    apart = _bonferroni(paired * error, 1)
+    kept = None if rest is None else rest[own <= apart]
+    return apart, _quantile(kept, error * (1 - paired), others)
 
 
 def _bonferroni(error: float, count: int) -> float:
@@ -157,17 +194,15 @@ class _Gaps:
         self.limits: dict[float, Reach] = {}
         #: Student's limits fall short for skewed numbers: they have two thirds of the error.
         self.reserve = 1.0 if groups.rates else 1.5
-        self.below = [self._clearly_below(k) for k in (0, 1)]
-        self.drawn: dict[tuple[int, int, int], tuple[int, Array | None, Array | None]] = {}
 
-    def _clearly_below(self, model: int) -> Array:
-        """By how much each surely lies below the largest of its model."""
+    def below(self, model: int, z: float) -> Array:
+        """By how much each lies below the largest of its model, less z standard errors."""
         largest = int(self.value[model].argmax())
         none = np.zeros_like(self.contrast)
         weights = [none, none]
         weights[model] = self.contrast - self.contrast[largest]
         behind = self.value[model][largest] - self.value[model]
-        return np.maximum(behind - self.reach(weights[0], weights[1], CLEARLY), 0.0)
+        return np.maximum(behind - self.reach(weights[0], weights[1], z), 0.0)
 
     def band(self, error: float, model: int) -> tuple[Array, Array]:
         """Limits of all of a model, at a tenth of the error for both models."""
@@ -203,49 +238,30 @@ class _Gaps:
         on_baseline, on_candidate = weights if b == 1 else weights[::-1]
         return self.value[c][p] - self.value[b][u] + self.reach(on_baseline, on_candidate, z)
 
-    def critical(
-        self, c: int, b: int, p: int, error: float, paired: float
-    ) -> tuple[float | None, float]:
-        """Widths, in standard errors, for c_p − b_p and for c_p − b_u over all other u at once.
-
-        Together they fail with the given error, of which the first has the share `paired`. None: it
-        has no width of its own, since p is clearly not the largest of b or without any noise.
-        """
-        from scipy.special import ndtri
-
-        error = error / self.reserve
-        others, own, rest = self._largest_errors(c, b, p)
-        if own is None:
-            return None, _quantile(rest, error, others)
-        if not others:
-            return float(ndtri(1 - error)), float(ndtri(1 - error))
-        apart = float(ndtri(1 - paired * error))
-        kept = None if rest is None else rest[own <= apart]
-        return apart, _quantile(kept, error * (1 - paired), others)
-
-    def _largest_errors(self, c: int, b: int, p: int) -> tuple[int, Array | None, Array | None]:
+    def largest_errors(
+        self, c: int, b: int, p: int, below: Array
+    ) -> tuple[int, Array | None, Array | None]:
         """Of c_p − b_u, u ≠ p, that count: how many; the draws of u = p and of the largest.
 
-        Draws are None where u = p does not count for itself, and where there are too many u.
+        Draws are None where u = p does not count for itself, since it is `below` the largest of b
+        or without noise, and where there are too many u.
         """
-        if (c, b, p) not in self.drawn:
-            u = np.arange(len(self.contrast))
-            se = self._spread_between(c, b, np.full(len(u), p), u)
-            shift = np.full(len(u), np.inf)
-            np.divide(self.below[b], se, out=shift, where=se > 0)
-            near = shift < _FAR
-            own = None
-            if shift[p] == 0:
-                own = np.asarray(self.noise[b][p] - self.noise[c][p]) / se[p]
-                near[p] = False
-            rest = None
-            if 0 < near.sum() <= _MOST_DRAWN:
-                t = self.noise[b][near] - self.noise[c][p]
-                t /= se[near, None]
-                t -= shift[near, None]
-                rest = t.max(axis=0)
-            self.drawn[c, b, p] = int(near.sum()), own, rest
-        return self.drawn[c, b, p]
+        u = np.arange(len(self.contrast))
+        se = self._spread_between(c, b, np.full(len(u), p), u)
+        shift = np.full(len(u), np.inf)
+        np.divide(below, se, out=shift, where=se > 0)
+        near = shift < _FAR
+        own = None
+        if shift[p] == 0:
+            own = np.asarray(self.noise[b][p] - self.noise[c][p]) / se[p]
+            near[p] = False
+        rest = None
+        if 0 < near.sum() <= _MOST_DRAWN:
+            t = self.noise[b][near] - self.noise[c][p]
+            t /= se[near, None]
+            t -= shift[near, None]
+            rest = t.max(axis=0)
+        return int(near.sum()), own, rest
 
     def _spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
         """Standard errors of c_p − b_u, pair by pair."""
