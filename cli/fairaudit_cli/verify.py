@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,8 @@ _CIRCUMSTANCES = (
 _WORDS = ("notes", "note", "because")
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
+#: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people.
+_WIDER = re.compile(r"gaps\.gaps\[\d+\]\.(low|high)")
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"
 _OTHERWISE = ("correlation", "features")
@@ -88,8 +91,8 @@ def run(args: argparse.Namespace) -> int:
     if record.capsule.version != again.capsule.version:
         print(
             quiet(
-                f"  note: the record is of fairaudit {record.capsule.version}: its words, and "
-                "numbers that masks change, are not compared"
+                f"  note: the record is of fairaudit {record.capsule.version}: its words, numbers "
+                "that masks change, and intervals of gaps, which are wider since, are not compared"
             )
         )
     return ExitCode.OK
@@ -254,8 +257,8 @@ def differences(
     """How many values were compared, and those that differ, as ``path: then, now``.
 
     Of a record of another version those are compared that both versions have and that masks leave
-    alone (`unmasked` is the result without): versions differ in their words, in what they add and
-    in how they mask.
+    alone (`unmasked` is the result without): versions differ in their words, in what they add, in
+    how they mask and in the limits of gaps.
     """
     versions = {record.get("capsule", record).get("version") for record in (then, now)}
     same_version = len(versions) == 1
@@ -267,7 +270,8 @@ def differences(
         paths = [
             path
             for path in first
-            if path not in second or _same(open_.get(path, _ABSENT), second[path])
+            if path not in second
+            or (_same(open_.get(path, _ABSENT), second[path]) and not _WIDER.fullmatch(path))
         ]
     changed = [
         f"{path}: {first.get(path, _ABSENT)!r}, now {second.get(path, _ABSENT)!r}"

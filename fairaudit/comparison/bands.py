@@ -21,9 +21,15 @@ from fairaudit.comparison.paired_groups import PairedGroups
 __all__ = ["Interval", "deo_difference", "gap_difference", "mean_difference"]
 
 DRAWS = 4_000
-#: Share of the error that is spent on finding which groups can be the extreme ones.
+#: Share of the error that is spent on finding which signs the deviations of DEO can have.
 SCREENING = 0.1
-_MOST_DRAWN = 40  # gaps of the other model whose largest error is simulated; beyond: Šidák
+#: Standard errors, at least, by which a gap lies below the largest where it is taken to be less.
+CLEARLY = 2.25
+#: Share of the error that the paired difference has: in an interval, in one-sided bounds from
+#: above and from below.
+PAIRED, PAIRED_ABOVE, PAIRED_BELOW = 0.5, 0.75, 0.3
+_MOST_DRAWN = 150  # gaps of the other model whose largest error is simulated; beyond: Bonferroni
+_FAR = 4.0  # standard errors below which a gap has no part in the largest error
 _MOST_SIGNS = 13  # undetermined signs that are tried out
 
 
@@ -50,15 +56,18 @@ def _interval(at_most: _Bound, alpha: float) -> Interval:
     )
 
 
-def mean_difference(values: Array, unit: Index, alpha: float) -> Interval:
-    """Of the mean of paired differences; rows of one person are summed up."""
+def mean_difference(values: Array, weights: Array, unit: Index, alpha: float) -> Interval:
+    """Of the weighted mean of paired differences; rows of one person are summed up."""
     from scipy.special import stdtrit
 
-    mean = float(values.mean())
+    share = weights / weights.sum()
+    mean = float(share @ values)
     _, who = np.unique(unit, return_inverse=True)
-    sums = np.bincount(who, values - mean)
-    freedom = max(len(sums) - 1, 1)
-    se = float(np.sqrt((sums**2).sum() * len(sums) / freedom)) / len(values)
+    parts = np.bincount(who, share)
+    concentration = float((parts**2).sum())  # one in as many people of equal weight
+    freedom = max(concentration**2 / float((parts**4).sum()) - 1, 1.0)
+    squares = float((np.bincount(who, share * (values - mean)) ** 2).sum())
+    se = np.sqrt(squares / max(1 - concentration, concentration))
 
     def at_most(error: float, swapped: bool) -> float:
         return (-mean if swapped else mean) + se * float(stdtrit(freedom, 1 - error))
@@ -78,38 +87,92 @@ def gap_difference(
 
     .. math:: \max c - \max b = c_p - \max_u b_u = \min_u (c_p - b_u) \le c_p - b_p.
 
-    A first band, at a tenth of the error, tells which pairs can be p. For each of them two upper
-    bounds are at hand: of the paired difference :math:`c_p - b_p`, which has little noise where
-    the models resemble, and of :math:`\min_u (c_p - b_u)` over the pairs u that can be largest in
-    the baseline, with a width that covers all of these at once. The two share the remaining error
-    equally, by as much as their noise is not the same; where p itself cannot be largest in the
-    baseline, the second has it all. The bound for the measure is the largest, over p, of the
-    smaller of the two: no band over all p is needed, since p is fixed. The lower end is the same
-    with the models exchanged.
+    For each p, :math:`\min_u (c_p - b_u)` has an upper bound with a width that covers all u at
+    once; the bound for the measure is the largest over p. No band over all p is needed, since p is
+    fixed. A bound over u can fail only by a u that is (nearly) largest in b: what surely lies below
+    the largest one counts by as much less. Since no largest gap is below 0, 0 is one of the
+    :math:`b_u`.
+
+    Where the bound is to lie below 0, max b is larger than :math:`c_p \ge 0`, and not all b can be
+    equal; a few can be largest at the same time. It is then enough that a gap *seems* to lie below
+    the largest one, by 2.25 standard errors (some more with many gaps).
+
+    The paired difference :math:`c_p - b_p` has little noise where the models resemble. It is what
+    shows that a candidate is not worse: in the one-sided bound from above it has three quarters of
+    the error. What shows that a candidate is worse are mostly other pairs, since the largest gap of
+    a fair model is anywhere: in the bound from below, which is the same with the models exchanged,
+    it has three tenths. In the interval it has half, so that exchanging the models turns it round.
     """
     pairs = _pairs(groups, classes)
-    contrast = np.zeros((len(pairs), len(groups.labels)))
+    contrast = np.zeros((len(pairs) + 1, len(groups.labels)))  # the last is no pair: 0
     contrast[np.arange(len(pairs)), pairs[:, 0]] = 1
     contrast[np.arange(len(pairs)), pairs[:, 1]] = -1
     gaps = _Gaps(groups, contrast, seed)
 
-    def at_most(error: float, swapped: bool) -> float:
-        return _largest_gap_at_most(gaps, error, *((1, 0) if swapped else (0, 1)))
+    return Interval(
+        -_largest_gap_at_most(gaps, alpha / 2, PAIRED, 1, 0),
+        _largest_gap_at_most(gaps, alpha / 2, PAIRED, 0, 1),
+        -_largest_gap_at_most(gaps, alpha, PAIRED_BELOW, 1, 0),
+        _largest_gap_at_most(gaps, alpha, PAIRED_ABOVE, 0, 1),
+    )
 
-    return _interval(at_most, alpha)
+
+def _largest_gap_at_most(gaps: _Gaps, error: float, paired: float, b: int, c: int) -> float:
+    """Upper bound of max c − max b; the paired difference has the share `paired` of the error."""
+    count = len(gaps.contrast)
+    seemingly = max(CLEARLY, _bonferroni(0.5, count))
+    bound = _bound_over_pairs(gaps, error, paired, (b, c), gaps.below(b, seemingly))
+    if bound < 0:
+        return bound
+    surely = _bonferroni(error, count)
+    bound = _bound_over_pairs(gaps, error, paired, (b, c), gaps.below(b, surely))
+    return max(bound, 0.0)
 
 
-def _largest_gap_at_most(gaps: _Gaps, error: float, b: int, c: int) -> float:
-    u, p = gaps.candidates(error, b), gaps.candidates(error, c)
-    bounds = []
-    for pair in p:
-        here = np.full(len(u), pair)
-        own, wide = gaps.critical(c, b, int(pair), u, (1 - SCREENING) * error)
-        bound = float(gaps.at_most(c, b, here, u, wide).min())
+def _bound_over_pairs(
+    gaps: _Gaps, error: float, paired: float, models: tuple[int, int], below: Array
+) -> float:
+    """The same, where the gaps of b lie `below` its largest by so much."""
+    b, c = models
+    u = np.arange(len(gaps.contrast))
+    first = np.full(len(u), gaps.value[b].argmax())
+    widest = _bonferroni(error * (1 - paired) / gaps.reserve, len(u))
+    roughly = gaps.at_most(c, b, u, first, widest)  # of every p, no less than the bound below
+    largest = -np.inf
+    for p in np.argsort(-roughly[:-1]):
+        if roughly[p] <= largest:
+            break
+        others, own_errors, errors = gaps.largest_errors(c, b, int(p), below)
+        own, wide = _widths(own_errors, errors, others, error / gaps.reserve, paired)
+        bounds = gaps.at_most(c, b, np.full(len(u), p), u, wide)
         if own is not None:
-            bound = min(bound, float(gaps.at_most(c, b, here[:1], here[:1], own)[0]))
-        bounds.append(bound)
-    return max(bounds)
+            bounds[p] = gaps.at_most(c, b, u[[p]], u[[p]], own)[0]
+        largest = max(largest, float(bounds.min()))
+    return largest
+
+
+def _widths(
+    own: Array | None, rest: Array | None, others: int, error: float, paired: float
+) -> tuple[float | None, float]:
+    """Standard errors for c_p − b_p and for c_p − b_u over all other u, from draws of their errors.
+
+    Together they fail with the given error, of which the first has the share `paired`. None: it
+    has no width of its own.
+    """
+    if own is None:
+        return None, _quantile(rest, error, others)
+    if not others:
+        return _bonferroni(error, 1), _bonferroni(error, 1)
+    apart = _bonferroni(paired * error, 1)
+    kept = None if rest is None else rest[own <= apart]
+    return apart, _quantile(kept, error * (1 - paired), others)
+
+
+def _bonferroni(error: float, count: int) -> float:
+    """Critical value that the largest of `count` normal ones exceeds with `error`, at most."""
+    from scipy.special import ndtri
+
+    return float(ndtri(1 - error / count))
 
 
 class _Gaps:
@@ -123,17 +186,23 @@ class _Gaps:
         self.between = [[_off_diagonal(block) for block in line] for line in self.covariance]
         self.value = groups.raw @ contrast.T
         noise = _noise(groups, seed)
-        self.noise = [noise[:, part] @ contrast.T for part in parts]
+        self.noise = [contrast.astype(np.float32) @ noise[part] for part in parts]
         rows = np.arange(len(contrast))
         self.spread = [_root(self._product(k, k, rows, rows)) for k in (0, 1)]
         self.largest = np.maximum(*(_largest(self.noise[k], self.spread[k]) for k in (0, 1)))
         self.groups = groups
         self.limits: dict[float, Reach] = {}
+        #: Student's limits fall short for skewed numbers: they have two thirds of the error.
+        self.reserve = 1.0 if groups.rates else 1.5
 
-    def candidates(self, error: float, model: int) -> Index:
-        """Those that can be the largest of a model."""
-        low, high = self.band(error, model)
-        return np.flatnonzero(high >= low.max())
+    def below(self, model: int, z: float) -> Array:
+        """By how much each lies below the largest of its model, less z standard errors."""
+        largest = int(self.value[model].argmax())
+        none = np.zeros_like(self.contrast)
+        weights = [none, none]
+        weights[model] = self.contrast - self.contrast[largest]
+        behind = self.value[model][largest] - self.value[model]
+        return np.maximum(behind - self.reach(weights[0], weights[1], z), 0.0)
 
     def band(self, error: float, model: int) -> tuple[Array, Array]:
         """Limits of all of a model, at a tenth of the error for both models."""
@@ -169,34 +238,30 @@ class _Gaps:
         on_baseline, on_candidate = weights if b == 1 else weights[::-1]
         return self.value[c][p] - self.value[b][u] + self.reach(on_baseline, on_candidate, z)
 
-    def critical(
-        self, c: int, b: int, p: int, u: Index, error: float
-    ) -> tuple[float | None, float]:
-        """Widths, in standard errors, for c_p − b_p and for c_p − b_u over all u at once.
+    def largest_errors(
+        self, c: int, b: int, p: int, below: Array
+    ) -> tuple[int, Array | None, Array | None]:
+        """Of c_p − b_u, u ≠ p, that count: how many; the draws of u = p and of the largest.
 
-        Both hold together with the given error; each is missed equally often. Where p is not
-        among u, the first would lie above the second and is left out.
+        Draws are None where u = p does not count for itself, since it is `below` the largest of b
+        or without noise, and where there are too many u.
         """
-        from scipy.special import ndtri
-
-        paired = p in u
-        half = error / 2 if paired else error
-        if len(u) > _MOST_DRAWN:  # Šidák's inequality holds for any correlations
-            wide = float(ndtri((1 - half) ** (1 / len(u))))
-            return float(ndtri(1 - half)) if paired else None, wide
-        here = np.full(len(u), p)
-        se = self._spread_between(c, b, here, u)
-        some = se > 0
-        if not some.any():
-            return None, float(ndtri(1 - error))
-        noise = self.noise[c][:, [p]] - self.noise[b][:, u[some]]
-        t = (noise / se[some]).max(axis=1)
-        if not self.groups.rates:  # a reserve: Student's limits fall short for skewed numbers
-            return float(ndtri(1 - error / 2)), float(np.quantile(t, 1 - error / 2))
-        own = float(se[np.flatnonzero(u == p)[0]]) if paired else 0.0
-        if own == 0:
-            return None, float(np.quantile(t, 1 - error))
-        return _shared_error((self.noise[c][:, p] - self.noise[b][:, p]) / own, t, error)
+        u = np.arange(len(self.contrast))
+        se = self._spread_between(c, b, np.full(len(u), p), u)
+        shift = np.full(len(u), np.inf)
+        np.divide(below, se, out=shift, where=se > 0)
+        near = shift < _FAR
+        own = None
+        if shift[p] == 0:
+            own = np.asarray(self.noise[b][p] - self.noise[c][p]) / se[p]
+            near[p] = False
+        rest = None
+        if 0 < near.sum() <= _MOST_DRAWN:
+            t = self.noise[b][near] - self.noise[c][p]
+            t /= se[near, None]
+            t -= shift[near, None]
+            rest = t.max(axis=0)
+        return int(near.sum()), own, rest
 
     def _spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
         """Standard errors of c_p − b_u, pair by pair."""
@@ -209,24 +274,11 @@ class _Gaps:
         return np.asarray(((left @ self.covariance[a][b]) * right).sum(axis=1))
 
 
-def _shared_error(own: Array, rest: Array, error: float) -> tuple[float, float]:
-    """Critical values that draws of either exceed equally often, and of at least one with `error`.
-
-    The first are standard normal, the second have any law.
-    """
-    from scipy.special import ndtr, ndtri
-
-    count = len(rest)
-    last = max(int(error * count), 1)
-    cut = np.partition(rest, count - last)[count - last]
-    far = (rest >= cut) | (own >= ndtri(1 - error))  # no other draw matters
-    rest, own = rest[far], own[far]
-    rank = np.empty(len(rest))
-    rank[np.argsort(-rest)] = np.arange(1, len(rest) + 1)
-    tail = np.where(rest >= cut, rank / count, 1.0)
-    share = float(np.partition(np.minimum(tail, ndtr(-own)), last - 1)[last - 1])
-    place = max(int(share * count), 1)
-    return float(ndtri(1 - share)), float(-np.partition(-rest, place - 1)[place - 1])
+def _quantile(draws: Array | None, error: float, count: int) -> float:
+    """What `draws` exceed with the error; without them, what `count` normal numbers do at most."""
+    if draws is None:
+        return _bonferroni(error, max(count, 1))
+    return float(np.quantile(draws, 1 - error))
 
 
 def _off_diagonal(block: Array) -> Array:
@@ -244,11 +296,11 @@ def _pairs(groups: PairedGroups, classes: tuple[int, ...]) -> Index:
 
 
 def _noise(groups: PairedGroups, seed: int) -> Array:
-    """Draws of the normal law that the centers have around the truth."""
+    """Draws (columns) of the normal law that the centers have around the truth."""
     values, vectors = np.linalg.eigh(groups.covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     draws = np.random.default_rng(seed).normal(size=(DRAWS, len(values)))
-    return np.asarray(draws @ root.T)
+    return np.asarray(root @ draws.T, dtype=np.float32)
 
 
 def _root(variance: Array) -> Array:
@@ -258,7 +310,9 @@ def _root(variance: Array) -> Array:
 def _largest(noise: Array, se: Array) -> Array:
     """Per draw the largest absolute noise in standard errors; entries without noise are sure."""
     some = se > 0
-    return np.abs(noise[:, some] / se[some]).max(axis=1) if some.any() else np.zeros(len(noise))
+    if not some.any():
+        return np.zeros(noise.shape[1])
+    return np.asarray(np.abs(noise[some] / se[some, None]).max(axis=0))
 
 
 def deo_difference(groups: PairedGroups, alpha: float, seed: int) -> Interval:

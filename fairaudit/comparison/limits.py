@@ -72,8 +72,9 @@ def reach_of(groups: PairedGroups, z: float) -> Reach:
     where −r is the correlation of two shares of one sample (Newcombe 1998). A rate of one model
     alone has Jeffreys' limits, and the total of both these with the correlation of the labels:
     they matter only together with other pairs of groups. Of weighted rows, and of people with
-    several rows, shares are weighted and the number is Kish's effective one; the distance is never
-    below z standard errors. Of means: Student's limits.
+    several rows, shares are weighted, and each has the number of rows that its variance says
+    (`fairaudit.data.groups.GroupTable.worth`); the distance is never below z standard errors. Of
+    means: Student's limits.
 
     References
     ----------
@@ -87,14 +88,16 @@ def reach_of(groups: PairedGroups, z: float) -> Reach:
     if groups.shares is None:
         width = stdtrit(np.maximum(groups.effective - 1, 1.0), ndtr(z))
         return Reach(*(np.tile(width * s, (2, 1)) for s in spreads))
-    error, n = float(ndtr(-z)), groups.effective
+    error, sizes = float(ndtr(-z)), groups.effective
     _, new, old, agreed = groups.shares
-    first, second = (_of_share(share, n, error, JEFFREYS) for share in groups.raw)
+    first, second = (
+        _of_share(share, n, error, JEFFREYS) for share, n in zip(groups.raw, sizes[:2], strict=True)
+    )
     likeness = _correlation(groups.raw, agreed)
     exact = (
         first,
         second,
-        _of_difference(new, old, n, error),
+        _of_difference((new, sizes[2]), (old, sizes[3]), error),
         np.sqrt(first**2 + second**2 + 2 * likeness * first * second),
     )
     return Reach(*(np.maximum(e, z * s) for e, s in zip(exact, spreads, strict=True)))
@@ -128,12 +131,11 @@ def _of_share(share: Array, n: Array, error: float, added: float) -> Array:
     return np.stack([above - share, share - below])
 
 
-def _of_difference(first: Array, second: Array, n: Array, error: float) -> Array:
-    """The same for the difference of two shares that exclude one another."""
-    limits = [_of_share(share, n, error, EXACT) for share in (first, second)]
-    (up, down), (up_too, down_too) = limits
-    others = np.maximum((1 - first) * (1 - second), 1e-12)
-    r = np.minimum(np.sqrt(first * second / others), 1.0)
+def _of_difference(first: tuple[Array, Array], second: tuple[Array, Array], error: float) -> Array:
+    """The same for the difference of two shares (with sizes) that exclude one another."""
+    (up, down), (up_too, down_too) = (_of_share(*share, error, EXACT) for share in (first, second))
+    p, q = first[0], second[0]
+    r = np.minimum(np.sqrt(p * q / np.maximum((1 - p) * (1 - q), 1e-12)), 1.0)
     return np.stack(
         [
             np.sqrt(up**2 + down_too**2 + 2 * r * up * down_too),

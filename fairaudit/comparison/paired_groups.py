@@ -22,6 +22,9 @@ __all__ = ["FEWEST", "PairedGroups", "pair_errors", "pair_groups"]
 
 #: Rows (people, where ids are given) that a group needs; below that no interval can be trusted.
 FEWEST = 10
+#: Labels of both models (see `_labels`): the baseline's and the candidate's positive ones, and
+#: those of the candidate only and of the baseline only.
+_TOLD_APART = ((2, 3), (1, 3), (1,), (2,))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -39,7 +42,9 @@ class PairedGroups:
         Weight of every group.
     people : int array
     effective : float array
-        As many people of equal weight would tell as much (Kish).
+        As many people of equal weight would tell as much: of rates 4 × groups, by the variances of
+        the baseline's rate, the candidate's, and the shares predicted positive by the candidate
+        only and by the baseline only; of numbers one value a group.
     raw : array, 2 × groups
         Rates or means: of the baseline, of the candidate.
     covariance : array, (2 groups) × (2 groups)
@@ -156,13 +161,23 @@ class _LargeGroups:
             class_of=self.places % classes,
             size=size,
             people=self.people(),
-            effective=size**2 / _by_group(self.groups.squares_of_people())[self.places],
+            effective=self._people_of_equal_weight() if shares is None else self._worth(),
             raw=raw,
             covariance=covariance,
             shares=shares,
             left_out=self.left_out,
             used=self.used,
         )
+
+    def _worth(self) -> Array:
+        """By the variances of both models' rates, and of the shares that tell them apart."""
+        worths = [self.groups.of_labels(labels).worth() for labels in _TOLD_APART]
+        worth = np.stack([_by_group(each)[self.places] for each in worths])
+        return np.minimum(worth, self._people_of_equal_weight())
+
+    def _people_of_equal_weight(self) -> Array:
+        squares = _by_group(self.groups.squares_of_people())[self.places]
+        return np.asarray(self.weight().sum(axis=1) ** 2 / squares)
 
 
 def _by_group(sums: NDArray[Any]) -> NDArray[Any]:

@@ -17,6 +17,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.disclosure import coarse
+from fairaudit.metrics._labels import row_weights
 
 __all__ = [
     "ERRORS",
@@ -160,21 +161,22 @@ def _value(groups: PairedGroups, key: str, model: int) -> float:
 def measure_losses(
     tables: Sequence[AuditTable], rows: Index, threshold: float | None, alpha: float
 ) -> list[Difference]:
-    """What the change costs or wins in accuracy, in these rows."""
+    """What the change costs or wins in accuracy, in these rows (weighted, if they are)."""
     differences = []
     losses = [_losses(table, threshold) for table in tables]
     if losses[0] is not None and losses[1] is not None:
         first, second = losses[0][rows], losses[1][rows]
         unit = rows if tables[0].ids is None else tables[0].ids.codes[rows]
-        interval = mean_difference(second - first, unit, alpha)
+        weights = row_weights(tables[0])[rows]
+        interval = mean_difference(second - first, weights, unit, alpha)
         classes = tables[0].require_outcome().kind.is_categorical
         name = "misclassified" if classes else "mean squared error"
         differences.append(
             Difference(
                 key="loss",
                 name=name,
-                baseline=float(first.mean()),
-                candidate=float(second.mean()),
+                baseline=float(np.average(first, weights=weights)),
+                candidate=float(np.average(second, weights=weights)),
                 low=interval.low,
                 high=interval.high,
             )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,24 @@ from numpy.typing import NDArray
 from fairaudit._types import Array, Index
 from fairaudit.data.rates import ratio
 
-__all__ = ["PeopleSums", "WeightSums"]
+__all__ = ["PeopleSums", "WeightSums", "merge_labels"]
 
 #: Rows added to a variance, as heavy as such rows are in the table (see `WeightSums.sizes`).
 ADDED_ROWS = 2.0
+#: Rows of a label in the whole table that show how heavy such rows are.
+TELLING_ROWS = 10
 _ROUNDING = 1e-9
 _NO_VARIANCE = 1e-12
 
 #: Puts sums, whose second axis are groups, into other places.
 _Move = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+def merge_labels(sums: NDArray[Any], labels: Sequence[int]) -> NDArray[Any]:
+    """Sums over the last axis: of all other labels, and of these."""
+    positive = sums[..., list(labels)].sum(axis=-1)
+    negative = np.delete(sums, list(labels), axis=-1).sum(axis=-1)
+    return np.stack([negative, positive], axis=-1)
 
 
 def _sums(key: Index, values: Array, shape: tuple[int, ...]) -> Array:
@@ -62,6 +71,12 @@ class WeightSums:
     def moved(self, move: _Move) -> WeightSums:
         return WeightSums(move(self.total), move(self.squares), move(self.heavy))
 
+    def of_labels(self, labels: Sequence[int]) -> WeightSums:
+        """The same where these labels are the positive one, and all others the negative one."""
+        total, squares = (merge_labels(sums, labels) for sums in (self.total, self.squares))
+        cubes = merge_labels(self.squares * self.heavy, labels)
+        return WeightSums(total, squares, np.nan_to_num(ratio(cubes, squares)))
+
     def sizes(self, counts: Index, *, pooled: bool) -> Array:
         r"""Rows of equal weight whose rate has the same variance; 0 without rows.
 
@@ -77,8 +92,9 @@ class WeightSums:
         .. math:: m = \frac{r (1 - r) W^2 + 2 u W}{\sum w^2 (\hat y - r)^2 + 2 u^2}.
 
         So a rate of 0 is worth W / u rows, and equal weights give the number of rows. In between,
-        u moves from the weight of a positive prediction to that of a negative one. No more than
-        Kish's size is counted.
+        u moves from the weight of a positive prediction to that of a negative one. Where the whole
+        table has fewer than ten rows of a label, they are taken to be as heavy as rows of any label
+        are where they make the variance. No more than Kish's size is counted.
 
         References
         ----------
@@ -101,12 +117,15 @@ class WeightSums:
     def _units(self, counts: Index) -> Array:
         """The weight that a row of each label may have, times that of all rows."""
         weight, everybody = self.total.sum(axis=2), self.squares.sum(axis=2)
+        anybody = np.nan_to_num(ratio((self.squares * self.heavy).sum(axis=2), everybody))
         units = np.empty_like(self.total)
         for label in (0, 1):
             mean = np.nan_to_num(
                 ratio(self.total[..., 1 - label], counts[..., 1 - label].astype(np.float64))
             )
             unit = weight * self._heaviness(label, mean) * mean
+            if counts[..., label].sum() < TELLING_ROWS:  # they may be as heavy as any
+                unit = np.maximum(unit, weight * anybody)
             units[..., label] = np.maximum(unit, everybody)  # with the latter the size is Kish's
         return units
 
@@ -191,6 +210,12 @@ class PeopleSums:
             groups_apart=self.groups_apart,
             outcomes_apart=self.outcomes_apart,
         )
+
+    def of_labels(self, labels: Sequence[int]) -> PeopleSums:
+        """The same where these labels are the positive one, and all others the negative one."""
+        once = merge_labels(self.products, labels)
+        twice = np.swapaxes(merge_labels(np.swapaxes(once, -1, -2), labels), -1, -2)
+        return replace(self, products=twice)
 
     def worth(self, rate: Array, weight: Array, share: Array) -> Array:
         """Independent rows with the variance that the rates have over people.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, level_text
-from fairaudit.data.group_sums import PeopleSums, WeightSums
+from fairaudit.data.group_sums import PeopleSums, WeightSums, merge_labels
 from fairaudit.data.rates import RateTable, deo_of, rates_of, ratio, smallest_to_largest, spread
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
@@ -246,14 +246,27 @@ class GroupTable:
             return np.asarray(rows.sum(axis=0)) if pooled else rows
         return self.weights.sizes(self.counts, pooled=pooled)
 
+    def of_labels(self, labels: Sequence[int]) -> GroupTable:
+        """The same where these labels are the positive one, and all others the negative one."""
+        return replace(
+            self,
+            counts=merge_labels(self.counts, labels),
+            weights=None if self.weights is None else self.weights.of_labels(labels),
+            people=None if self.people is None else self.people.of_labels(labels),
+        )
+
+    def worth(self) -> Array:
+        """Independent rows of equal weight whose rate has the same variance, with people too."""
+        size = self.sizes()
+        if self.people is None:
+            return size
+        share = np.nan_to_num(ratio(size, self.counts.sum(axis=2).astype(np.float64)))
+        return np.minimum(size, self.people.worth(self.rate(), self.weight.sum(axis=2), share))
+
     def rates(self) -> RateTable:
         """The rates of all groups that occur, with the rows (people) that each is worth."""
-        rate, size, weight = self.rate(), self.sizes(), self.weight.sum(axis=2)
-        rows = self.counts.sum(axis=2)
-        if self.people is not None:
-            share = np.nan_to_num(ratio(size, rows.astype(np.float64)))
-            size = np.minimum(size, self.people.worth(rate, weight, share))
-        present = rows.sum(axis=0) > 0
+        rate, size, weight = self.rate(), self.worth(), self.weight.sum(axis=2)
+        present = self.counts.sum(axis=(0, 2)) > 0
         return RateTable(
             levels=tuple(name for name, occurs in zip(self.names, present, strict=True) if occurs),
             rate=rate[:, present],

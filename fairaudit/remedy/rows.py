@@ -272,12 +272,15 @@ def predicted_codes(table: AuditTable, threshold: float | None = None) -> Index 
 
 
 def table_loss(table: AuditTable, threshold: float | None = None) -> tuple[float | None, str]:
-    """Share misclassified or mean squared error, with its name; None for scores without a cut."""
-    from fairaudit.remedy.tradeoff import loss_of
+    """Share misclassified or mean squared error, with its name; None for scores without a cut.
 
+    By the weights of the table.
+    """
     outcome = table.require_outcome()
     if not outcome.kind.is_categorical:
-        numbers = table.prediction.columns[0].numeric
-        return None if numbers is None else loss_of(numbers, outcome), "mean squared error"
-    codes = predicted_codes(table, threshold)
-    return None if codes is None else float(np.mean(codes != outcome.codes)), "misclassified"
+        name, numbers = "mean squared error", table.prediction.columns[0].numeric
+        losses = None if numbers is None else (numbers - np.asarray(outcome.numeric)) ** 2
+    else:
+        name, codes = "misclassified", predicted_codes(table, threshold)
+        losses = None if codes is None else (codes != outcome.codes).astype(np.float64)
+    return None if losses is None else float(np.average(losses, weights=table.weights)), name

@@ -119,8 +119,10 @@ def test_rows_of_one_person_do_not_count_as_people():
     np.testing.assert_allclose(spread[1], spread[0], rtol=0.02)
     np.testing.assert_allclose(spread[2], spread[0] / np.sqrt(2), rtol=0.02)
     values = np.random.default_rng(0).normal(size=500)
-    single = mean_difference(values, np.arange(500), 0.05)
-    double = mean_difference(np.tile(values, 2), np.tile(np.arange(500), 2), 0.05)
+    single = mean_difference(values, np.ones(500), np.arange(500), 0.05)
+    double = mean_difference(
+        np.tile(values, 2), np.full(1000, 3.0), np.tile(np.arange(500), 2), 0.05
+    )
     assert (single.low, single.high) == pytest.approx((double.low, double.high))
 
 
@@ -218,8 +220,9 @@ def test_limits_of_discordant_shares_are_exact(rows):
     new, old = (k.ravel() for k in np.meshgrid(np.arange(rows + 1), np.arange(rows + 1)))
     new, old = new[new + old <= rows], old[new + old <= rows]
     counts = np.column_stack([new, old, rows - new - old])
-    for error in (0.0225, 0.045):
-        up, _ = _of_difference(new / rows, old / rows, np.full(len(new), float(rows)), error)
+    size = np.full(len(new), float(rows))
+    for error in (0.0125, 0.0375, 0.05):
+        up, _ = _of_difference((new / rows, size), (old / rows, size), error)
         bound, largest = (new - old) / rows + up, 0.0
         for p in (0.5 / rows, 1 / rows, 2.3 / rows, 0.1, 3.1 / rows, 0.25, 0.4, 0.6):
             for q in (0.0, 0.3 / rows, 0.02, 0.1, 0.3):
@@ -243,7 +246,8 @@ def test_weighted_and_repeated_rows_have_effective_counts():
     twice, ids = pd.concat([frame, frame]), np.tile(np.arange(1000), 2)
     alone = find_tied_blocks(frame, scorer(), scorer(0.2))
     repeated = find_tied_blocks(twice, scorer(), scorer(0.2), ids=ids)
-    np.testing.assert_allclose(repeated.effective, alone.people)
+    np.testing.assert_array_equal(alone.effective, np.tile(alone.people, (4, 1)))
+    np.testing.assert_allclose(repeated.effective, alone.effective - 1, atol=1)  # Bessel's person
     bounds = [gap_difference(c, (0, 1), 0.05, 0).at_most for c in (alone, repeated)]
     assert bounds[0] == pytest.approx(bounds[1], rel=0.02)
     weights = np.where(np.arange(1000) % 2, 1.0, 4.0)
@@ -254,6 +258,59 @@ def test_weighted_and_repeated_rows_have_effective_counts():
     weighted = pair_groups(*tables, None)
     assert (weighted.effective < 0.8 * weighted.people).all()
     assert gap_difference(weighted, (0, 1), 0.05, 0).at_most > bounds[0]
+
+
+def test_rows_that_tell_models_apart_count_by_their_own_weight():
+    """Dropped positives weigh 10: each share has the rows that its variance says, not Kish's."""
+    rng = np.random.default_rng(0)
+    y = np.ones(400, dtype=int)
+    group = np.repeat(["a", "b"], 200)
+    first = (rng.random(400) < 0.3).astype(int)
+    second = np.where(np.arange(400) % 20 == 0, 0, first)
+    weights = np.where(first == 1, 10.0, 1.0)
+    tables = [
+        fa.AuditTable.of(labels, {"group": group}, y, weights=weights, positive=1)
+        for labels in (first, second)
+    ]
+    cells = pair_groups(*tables, None)
+    for k, name in enumerate("ab"):
+        own = group == name
+        w, dropped = weights[own], (first > second)[own]
+        share = w @ dropped / w.sum()
+        exact = (w**2 * (dropped - share) ** 2).sum() / w.sum() ** 2
+        assert cells.effective[3, k] == pytest.approx(share * (1 - share) / exact, rel=0.15)
+        assert cells.effective[3, k] < 0.85 * w.sum() ** 2 / (w**2).sum()
+
+
+def test_the_loss_is_weighted():
+    frame = people(500)
+    frame["w"] = np.where(frame["y"] == 1, 10.0, 1.0)
+    result = fa.compare(
+        scorer(), scorer(0.5), frame, sensitive="sex", outcome="y", weights="w"
+    ).to_frame()
+    told = result.set_index("key").loc["loss"]
+    for name, model in (("baseline", scorer()), ("candidate", scorer(0.5))):
+        wrong = (model(frame) >= 0.5) != (frame["y"] == 1)
+        assert told[name] == pytest.approx(np.average(wrong, weights=frame["w"]))
+    assert told["low"] < told["difference"] < told["high"]
+
+
+def test_power_where_the_largest_gap_of_production_can_be_anywhere():
+    """A gap of .15 where there was none, in 500 rows of each group: .115 with wider bounds."""
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(40):
+        group, y = np.tile(np.arange(4), 500), np.repeat([0, 1], 1000)
+        u = rng.random((2, 2000))
+        second = np.where(rng.random(2000) < 0.8, u[0], u[1])
+        rates = np.where(y == 1, 0.7, 0.2)
+        lower = rates - 0.15 * ((y == 1) & (group == 0))
+        tables = [
+            fa.AuditTable.of((draw < rate).astype(int), {"group": np.array(list("abcd"))[group]}, y)
+            for draw, rate in ((u[0], rates), (second, lower))
+        ]
+        found.append(gap_difference(pair_groups(*tables, None), (0, 1), 0.05, 0).at_least > 0)
+    assert sum(found) >= 8  # at a power of .115 it would be 5 of 40, of .37 15
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def model(frame):
 
 
 def measured(frame, score, weights=None, groups=GROUPS):
-    """What `fairaudit.metrics` says; KPC and the loss have no weights."""
+    """What `fairaudit.metrics` says, and the loss; KPC has no weights."""
     given = {"sensitive": frame[groups], "y_true": frame["y"]}
     labels = {**given, "threshold": 0.5, "weights": weights}
     odds = fa.metrics.equalized_odds_difference(score, **labels)
@@ -66,7 +66,7 @@ def measured(frame, score, weights=None, groups=GROUPS):
         "tpr_gap": odds.tpr,
         "fpr_gap": odds.fpr,
         "kpc": float(fa.metrics.kpc(score, **given)),
-        "loss": float(np.mean((score >= 0.5) != frame["y"])),
+        "loss": float(np.average((score >= 0.5) != frame["y"], weights=weights)),
     }
 
 

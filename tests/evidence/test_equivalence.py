@@ -17,7 +17,9 @@ from fairaudit.data.rates import RateTable
 from fairaudit.evidence.intervals import bounds, gaps, kpc_bound
 from fairaudit.evidence.intervals.bounds import deo_bound, gap_bound
 from fairaudit.evidence.intervals.certificates import Certificate
+from fairaudit.evidence.intervals.gaps import newcombe, wider_limits
 from fairaudit.metrics._labels import label_groups
+from fairaudit.metrics._rates import wilson
 from fairaudit_cli.main import main
 from fairaudit_reports.machine import badge
 
@@ -165,6 +167,43 @@ def test_critical_values():
         label, sensitive=frame, y_true=y, ids=np.arange(len(y)) // 2
     )  # in several groups
     assert again.critical == pytest.approx(norm.ppf(1 - 0.05 / 32))
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (5, 20), (5, 300), (10, 300)])
+def test_gaps_of_a_few_people_are_covered(sizes):
+    """By enumeration, at the critical value of two gaps (error .025); Wilson's limits miss more."""
+    counts = np.meshgrid(*(np.arange(size + 1) for size in sizes), indexing="ij")
+    rates = [
+        (k / size, np.full(k.shape, float(size))) for k, size in zip(counts, sizes, strict=True)
+    ]
+    missed = {}
+    for limits in (wilson, wider_limits):
+        low, high = newcombe(rates[0], rates[1], 2.2414, limits=limits)
+        outside = (low > 0) | (high < 0)
+        missed[limits] = max(
+            np.outer(*(binom.pmf(np.arange(size + 1), size, p) for size in sizes))[outside].sum()
+            for p in np.linspace(0.01, 0.99, 99)
+        )
+    assert 0.005 < missed[wider_limits] <= 0.035
+    assert sizes[1] < 300 or missed[wilson] > 0.06
+
+
+def test_labels_of_unknown_weight_may_be_as_heavy_as_any():
+    """Nobody is predicted positive: the rate of 0 is worth W / u rows, u by squared weights."""
+    weights = np.tile(np.r_[10.0, np.ones(9)], 40)
+    groups = label_groups(
+        fa.AuditTable.of(
+            np.zeros(400, dtype=int),
+            {"sex": ["f", "m"] * 200},
+            [1] * 400,
+            weights=weights,
+            positive=1,
+        )
+    )
+    size, rows = groups.rates().size[1], groups.counts[1].sum(axis=1)
+    assert rows.tolist() == [200, 200]
+    for k, own in enumerate((weights[::2], weights[1::2])):
+        assert size[k] == pytest.approx(own.sum() * (own**2).sum() / (own**3).sum())
 
 
 def test_a_person_counts_once():

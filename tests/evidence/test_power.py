@@ -11,6 +11,7 @@ from scipy.stats import chi2, ncx2, norm
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.evidence.power.pilot import null_table
 from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 from fairaudit.evidence.power.plant import (
     Group,
@@ -171,6 +172,22 @@ def test_plan_for_a_certificate():
     assert 500 < plan.rows < 3000
     assert plan.certifies and not replace(plan, effect="tpr_gap").certifies
     assert plan_certificate(single, {"tpr_gap": 0.01}, most_rows=500).rows is None
+
+
+def test_null_tables_of_a_plan_keep_how_weights_and_labels_go_together():
+    rng = np.random.default_rng(1)
+    group, y, label = rng.integers(0, 2, (3, 4000))
+    weights = np.where(label == 1, 10.0, 1.0) * np.where(group == 1, 3.0, 1.0)
+    pilot = fa.AuditTable.of(
+        label, {"group": group}, y, weights=weights, kinds={"group": "categorical"}
+    )
+    null = null_table(pilot, 4000, seed=0, number=0)
+    new, own = null.prediction.columns[0].codes, null.attributes[0].codes
+    for g in (0, 1):
+        mean = [null.weights[(new == k) & (own == g)].mean() for k in (0, 1)]
+        assert mean[1] / mean[0] == pytest.approx(10, rel=0.1)
+    ratio = [null.weights[own == g].mean() for g in (0, 1)]
+    assert ratio[1] / ratio[0] == pytest.approx(3, rel=0.1)  # as heavy as their group is
 
 
 def test_planned_rows_are_those_of_theory():

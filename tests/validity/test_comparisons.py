@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 sys.path.insert(0, str(Path(__file__).parent))
+import comparison_settings
 from comparison import (
     ALPHA,
     MARGIN,
@@ -56,6 +57,32 @@ def test_few_discordant_rows_are_no_false_all_clear_in_small(small, margin):
     """A candidate that is a small tweak, truly at the margin: .11 to .15 with normal limits."""
     bounds = np.array([tweaked(small, margin, seed) for seed in range(150)])
     assert (bounds < margin).sum(axis=0).max() <= most(150, ALPHA)
+
+
+@pytest.mark.parametrize(("small", "margin"), [(42, 0.05), (100, 0.023)])
+def test_few_heavy_discordant_rows_are_no_false_all_clear_in_small(small, margin):
+    bounds = np.array([tweaked(small, margin, seed, heavy=10.0) for seed in range(40)])
+    assert (bounds < margin).sum(axis=0).max() <= most(40, ALPHA)
+
+
+SETTINGS = [
+    pytest.param(setting, id=f"{setting.name}, weights: {setting.weights}")
+    for setting in comparison_settings.ALL
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_settings_that_nothing_was_tuned_on_in_small(setting):
+    shares, _ = comparison_settings.failures(setting, 15)
+    assert (15 * shares).max() <= most(15, ALPHA)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_settings_that_nothing_was_tuned_on(setting):
+    shares, _ = comparison_settings.failures(setting, 1000)
+    assert (1000 * shares).max() <= most(1000, ALPHA)
 
 
 NONE = (0.0, 0.0)

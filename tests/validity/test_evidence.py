@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import equivalence
 import planning
 import prediction_gaps
+import small_groups
 
 import fairaudit as fa
 
@@ -27,6 +28,30 @@ def test_intervals_and_certificates_in_small(law):
     assert sum(one["covered"] for one in found) >= binom.ppf(1e-4, 40, 0.95)
     for name in law.measures:
         assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, 40, 0.05)
+
+
+SMALL = [
+    pytest.param(setting, id=f"{setting.name}, weights: {setting.weights}")
+    for setting in small_groups.ALL
+]
+
+
+@pytest.mark.parametrize("setting", SMALL)
+def test_groups_of_a_few_people_in_small(setting):
+    found = [small_groups.replicate(setting, 5000 + seed) for seed in range(20)]
+    assert sum(one["covered"] for one in found) >= binom.ppf(1e-4, 20, 0.95)
+    for name in small_groups.MEASURES:
+        assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, 20, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("setting", SMALL)
+def test_groups_of_a_few_people(setting):
+    found = [small_groups.replicate(setting, seed) for seed in range(1000)]
+    assert np.mean([one["covered"] for one in found]) >= 0.94
+    for name in small_groups.MEASURES:
+        assert sum(one[name] for one in found) <= binom.ppf(1 - 1e-4, 1000, 0.05)
 
 
 def test_intervals_with_several_rows_of_a_person_in_small():

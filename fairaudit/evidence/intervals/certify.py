@@ -229,4 +229,5 @@ def _bound_kpc(table: AuditTable, alpha: float) -> tuple[float | None, float | N
         )
     upper = kpc_bound(table, alpha)
     value = float(kpc_centered_of_table(replace(table, weights=None)))
-    return value, upper, "for a population with the shares of this table"
+    note = "for a population with the shares of this table"
+    return value, upper, note if table.weights is None else f"{note}; weights take no part"

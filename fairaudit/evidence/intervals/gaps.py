@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ __all__ = ["gap_intervals", "gap_table", "gaps_of_shown", "newcombe"]
 
 DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
+_NO_ROW = 1e-9
 
 
 @swaps_refused
@@ -64,11 +65,12 @@ def gap_intervals(
 
     Notes
     -----
-    The interval of one gap is Newcombe's, with the critical value c of the maximum in the place
-    of 1.96: the quantile of :math:`\max_j |\hat g^*_j| / s_j` over all groups j and both rates, in
-    20,000 draws of a multiplier bootstrap of the centered rates. A gap is a smooth function of the
-    rates, also where it is zero; the largest absolute gap is not, and its own bootstrap is not
-    valid there. Where people are in several groups, c is Bonferroni's.
+    The interval of one gap is Newcombe's, from the wider of Wilson's and Jeffreys' limits (for
+    groups of a few people and rates near 0 or 1), with the critical value c of the maximum in the
+    place of 1.96: the quantile of :math:`\max_j |\hat g^*_j| / s_j` over all groups j and both
+    rates, in 20,000 draws of a multiplier bootstrap of the centered rates. A gap is a smooth
+    function of the rates, also where it is zero; the largest absolute gap is not, and its own
+    bootstrap is not valid there. Where people are in several groups, c is Bonferroni's.
 
     Of a continuous outcome the gaps are those of `fairaudit.metrics.prediction_gap`, of each group
     to all others, and `GapTable.curve` has them in ranges of the outcome; see
@@ -114,7 +116,7 @@ def gap_table(
     for y, (some, rate, size, rest, rest_size, _) in zip((1, 0), parts, strict=True):
         if len(some) < 2:
             continue
-        low, high = newcombe((rate, size), (rest, rest_size), critical)
+        low, high = newcombe((rate, size), (rest, rest_size), critical, limits=wider_limits)
         gaps += [
             Gap(
                 levels=groups.levels[k],
@@ -211,10 +213,20 @@ def _critical(parts: list[Any], confidence: float, seed: int) -> float:
     return float(np.quantile(largest, confidence))
 
 
+#: Limits of rates, from rates, sizes and a critical value.
+_Limits = Callable[[Array, Array, float], tuple[Array, Array]]
+
+
 def newcombe(
-    first: tuple[Array, Array], second: tuple[Array, Array], critical: float
+    first: tuple[Array, Array],
+    second: tuple[Array, Array],
+    critical: float,
+    *,
+    limits: _Limits = wilson,
 ) -> tuple[Array, Array]:
     """Newcombe's interval (his method 10) for the difference of two (rate, size).
+
+    He takes Wilson's `limits` of either rate.
 
     References
     ----------
@@ -229,8 +241,33 @@ def newcombe(
     0.0524 0.3339
     """
     gap = first[0] - second[0]
-    low, high = wilson(*first, critical)
-    second_low, second_high = wilson(*second, critical)
+    low, high = limits(*first, critical)
+    second_low, second_high = limits(*second, critical)
     below: Array = np.hypot(first[0] - low, second_high - second[0])
     above: Array = np.hypot(high - first[0], second[0] - second_low)
     return gap - below, gap + above
+
+
+def wider_limits(rate: Array, size: Array, critical: float) -> tuple[Array, Array]:
+    """The lower and the higher of Wilson's and Jeffreys' limits.
+
+    Few rows, and rates near 0 or 1: where one of them is missed too often, the other is not.
+
+    References
+    ----------
+    Brown, Cai and DasGupta (2001). Interval estimation for a binomial proportion. Statistical
+    Science 16.
+
+    Examples
+    --------
+    >>> low, high = wider_limits(np.array(0.0), np.array(5.0), 2.8)
+    >>> print(f"{low:.3f} {high:.3f}")
+    0.000 0.611
+    """
+    from scipy.special import betaincinv, ndtr
+
+    low, high = wilson(rate, size, critical)
+    hits, misses, error = rate * size, (1 - rate) * size, float(ndtr(-critical))
+    below = np.where(hits > _NO_ROW, betaincinv(hits + 0.5, misses + 0.5, error), 0.0)
+    above = np.where(misses > _NO_ROW, betaincinv(hits + 0.5, misses + 0.5, 1 - error), 1.0)
+    return np.minimum(low, below), np.maximum(high, above)

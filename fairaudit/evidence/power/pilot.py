@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairaudit._types import Index
+from fairaudit.data.groups import Groups
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.evidence.power.detect import Trial
@@ -115,11 +116,21 @@ class Pilot:
 
 
 def null_table(table: AuditTable, n: int, seed: int, number: int) -> AuditTable:
-    """A table of n rows whose predictions are permuted among rows of one outcome."""
+    """A table of n rows whose predictions are permuted among rows of one outcome.
+
+    Weights stay what they are on average in a group and outcome; how much more or less a row weighs
+    goes with its prediction, to which it may be related.
+    """
     drawn, _ = _draw_table(table, n, seed, number)
     strata = np.asarray(drawn.require_outcome().codes, dtype=np.intp)
     copy = WithinOutcome(strata, seed).block(range(1))[0]
-    return replace(drawn, prediction=drawn.take(copy).prediction)
+    weights = drawn.weights
+    if weights is not None:
+        place = Groups.of(drawn.attributes).of_row * (strata.max() + 1) + strata
+        mean = (np.bincount(place, weights) / np.maximum(np.bincount(place), 1))[place]
+        relative = np.divide(weights, mean, out=np.zeros_like(mean), where=mean > 0)
+        weights = mean * relative[copy]
+    return replace(drawn, prediction=drawn.take(copy).prediction, weights=weights)
 
 
 def _draw_table(table: AuditTable, n: int, seed: int, number: int) -> tuple[AuditTable, Index]:

@@ -1,0 +1,145 @@
+"""Comparisons on settings that nothing was tuned on, with and without weights.
+
+`python tests/validity/comparison_settings.py --replications 1000` prints a Markdown table. Groups
+have 10 to 500 rows of an outcome. With weights, labels of both models are drawn so that the
+*weighted* rates are the ones given. A bound from above that lies below the true difference is a
+false *not less fair* with the margin at the truth; one from below that lies above it, a false
+*less fair*.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+sys.path.insert(0, str(Path(__file__).parent))
+
+import numpy as np  # noqa: E402
+
+from fairaudit.comparison.bands import gap_difference  # noqa: E402
+from fairaudit.comparison.paired_groups import pair_groups  # noqa: E402
+from fairaudit.data.table import AuditTable  # noqa: E402
+
+ALPHA = 0.05
+#: Weights of labels (of production, of the candidate).
+WEIGHTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray] | None] = {
+    "none": None,
+    "positive in production: 10": lambda first, second: np.where(first, 10.0, 1.0),
+    "negative in the candidate: 10": lambda first, second: np.where(second, 1.0, 10.0),
+}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Rows and weighted rates by outcome (FPR, TPR) and group; `same`: agreement beyond chance."""
+
+    name: str
+    rows: tuple[tuple[int, ...], tuple[int, ...]]
+    baseline: tuple[tuple[float, ...], tuple[float, ...]]
+    candidate: tuple[tuple[float, ...], tuple[float, ...]]
+    same: float
+    weights: str = "none"
+
+    @property
+    def truth(self) -> float:
+        return float(np.ptp(self.candidate, axis=1).max() - np.ptp(self.baseline, axis=1).max())
+
+    def draw(self, rng) -> tuple[AuditTable, AuditTable]:
+        shape = np.array(self.rows)
+        cell = np.repeat(np.arange(shape.size), shape.ravel())
+        y, group = np.divmod(cell, shape.shape[1])
+        labels = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+        weigh = WEIGHTS[self.weights]
+        weight = np.ones(4) if weigh is None else weigh(*labels.T)
+        chances = self._shares() / weight  # drawn more rarely if they are heavier
+        upto = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)[cell]
+        drawn = (rng.random(len(cell))[:, None] > upto[:, :3]).sum(axis=1)
+        names = np.array(list("abcdefgh"))[group]
+        given = None if weigh is None else weight[drawn]
+        return tuple(
+            AuditTable.of(labels[drawn, model], {"group": names}, y, weights=given)
+            for model in (0, 1)
+        )
+
+    def _shares(self) -> np.ndarray:
+        """Of both models' labels (neither, candidate, baseline, both) in every cell, weighted."""
+        b, c = (np.array(rates).ravel() for rates in (self.baseline, self.candidate))
+        both = self.same * np.minimum(b, c) + (1 - self.same) * b * c
+        return np.column_stack([1 - b - c + both, c - both, b - both, both])
+
+
+_SIZES = ((500, 150, 300), (400, 120, 500))
+_MANY = ((400, 90, 25, 150, 10), (200, 45, 14, 70, 10))
+SETTINGS = (
+    Setting(
+        "3 groups, models little alike, gaps in different groups",
+        _SIZES,
+        ((0.11, 0.19, 0.15), (0.62, 0.40, 0.66)),
+        ((0.16, 0.14, 0.12), (0.64, 0.60, 0.38)),
+        0.3,
+    ),
+    Setting(
+        "5 groups of 10 to 400, a new gap in a small one",
+        _MANY,
+        ((0.24,) * 5, (0.83,) * 5),
+        ((0.24,) * 5, (0.83, 0.83, 0.61, 0.83, 0.83)),
+        0.7,
+    ),
+    Setting(
+        "5 groups of 10 to 400, rare positives, a tweak",
+        _MANY,
+        ((0.04, 0.05, 0.04, 0.06, 0.05), (0.33, 0.29, 0.37, 0.31, 0.33)),
+        ((0.04, 0.05, 0.04, 0.06, 0.05), (0.33, 0.25, 0.37, 0.31, 0.33)),
+        0.99,
+    ),
+    Setting(
+        "2 groups, the gap halves",
+        ((350, 35), (150, 35)),
+        ((0.31, 0.25), (0.74, 0.56)),
+        ((0.31, 0.29), (0.74, 0.65)),
+        0.6,
+    ),
+)
+ALL = tuple(replace(each, weights=weights) for each in SETTINGS for weights in WEIGHTS)
+
+
+def bounds(setting: Setting, seed: int) -> tuple[float, float, float, float]:
+    groups = pair_groups(*setting.draw(np.random.default_rng([seed, 4])), None)
+    found = gap_difference(groups, (0, 1), ALPHA, seed)
+    return found.low, found.high, found.at_least, found.at_most
+
+
+def failures(setting: Setting, replications: int) -> tuple[np.ndarray, float]:
+    """Shares: interval missed, false *not less fair*, false *less fair*; and the median width."""
+    ends, truth = np.array([bounds(setting, seed) for seed in range(replications)]), setting.truth
+    missed = (ends[:, 0] > truth + 1e-12) | (truth - 1e-12 > ends[:, 1])
+    shares = np.array([missed, ends[:, 3] < truth - 1e-12, ends[:, 2] > truth + 1e-12]).mean(axis=1)
+    return shares, float(np.median(ends[:, 1] - ends[:, 0]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--replications", type=int, default=1000)
+    args = parser.parse_args()
+    print(
+        "| setting | weights | true difference | coverage (width) | false *not less fair* | false "
+        "*less fair* |"
+    )
+    print("|---|---|---|---|---|---|", flush=True)
+    for setting in ALL:
+        (missed, passed, blamed), width = failures(setting, args.replications)
+        print(
+            f"| {setting.name} | {setting.weights} | {setting.truth:+.2f} | {1 - missed:.3f} "
+            f"({width:.2f}) | {passed:.3f} | {blamed:.3f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
