@@ -20,6 +20,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.metrics._labels import binary_labels
+from fairaudit.metrics._prediction_gap import outcome_basis
 from fairaudit.permute.copies import stream
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 MOST_SHIFT = 16.0  # a complete separation
+_PRECISE = 2e-3  # relative error of an amount
 NEIGHBORS = 20  # rows with nearly the same continuous outcome
 
 
@@ -55,16 +57,20 @@ class Field:
     Attributes
     ----------
     score : array
+        Of a continuous outcome what it does not explain of the prediction.
     label, actual : bool arrays or None
         Prediction and outcome as classes, where there are two.
     strata : int array
         Rows with (nearly) the same outcome.
+    basis : array or None
+        Orthonormal functions of a continuous outcome.
     """
 
     score: Array
     label: Mask | None
     actual: Mask | None
     strata: Index
+    basis: Array | None = None
 
     def shift(self, copy: Index, group: Group) -> float:
         """Difference of mean scores given the outcome, in standard deviations."""
@@ -76,6 +82,20 @@ class Field:
         centered = inside - share
         slope = float(centered @ residual) / max(float(centered @ centered), 1e-12)
         return slope / max(float(residual.std()), 1e-12)
+
+    def prediction_gap(self, copy: Index, group: Group) -> float:
+        """Of the group to all others given a continuous outcome: `fairaudit.metrics`' difference.
+
+        By the theorem of Frisch and Waugh, without standard errors.
+        """
+        if self.basis is None:
+            raise InputError(
+                "prediction_gap is for predicted numbers and an outcome of numbers. Plan with "
+                "tpr_gap, fpr_gap or score_shift."
+            )
+        inside = group.member[copy].astype(np.float64)
+        inside -= self.basis @ (self.basis.T @ inside)
+        return float(inside @ self.score) / max(float(inside @ inside), 1e-12)
 
     def gap(self, copy: Index, group: Group, outcome: bool) -> float:
         """Difference in the share of positive labels among rows with this outcome."""
@@ -89,7 +109,7 @@ class Field:
 def field_of(table: AuditTable, threshold: float | None) -> Field:
     """Scores, labels and strata of a table."""
     outcome, columns = table.require_outcome(), table.prediction.columns
-    label = actual = None
+    label = actual = basis = None
     cut = default_threshold(table) if threshold is None else threshold
     try:
         labels = binary_labels(table, threshold=cut)
@@ -107,7 +127,15 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         order = np.argsort(np.asarray(outcome.numeric), kind="stable")
         strata = np.empty(len(order), dtype=np.intp)
         strata[order] = np.arange(len(order)) // NEIGHBORS
-    return Field(score, label, actual, strata)
+        basis = _orthonormalize(outcome_basis(np.asarray(outcome.numeric, dtype=np.float64)))
+        score = score - basis @ (basis.T @ score)
+    return Field(score, label, actual, strata, basis)
+
+
+def _orthonormalize(columns: Array) -> Array:
+    """Columns that span the same."""
+    vectors, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(vectors[:, values > 1e-9 * values[0]])
 
 
 def give_attributes(table: AuditTable, rows: Index) -> AuditTable:
@@ -141,18 +169,17 @@ def shifted(
 ) -> Index:
     """The copy with attributes exchanged as if the group's scores had been raised.
 
-    Given the outcome, scores are put on the normal scale by their ranks (ties in random order),
-    those of members are raised by `amount`, and the attributes are brought in the order of the
-    result. Labels are thus shifted as in a probit model.
+    Given the outcome, scores are put on the normal scale by their ranks (ties in random order):
+    they become normal numbers in the same order, drawn at random, so that small amounts move
+    attributes among few rows too. Those of members are raised by `amount`, and the attributes are
+    brought in the order of the result. Labels are thus shifted as in a probit model.
     """
     from scipy.special import ndtri
 
-    size = np.bincount(field.strata)
     by_score = np.lexsort((rng.random(len(copy)), field.score, field.strata))
     of = field.strata[by_score]
-    place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
     raised = np.empty(len(copy))
-    raised[by_score] = ndtri((place + 0.5) / size[of])
+    raised[by_score] = ndtri(np.sort(of + rng.random(len(copy))) - of)
     raised += amount * group.member[copy]
     planted = np.empty_like(copy)
     planted[by_score] = copy[np.lexsort((raised, field.strata))]
@@ -168,6 +195,8 @@ def amount_for(
     seed: int,
 ) -> float:
     """Of `shifted`, for a mean increase of a measure by `size`; at most `MOST_SHIFT`."""
+    from scipy.optimize import brentq
+
     before = np.mean([measure(copy) for copy in copies])
 
     def reached(amount: float) -> float:
@@ -180,10 +209,7 @@ def amount_for(
         low, high = high, 2 * high
         if high >= MOST_SHIFT:
             return MOST_SHIFT
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (middle, high) if reached(middle) < size else (low, middle)
-    return high
+    return float(brentq(lambda amount: reached(amount) - size, low, high, rtol=_PRECISE))
 
 
 def largest_gap(group: Group, field: Field, outcome: bool) -> float:
