@@ -273,12 +273,15 @@ def plan_effect(
     seen = table.take(rows)
     here = [Group(group.name, group.member[rows]) for group in groups]
     field = field_of(seen, threshold)
-    amounts = {group.name: _find_amount(seen, field, group, effect, size, seed) for group in here}
+    amounts = {
+        group.name: _find_amount(seen, field, group, effect=effect, size=size, seed=seed)
+        for group in here
+    }
     return PlantedEffect(effect, size, amounts, {})
 
 
 def _find_amount(
-    table: AuditTable, field: Field, group: Group, effect: str, size: float, seed: int
+    table: AuditTable, field: Field, group: Group, *, effect: str, size: float, seed: int
 ) -> float:
     """Of `shifted`, for an effect of this size."""
     copies = _make_sampler(table, field, seed).block(range(_SEEN_COPIES))

@@ -12,12 +12,7 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.power.pilot import (
-    Pilot,
-    keep_one_row_each,
-    null_table,
-    plan_effect,
-)
+from fairaudit.evidence.power.pilot import Pilot, keep_one_row_each, null_table, plan_effect
 from fairaudit.evidence.power.plant import Group, groups_in
 from fairaudit.evidence.power.power_curve import has_enough, plan_group, rows_near, rows_to_try
 from fairaudit.evidence.power.power_result import CERTIFY, PowerPoint, SamplePlan
@@ -92,9 +87,9 @@ def plan_rows(
     For 200, 400, 800, … rows, 8 tables are drawn from the pilot with replacement, made null by
     permutation within the outcome, and violations are planted in each; each is tested against
     199 copies. Then up to 12 sizes near the answer of each group are looked at closer, with 320
-    violations each. Power is the curve of a chi-square test with fitted degrees of freedom. Tables of
-    more than 4,000 rows are not drawn for statistics that are sums of squares: the effect grows in
-    the place of the rows (see `fairaudit.evidence.power.pilot.Pilot`).
+    violations each. Power is the curve of a chi-square test with fitted degrees of freedom.
+    Tables of more than 4,000 rows are not drawn for statistics that are sums of squares: the
+    effect grows in the place of the rows (see `fairaudit.evidence.power.pilot.Pilot`).
 
     With a continuous outcome, rows are permuted within blocks of 20 neighbors in the outcome: the
     plan does not pay for the estimation of q(y|a). Of people with several rows one row each is

@@ -38,7 +38,6 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 MOST_SHIFT = 16.0  # a complete separation
-_PRECISE = 2e-3  # relative error of an amount
 NEIGHBORS = 20  # rows with nearly the same continuous outcome
 
 
@@ -169,17 +168,23 @@ def shifted(
 ) -> Index:
     """The copy with attributes exchanged as if the group's scores had been raised.
 
-    Given the outcome, scores are put on the normal scale by their ranks (ties in random order):
-    they become normal numbers in the same order, drawn at random, so that small amounts move
-    attributes among few rows too. Those of members are raised by `amount`, and the attributes are
-    brought in the order of the result. Labels are thus shifted as in a probit model.
+    Given the outcome, scores are put on the normal scale by their ranks (ties in random order),
+    those of members are raised by `amount`, and the attributes are brought in the order of the
+    result. Labels are thus shifted as in a probit model. Among few neighbors in a continuous
+    outcome the normal numbers are drawn at random, or small amounts would move nothing.
     """
     from scipy.special import ndtri
 
     by_score = np.lexsort((rng.random(len(copy)), field.score, field.strata))
     of = field.strata[by_score]
+    if field.basis is None:
+        size = np.bincount(field.strata)
+        place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
+        share = (place + 0.5) / size[of]
+    else:
+        share = np.sort(of + rng.random(len(copy))) - of
     raised = np.empty(len(copy))
-    raised[by_score] = ndtri(np.sort(of + rng.random(len(copy))) - of)
+    raised[by_score] = ndtri(share)
     raised += amount * group.member[copy]
     planted = np.empty_like(copy)
     planted[by_score] = copy[np.lexsort((raised, field.strata))]
@@ -195,8 +200,6 @@ def amount_for(
     seed: int,
 ) -> float:
     """Of `shifted`, for a mean increase of a measure by `size`; at most `MOST_SHIFT`."""
-    from scipy.optimize import brentq
-
     before = np.mean([measure(copy) for copy in copies])
 
     def reached(amount: float) -> float:
@@ -209,7 +212,10 @@ def amount_for(
         low, high = high, 2 * high
         if high >= MOST_SHIFT:
             return MOST_SHIFT
-    return float(brentq(lambda amount: reached(amount) - size, low, high, rtol=_PRECISE))
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reached(middle) < size else (low, middle)
+    return high
 
 
 def largest_gap(group: Group, field: Field, outcome: bool) -> float:
