@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
             f"A pilot of {len(table)} rows is too small to plan from; at least {FEWEST_ROWS}."
         )
     with ProgressBar() as bar:
-        plan = _plan_sample(table, args, _announce_first(bar))
+        plan = _plan_sample(table, args, bar)
     deliver(plan, args)
     return ExitCode.OK
 
@@ -110,7 +110,7 @@ def _announce_first(bar: ProgressBar) -> Progress:
     return hear
 
 
-def _plan_sample(table: AuditTable, args: argparse.Namespace, tell: Progress) -> SamplePlan:
+def _plan_sample(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> SamplePlan:
     from fairaudit.evidence.power.interval_widths import plan_width
     from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 
@@ -123,7 +123,7 @@ def _plan_sample(table: AuditTable, args: argparse.Namespace, tell: Progress) ->
             threshold=args.threshold,
             most_rows=args.max_rows,
             seed=args.seed,
-            progress=tell,
+            progress=bar,
         )
     if args.width is not None:
         ((measure, width),) = args.width.items()
@@ -136,7 +136,7 @@ def _plan_sample(table: AuditTable, args: argparse.Namespace, tell: Progress) ->
             threshold=args.threshold,
             most_rows=args.max_rows,
             seed=args.seed,
-            progress=tell,
+            progress=bar,
         )
     ((effect, size),) = args.effect.items()
     return plan_rows(
@@ -150,5 +150,5 @@ def _plan_sample(table: AuditTable, args: argparse.Namespace, tell: Progress) ->
         groups=args.group or (),
         most_rows=args.max_rows,
         seed=args.seed,
-        progress=tell,
+        progress=_announce_first(bar),
     )

@@ -354,7 +354,8 @@ def test_plan_command(tmp_path, capsys):
     reports = [word for path in files for word in ("--report", str(path))]
     options = ["--effect", "score_shift=0.8", "--statistic", "correlation", "--max-rows", "800"]
     assert main([*command(tmp_path), *options, *reports]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert err.startswith("planning takes up to about ") and err.endswith(" CPU s\n")
     assert "rows are needed to find a score shift of 0.8 sd" in out and "sex = m" in out
     record = json.loads(files[2].read_text())
     assert record["rows"] == max(group["rows"] for group in record["groups"])
@@ -362,3 +363,14 @@ def test_plan_command(tmp_path, capsys):
     assert files[4].read_text() in out
     again = [*command(tmp_path), *options, "--json"]
     assert main(again) == 0 and json.loads(capsys.readouterr().out)["groups"] == record["groups"]
+
+
+def test_plan_of_a_width_by_command(tmp_path, capsys):
+    write(tmp_path)
+    width = ["--width", "fpr_gap=0.15", "--suppress", "5"]
+    assert main([*command(tmp_path), *width, "--report", str(tmp_path / "plan.html")]) == 0
+    out = capsys.readouterr().out.replace("\n", " ")
+    assert "rows are needed to know the FPR gap of every group to ±0.15 in 80% of samples" in out
+    assert main([*command(tmp_path), *width, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["effect"] == "width fpr_gap" and len(record["groups"]) == 2
