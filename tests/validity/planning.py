@@ -117,7 +117,7 @@ CASES = (
     Case("prediction_gap", 0.25, "correlation", "sex=m", draw_numbers),
     Case("prediction_gap", 0.2, "omnibus", "race=b", draw_incomes),
 )
-#: Scores that a shift moves over the edge of their law; plans ask for too many rows.
+#: Beta scores raised by a constant: plans ask for too many rows.
 EDGES = (
     Case("score_shift", 0.3, "correlation", "sex=m", draw_pair),
     Case("score_shift", 0.4, "omnibus", "sex=m", draw_rare),
