@@ -21,6 +21,7 @@ _HOME = {
     "Permutations": "fairaudit.testing.permutations",
     "plan_certificate": "fairaudit.evidence.power.planning",
     "plan_rows": "fairaudit.evidence.power.planning",
+    "plan_width": "fairaudit.evidence.power.interval_widths",
     "conditional_independence_test": "fairaudit.testing.core",
     "equalized_odds_test": "fairaudit.testing.core",
     "gap_intervals": "fairaudit.evidence.intervals.gaps",

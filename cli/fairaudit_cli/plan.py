@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
@@ -14,6 +15,7 @@ from fairaudit_cli.option_values import COUNT, NUMBER, SIZES, TEXTS, Option, opt
 from fairaudit_cli.options import MODEL, ROLES, add_options
 
 if TYPE_CHECKING:
+    from fairaudit._types import Progress
     from fairaudit.data.table import AuditTable
     from fairaudit.evidence.power.power_result import SamplePlan
     from fairaudit_cli.progress import ProgressBar
@@ -27,7 +29,14 @@ OPTIONS: tuple[str | Option, ...] = (
         "effect",
         SIZES,
         "EFFECT=SIZE",
-        "find a tpr_gap, fpr_gap, score_shift (in standard deviations) or kpc of this size",
+        "find a tpr_gap, fpr_gap, score_shift (in standard deviations), kpc or prediction_gap (in "
+        "units of the outcome) of this size",
+    ),
+    option(
+        "width",
+        SIZES,
+        "GAP=WIDTH",
+        "know the tpr_gap, fpr_gap or prediction_gap of every group to ± this width",
     ),
     "certify",
     option("power", NUMBER, "SHARE", "default: 0.8", default=0.8),
@@ -65,10 +74,15 @@ def run(args: argparse.Namespace) -> int:
 
     settle(args)
     check_outputs(args, SamplePlan)
-    if (args.effect is None) == (args.certify is None):
-        raise InputError("Pass --effect tpr_gap=0.05 (or another effect), or --certify deo=0.05.")
+    if sum(goal is not None for goal in (args.effect, args.certify, args.width)) != 1:
+        raise InputError(
+            "Pass --effect tpr_gap=0.05 (or another effect), or --certify deo=0.05, or --width "
+            "tpr_gap=0.05."
+        )
     if args.effect is not None and len(args.effect) != 1:
         raise InputError("Plan for one effect at a time, as in --effect tpr_gap=0.05.")
+    if args.width is not None and len(args.width) != 1:
+        raise InputError("Plan for one width at a time, as in --width tpr_gap=0.05.")
     roles = roles_from(args)
     frame, _ = read_tables(args.data)
     table = prepare(frame, roles, predictor_from(args)).table
@@ -82,13 +96,41 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
+def _announce_first(bar: ProgressBar) -> Progress:
+    """The first thing that is heard, an estimate of the time, is printed wherever stderr goes."""
+    heard = False
+
+    def hear(what: str, done: int, total: int) -> None:
+        nonlocal heard
+        if not heard:
+            print(what, file=sys.stderr)
+        heard = True
+        bar(what, done, total)
+
+    return hear
+
+
 def _plan_sample(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) -> SamplePlan:
+    from fairaudit.evidence.power.interval_widths import plan_width
     from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 
     if args.certify is not None:
         return plan_certificate(
             table,
             args.certify,
+            power=args.power,
+            alpha=args.alpha,
+            threshold=args.threshold,
+            most_rows=args.max_rows,
+            seed=args.seed,
+            progress=bar,
+        )
+    if args.width is not None:
+        ((measure, width),) = args.width.items()
+        return plan_width(
+            table,
+            measure,
+            width,
             power=args.power,
             alpha=args.alpha,
             threshold=args.threshold,
@@ -108,5 +150,5 @@ def _plan_sample(table: AuditTable, args: argparse.Namespace, bar: ProgressBar) 
         groups=args.group or (),
         most_rows=args.max_rows,
         seed=args.seed,
-        progress=bar,
+        progress=_announce_first(bar),
     )

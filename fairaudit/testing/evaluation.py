@@ -104,13 +104,21 @@ def bind_parts(
 
 
 class CombinedParts:
-    """Statistics in one number, calibrated on copies where they have several parts."""
+    """Statistics in one number, calibrated on copies where they have several parts.
+
+    Attributes
+    ----------
+    pool : array or None
+        All parts on these copies, one row each.
+    """
 
     def __init__(self, parts: Bound, sampler: CopySampler, weights: Sequence[float]) -> None:
         self.parts = parts
         self.combination: Combination | None = None
+        self.pool: Array | None = None
         if len(weights) > 1:
-            self.combination = Combination(parts(sampler.block(range(CHECKED_COPIES))), weights)
+            self.pool = parts(sampler.block(range(CHECKED_COPIES)))
+            self.combination = Combination(self.pool, weights)
 
     def __call__(self, rows: Index) -> Array:
         return self.combine(self.parts(rows))

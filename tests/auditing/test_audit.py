@@ -394,3 +394,18 @@ def test_checks_of_all_ranges_share_their_copies(monkeypatch):
     )
     assert len(result.findings) == 4  # all rows, and three ranges of the outcome
     assert sorted(drawn) == sorted([*range(CHECKED_COPIES)] * 2)
+
+
+def test_people_with_several_rows_and_a_continuous_outcome_are_conclusive():
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(150), 4)
+    sex = rng.choice(["f", "m"], 150)[who]
+    y = (1.2 * rng.normal(size=150) + 0.5 * (sex[::4] == "m"))[who] + rng.normal(size=600)
+    fair = 0.7 * y + 0.5 * rng.normal(size=150)[who] + 0.5 * rng.normal(size=600)
+    verdicts = [
+        fa.audit(
+            predictions=fair + gap * (sex == "m"), outcome=y, sensitive={"sex": sex}, ids=who
+        ).verdict
+        for gap in (0.0, 1.0)
+    ]
+    assert verdicts == ["no violation found", "violation"]

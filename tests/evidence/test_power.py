@@ -11,7 +11,9 @@ from scipy.stats import chi2, ncx2, norm
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.evidence.power.pilot import null_table
+from fairaudit.evidence.power import pilot
+from fairaudit.evidence.power.interval_widths import plan_width
+from fairaudit.evidence.power.pilot import null_table, plan_effect
 from fairaudit.evidence.power.planning import plan_certificate, plan_rows
 from fairaudit.evidence.power.plant import (
     Group,
@@ -25,6 +27,7 @@ from fairaudit.evidence.power.plant import (
 from fairaudit.evidence.power.power_curve import fit_curve
 from fairaudit.evidence.power.power_result import PowerPoint
 from fairaudit.permute.within import WithinOutcome
+from fairaudit.testing.statistic import statistic_named
 from fairaudit_cli.main import main
 
 RNG = np.random.default_rng(0)
@@ -194,12 +197,106 @@ def test_planned_rows_are_those_of_theory():
     """The joint correlation of two binary attributes is a chi-square test with 2 df."""
     rng = np.random.default_rng(0)
     y, sex, race = (rng.random((3, 20_000)) < np.array([[0.5], [0.4], [0.3]])).astype(int)
-    pilot = fa.AuditTable.of(2 * y + rng.normal(size=20_000), {"sex": sex, "race": race}, y)
+    like = fa.AuditTable.of(2 * y + rng.normal(size=20_000), {"sex": sex, "race": race}, y)
     wanted = brentq(lambda x: ncx2.sf(chi2.isf(0.05, 2), 2, x) - 0.8, 1, 40)  # noncentrality
     for size in (0.3, 0.5):
-        plan = plan_rows(pilot, "score_shift", size, groups=["sex=1"], statistic="correlation")
+        plan = plan_rows(like, "score_shift", size, groups=["sex=1"], statistic="correlation")
         explained = 0.24 * size**2  # of the variance of the score given the outcome
         assert plan.rows == pytest.approx(wanted * (1 + explained) / explained, rel=0.1)
+
+
+def test_an_effect_grows_in_the_place_of_rows(monkeypatch):
+    """Tables of 1,500 rows stand for 4,500: the power is the same, for classes and numbers."""
+    rng = np.random.default_rng(4)
+    sex, age = rng.choice(["f", "m"], 8_000, p=[0.6, 0.4]), rng.normal(size=8_000)
+    y = rng.normal(size=8_000) + 0.5 * (sex == "m")
+    numbers = fa.AuditTable.of(y + rng.normal(size=8_000), {"sex": sex, "age": age}, y)
+    for given, effect, size in ((table(8_000), "tpr_gap", 0.08), (numbers, "prediction_gap", 0.12)):
+        groups = [group for group in groups_in(given, 8) if "sex" in group.name]
+        planted = plan_effect(given, groups, effect, size, threshold=None, seed=0)
+        found = []
+        for most in (4_500, 1_500):
+            monkeypatch.setattr(pilot, "MOST_SIMULATED", most)
+            statistics = statistic_named("correlation")
+            like = pilot.Pilot(given, planted, statistics, alpha=0.05, threshold=None, seed=1)
+            assert like.count_simulated(4_500, groups[0]) == most
+            found += [point.found for point in like.find_power(4_500, groups, 60).values()]
+        assert 0.3 < found[0] < 0.95 and found[1] == pytest.approx(found[0], abs=0.08)
+
+
+def test_a_planted_prediction_gap_has_its_size_by_the_public_measure():
+    rng = np.random.default_rng(5)
+    sex = rng.choice(["f", "m"], 4_000, p=[0.7, 0.3])
+    y = np.exp(0.5 * rng.normal(size=4_000) + 0.3 * (sex == "m"))
+    prediction = 3 * y + rng.normal(size=4_000)
+    given = fa.AuditTable.of(prediction, {"sex": sex}, y)
+    (group,) = groups_in(given, 8)
+    effect = plan_effect(given, [group], "prediction_gap", 0.2, threshold=None, seed=0)
+    field = field_of(given, None)
+    measured = []
+    for copy in WithinOutcome(field.strata, 3).block(range(20)):
+        planted = effect.plant(copy, group, field, RNG)
+        cells = fa.metrics.prediction_gap(prediction, sensitive=sex[planted], y_true=y).cells
+        gap = {cell.levels[0]: cell.gap for cell in cells}
+        measured.append(gap["m"] - gap["f"])
+        assert field.prediction_gap(planted, group) == pytest.approx(measured[-1], abs=1e-6)
+    assert np.mean(measured) == pytest.approx(0.2, abs=0.02)
+
+
+def test_rows_of_a_prediction_gap_are_those_of_theory():
+    """One binary attribute: a chi-square test with 1 df, of residuals of variance 1."""
+    rng = np.random.default_rng(6)
+    sex = (rng.random(8_000) < 0.4).astype(int)
+    y = rng.normal(size=8_000)
+    like = fa.AuditTable.of(y + rng.normal(size=8_000), {"sex": sex}, y)
+    plan = plan_rows(like, "prediction_gap", 0.25, statistic="correlation")
+    wanted = ((norm.ppf(0.8) + norm.ppf(0.975)) / 0.25) ** 2 / 0.24
+    assert plan.rows == pytest.approx(wanted, rel=0.1)
+
+
+def test_people_with_several_rows_are_counted_once():
+    """Ten copies of every row tell no more than one."""
+    once = table(600)
+    rows = np.repeat(np.arange(600), 10)
+    many = once.take(rows)
+    many = fa.AuditTable.of(many.prediction.columns, list(many.attributes), many.outcome, ids=rows)
+    for planned in (
+        [
+            plan_rows(each, "score_shift", 0.6, groups=["sex=m"], statistic="correlation")
+            for each in (once, many)
+        ],
+        [plan_width(each, "tpr_gap", 0.1) for each in (once, many)],
+    ):
+        assert planned[0].pilot_rows == planned[1].pilot_rows == 600
+        assert planned[1].rows == pytest.approx(planned[0].rows, rel=0.1)
+
+
+def test_width_of_intervals_is_that_of_the_formula():
+    """Two groups with one rate: ±z·sqrt(r(1−r)(1/n1 + 1/n0)), z of two groups and two rates."""
+    rng = np.random.default_rng(7)
+    y, label = rng.integers(0, 2, 40_000), (rng.random(40_000) < 0.6).astype(int)
+    sex = (rng.random(40_000) < 0.3).astype(int)
+    plan = plan_width(fa.AuditTable.of(label, {"sex": sex}, y), "tpr_gap", 0.04)
+    # gaps of two groups to each other are the same number: two different gaps, TPR and FPR
+    critical = norm.ppf((1 + 0.95**0.5) / 2)
+    expected = critical**2 * 0.24 / 0.04**2 * (1 / 0.3 + 1 / 0.7) / 0.5
+    assert plan.rows == pytest.approx(expected, rel=0.05)
+    assert plan.narrows and not plan.certifies and len(plan.groups) == 2
+    small = fa.AuditTable.of(label[:500], {"sex": sex[:500]}, y[:500])
+    assert plan_width(small, "tpr_gap", 0.01, most_rows=800).rows is None
+
+
+def test_width_of_prediction_gaps_is_that_of_the_formula():
+    rng = np.random.default_rng(8)
+    sex, y = (rng.random(5_000) < 0.3).astype(int), rng.normal(size=5_000)
+    given = fa.AuditTable.of(y + 2 * rng.normal(size=5_000), {"sex": sex}, y)
+    plan = plan_width(given, "prediction_gap", 0.2)
+    residual = field_of(given, None).score.std()
+    wanted = (norm.ppf(1 - 0.05 / 4) * residual / 0.2) ** 2 / (sex.mean() * (1 - sex.mean()))
+    # the width varies by 1 / sqrt(2 n): in 80 % of samples it is at most .84 of that beyond
+    assert plan.rows == pytest.approx(
+        wanted * (1 + norm.ppf(0.8) / np.sqrt(2 * wanted)) ** 2, rel=0.05
+    )
 
 
 def test_fewer_rows_for_a_larger_effect():
@@ -230,6 +327,11 @@ def test_fewer_rows_for_a_larger_effect():
         (["--effect", "tpr_gap=0.1", "--power", "0.01"], "must be larger than alpha"),
         (["--effect", "tpr_gap=0.1", "--group", "sex=x"], "no group 'sex=x'"),
         (["--effect", "score_shift=9"], "cannot be planted"),
+        (["--effect", "prediction_gap=1"], "for predicted numbers and an outcome of numbers"),
+        (["--effect", "tpr_gap=0.1", "--width", "tpr_gap=0.1"], "Pass --effect"),
+        (["--width", "tpr_gap=0.1,fpr_gap=0.1"], "one width at a time"),
+        (["--width", "kpc=0.1"], "no interval of 'kpc'"),
+        (["--width", "tpr_gap=0"], "must be above 0"),
         (["--effect", "tpr_gap=0.1", "--report", "a.xyz"], "no report format 'xyz'"),
         (["--certify", "deo=0.1"], "No certificate is possible with age"),
     ],
@@ -268,7 +370,8 @@ def test_plan_command(tmp_path, capsys):
     reports = [word for path in files for word in ("--report", str(path))]
     options = ["--effect", "score_shift=0.8", "--statistic", "correlation", "--max-rows", "800"]
     assert main([*command(tmp_path), *options, *reports]) == 0
-    out = capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert err.startswith("planning takes up to about ") and err.endswith(" CPU s\n")
     assert "rows are needed to find a score shift of 0.8 sd" in out and "sex = m" in out
     record = json.loads(files[2].read_text())
     assert record["rows"] == max(group["rows"] for group in record["groups"])
@@ -276,3 +379,14 @@ def test_plan_command(tmp_path, capsys):
     assert files[4].read_text() in out
     again = [*command(tmp_path), *options, "--json"]
     assert main(again) == 0 and json.loads(capsys.readouterr().out)["groups"] == record["groups"]
+
+
+def test_plan_of_a_width_by_command(tmp_path, capsys):
+    write(tmp_path)
+    width = ["--width", "fpr_gap=0.15", "--suppress", "5"]
+    assert main([*command(tmp_path), *width, "--report", str(tmp_path / "plan.html")]) == 0
+    out = capsys.readouterr().out.replace("\n", " ")
+    assert "rows are needed to know the FPR gap of every group to ±0.15 in 80% of samples" in out
+    assert main([*command(tmp_path), *width, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["effect"] == "width fpr_gap" and len(record["groups"]) == 2

@@ -99,9 +99,9 @@ def test_intervals_and_certificates(law):
 
 @pytest.mark.slow
 @pytest.mark.timeout(0)
-@pytest.mark.parametrize(("effect", "size", "statistic"), planning.CASES)
-def test_planned_rows_are_needed(effect, size, statistic):
-    planned, needed, power = planning.confirm(effect, size, statistic, 1000, jobs=2)
+@pytest.mark.parametrize("case", planning.CASES)
+def test_planned_rows_are_needed(case):
+    planned, needed, power = planning.confirm(case, 1000, jobs=2)
     assert planned / needed == pytest.approx(1, abs=0.1)
     assert power == pytest.approx(0.8, abs=0.06)
 

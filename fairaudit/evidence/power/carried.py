@@ -11,7 +11,6 @@ from fairaudit.evidence.power.plant import field_of, give_attributes
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.permute.copies import stream
 from fairaudit.permute.within import WithinOutcome
-from fairaudit.testing.diagnostics import CHECKED_COPIES
 from fairaudit.testing.evaluation import CombinedParts, bind_combined, bind_parts
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.statistic import Statistic
@@ -51,8 +50,8 @@ def carried_power(
     rng = stream(seed, 14)
     sampler = _make_sampler(new, seed)
     bound = bind_combined(statistics, new, sampler, seed)
-    if bound.combination is not None:  # `null` was combined with the data among the copies
-        null = bound(sampler.block(range(CHECKED_COPIES)))
+    if bound.pool is not None:  # `null` was combined with the data among the copies
+        null = bound.combine(bound.pool)
     at_null = float(np.std(null))
     spread_of_halves = _estimate_spread(
         give_attributes(new, copy), statistics, bound, seed=seed, rng=rng

@@ -13,7 +13,7 @@ from fairaudit.testing.diagnostics import CHECKED_COPIES
 from fairaudit.testing.evaluation import bind_combined
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.p_value import p_values
-from fairaudit.testing.statistic import Bound, Statistic, list_parts
+from fairaudit.testing.statistic import Bound, Statistic
 
 __all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]
 
@@ -26,22 +26,29 @@ _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within th
 
 
 class Trial:
-    """Would the test reject this copy? With the null distribution that is already there."""
+    """Would the test reject this copy?
+
+    By the null distribution that is already there; without it (`null` is None) 199 copies are
+    drawn.
+    """
 
     def __init__(
         self,
         table: AuditTable,
         fitted: FittedCopies,
         statistics: list[Statistic],
-        null: Array,
+        null: Array | None,
         *,
         alpha: float,
         seed: int,
     ) -> None:
         self.value = bind_combined(statistics, table, fitted.sampler, seed)
         self.sampler = fitted.sampler
-        if len(list_parts(statistics)[0]) > 1:  # the record holds them combined with the data
-            null = self.value(self.sampler.block(range(min(len(null), CHECKED_COPIES))))
+        if self.value.pool is not None:  # the record holds them combined with the data
+            drawn = CHECKED_COPIES if null is None else len(null)
+            null = self.value.combine(self.value.pool[:drawn])
+        elif null is None:
+            null = self.value(self.sampler.block(range(CHECKED_COPIES)))
         self.null = np.sort(null)
         self.alpha = alpha
 

@@ -12,16 +12,19 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.power.pilot import Pilot, PlantedEffect, null_table, planted_amount
-from fairaudit.evidence.power.plant import Group, field_of, groups_in
+from fairaudit.evidence.power.pilot import Pilot, keep_one_row_each, null_table, plan_effect
+from fairaudit.evidence.power.plant import Group, groups_in
 from fairaudit.evidence.power.power_curve import has_enough, plan_group, rows_near, rows_to_try
 from fairaudit.evidence.power.power_result import CERTIFY, PowerPoint, SamplePlan
 from fairaudit.testing.statistic import statistic_named
 
 __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]
 
-EFFECTS = ("tpr_gap", "fpr_gap", "score_shift", "kpc")
+EFFECTS = ("tpr_gap", "fpr_gap", "score_shift", "kpc", "prediction_gap")
 CERTIFIED = 100  # tables of each size for a certificate
+FIRST_LOOK, CLOSER_LOOK = 12, 40  # violations planted in each table
+_LOOKS, _NEAR = 3, 5  # closer ones, at most; sizes that these come to
+_TIMED = (300, 1_500)  # rows of the tables by which the time is estimated
 MOST_GROUPS = 8
 
 _NAMES = {
@@ -29,9 +32,11 @@ _NAMES = {
     "fpr_gap": "an FPR gap",
     "kpc": "a KPC",
     "score_shift": "a score shift",
+    "prediction_gap": "a gap in predictions given the outcome",
 }
 
-Measure = Callable[[int, list[Group]], dict[str, PowerPoint]]
+#: Rows, groups and violations per table → the share found in every group.
+Measure = Callable[[int, list[Group], int], dict[str, PowerPoint]]
 
 
 def plan_rows(
@@ -41,7 +46,7 @@ def plan_rows(
     *,
     power: float = 0.8,
     alpha: float = 0.05,
-    statistic: str | Sequence[str] = "kpc",
+    statistic: str | Sequence[str] = "omnibus",
     threshold: float | None = None,
     groups: Sequence[str] = (),
     most_rows: int = 100_000,
@@ -54,10 +59,12 @@ def plan_rows(
     ----------
     table : AuditTable
         The pilot: predictions, outcomes and attributes like those to come.
-    effect : {"tpr_gap", "fpr_gap", "score_shift", "kpc"}
+    effect : {"tpr_gap", "fpr_gap", "score_shift", "kpc", "prediction_gap"}
         Between one group and all others; each group in its turn.
     size : float
-        `score_shift` in standard deviations of the score given the outcome.
+        `score_shift` in standard deviations of the score given the outcome, `prediction_gap` (of
+        the predicted numbers given the outcome, see `fairaudit.metrics.prediction_gap`) in units
+        of the outcome.
     power, alpha : float
     statistic : str or list
         Of the test.
@@ -77,36 +84,35 @@ def plan_rows(
 
     Notes
     -----
-    For 200, 300, 450, … rows, 24 tables are drawn from the pilot with replacement, made null by
-    permutation within the outcome, and 25 violations are planted in each; each is tested against
-    199 copies. Power is then a probit curve in the logarithm of the rows. With a continuous
-    outcome, rows are permuted within blocks of 20 neighbors in the outcome: the plan does
-    not pay for the estimation of q(y|a).
+    For 200, 400, 800, … rows, 8 tables are drawn from the pilot with replacement, made null by
+    permutation within the outcome, and violations are planted in each; each is tested against
+    199 copies. Then up to 12 sizes near the answer of each group are looked at closer, with 320
+    violations each. Power is the curve of a chi-square test with fitted degrees of freedom.
+    Tables of more than 4,000 rows are not drawn for statistics that are sums of squares: the
+    effect grows in the place of the rows (see `fairaudit.evidence.power.pilot.Pilot`).
+
+    With a continuous outcome, rows are permuted within blocks of 20 neighbors in the outcome: the
+    plan does not pay for the estimation of q(y|a). Of people with several rows one row each is
+    used, drawn at random: the plan counts people, and their further rows are not relied on.
     """
     start = time.process_time()
     _check_plan(effect, size, power, alpha)
+    table = keep_one_row_each(table, seed)
     chosen = _choose_groups(table, groups)
-    field = field_of(table, threshold)
-    if effect in ("tpr_gap", "fpr_gap") and field.label is None:
-        raise InputError(
-            f"{effect} needs labels of two classes. Pass 'threshold', or plan with score_shift.",
-            argument="threshold",
-        )
     statistics = statistic_named(statistic)
-    amounts = {
-        group.name: planted_amount(table, field, group=group, effect=effect, size=size, seed=seed)
-        for group in chosen
-    }
     pilot = Pilot(
-        table=table,
-        effect=PlantedEffect(effect, size, amounts),
-        statistics=statistics,
+        table,
+        plan_effect(table, chosen, effect, size, threshold=threshold, seed=seed),
+        statistics,
         alpha=alpha,
         threshold=threshold,
         seed=seed,
     )
+    if progress is not None:
+        seconds = _estimate_seconds(pilot, chosen, most_rows)
+        progress(f"planning takes up to about {seconds:,.0f} CPU s", 0, 1)
     points = _measure_power(
-        chosen, pilot.power, power=power, alpha=alpha, most=most_rows, progress=progress
+        chosen, pilot.find_power, power=power, alpha=alpha, most=most_rows, progress=progress
     )
     unit = " sd" if effect == "score_shift" else ""
     return SamplePlan(
@@ -144,11 +150,12 @@ def plan_certificate(
 
     start = time.process_time()
     _check_plan(None, min(limits.values(), default=0.0), power, alpha)
+    table = keep_one_row_each(table, seed)
     cut = default_threshold(table) if threshold is None else threshold
     certificates(table, limits, alpha=alpha, threshold=cut)  # refuses what cannot be
     everybody = Group("all groups", np.ones(len(table), dtype=bool))
 
-    def certify_nulls(n: int, groups: list[Group]) -> dict[str, PowerPoint]:
+    def certify_nulls(n: int, groups: list[Group], planted: int) -> dict[str, PowerPoint]:
         held = [
             all(bound.holds for bound in certificates(null, limits, alpha=alpha, threshold=cut))
             for null in (null_table(table, n, seed, number) for number in range(CERTIFIED))
@@ -192,14 +199,42 @@ def _measure_power(
         if not left:
             break
         tell(f"tables of {n:,} rows", step, len(sizes))
-        for name, point in measure(n, left).items():
+        for name, point in measure(n, left, FIRST_LOOK).items():
             points[name].append(point)
-    for step, group in enumerate(groups):
-        for n in rows_near(points[group.name], power, alpha, most):
-            tell(f"{group.name}: tables of {n:,} rows", step, len(groups))
-            points[group.name].append(measure(n, [group])[group.name])
+    for _ in range(_LOOKS):
+        near: dict[int, list[Group]] = {}
+        for group in groups:
+            for n in rows_near(points[group.name], power, alpha, most):
+                near.setdefault(n, []).append(group)
+        for step, (n, some) in enumerate(sorted(near.items())):
+            tell(f"a closer look at {n:,} rows", step, len(near))
+            for name, point in measure(n, some, CLOSER_LOOK).items():
+                points[name].append(point)
     tell("done", 1, 1)
     return points
+
+
+def _estimate_seconds(pilot: Pilot, groups: list[Group], most: int) -> float:
+    """CPU for a search that goes on up to the largest table, by the time that small ones take."""
+    lines = []
+    for planted in (1, 1 + FIRST_LOOK):
+        seconds = []
+        for rows in _TIMED:
+            start = time.process_time()
+            pilot.find_power(rows, groups, planted)
+            seconds.append(time.process_time() - start)
+        slope = max(seconds[1] - seconds[0], 0.0) / (_TIMED[1] - _TIMED[0])
+        lines.append(np.array([max(seconds[0] - slope * _TIMED[0], 0.0), slope]))
+    drawing, planting = lines[0], np.maximum(lines[1] - lines[0], 0.0) / FIRST_LOOK
+    sizes = rows_to_try(most)
+    looks = [(n, FIRST_LOOK) for n in sizes] + [(sizes[-1], CLOSER_LOOK)] * _NEAR
+    total, known = 0.0, set()
+    for n, planted in looks:
+        rows = max(pilot.count_simulated(n, group) for group in groups)
+        work = planting * planted + drawing * (rows == n or rows not in known)
+        total += float(work @ (1, rows))
+        known.add(rows)
+    return total
 
 
 def _check_plan(effect: str | None, size: float, power: float, alpha: float) -> None:
@@ -207,7 +242,7 @@ def _check_plan(effect: str | None, size: float, power: float, alpha: float) -> 
         raise InputError(f"There is no effect {effect!r}. Use one of: {', '.join(EFFECTS)}.")
     if not size > 0:
         raise InputError(f"The size to plan for must be above 0. Got {size:g}.")
-    if effect not in (None, "score_shift") and size > 1:
+    if effect in ("tpr_gap", "fpr_gap", "kpc") and size > 1:
         raise InputError(f"A {effect} cannot be larger than 1. Got {size:g}.")
     for name, value in (("power", power), ("alpha", alpha)):
         if not 0 < value < 1:

@@ -19,6 +19,7 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
+from fairaudit.metrics._gap_regression import outcome_basis
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
 
@@ -55,16 +56,20 @@ class Field:
     Attributes
     ----------
     score : array
+        Of a continuous outcome what it does not explain of the prediction.
     label, actual : bool arrays or None
         Prediction and outcome as classes, where there are two.
     strata : int array
         Rows with (nearly) the same outcome.
+    basis : array or None
+        Orthonormal functions of a continuous outcome.
     """
 
     score: Array
     label: Mask | None
     actual: Mask | None
     strata: Index
+    basis: Array | None = None
 
     def shift(self, copy: Index, group: Group) -> float:
         """Difference of mean scores given the outcome, in standard deviations."""
@@ -76,6 +81,20 @@ class Field:
         centered = inside - share
         slope = float(centered @ residual) / max(float(centered @ centered), 1e-12)
         return slope / max(float(residual.std()), 1e-12)
+
+    def prediction_gap(self, copy: Index, group: Group) -> float:
+        """Of the group to all others given a continuous outcome: `fairaudit.metrics`' difference.
+
+        By the theorem of Frisch and Waugh, without standard errors.
+        """
+        if self.basis is None:
+            raise InputError(
+                "prediction_gap is for predicted numbers and an outcome of numbers. Plan with "
+                "tpr_gap, fpr_gap or score_shift."
+            )
+        inside = group.member[copy].astype(np.float64)
+        inside -= self.basis @ (self.basis.T @ inside)
+        return float(inside @ self.score) / max(float(inside @ inside), 1e-12)
 
     def gap(self, copy: Index, group: Group, outcome: bool) -> float:
         """Difference in the share of positive labels among rows with this outcome."""
@@ -89,7 +108,7 @@ class Field:
 def field_of(table: AuditTable, threshold: float | None) -> Field:
     """Scores, labels and strata of a table."""
     outcome, columns = table.require_outcome(), table.prediction.columns
-    label = actual = None
+    label = actual = basis = None
     cut = default_threshold(table) if threshold is None else threshold
     try:
         labels = binary_labels(table, threshold=cut)
@@ -107,7 +126,15 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         order = np.argsort(np.asarray(outcome.numeric), kind="stable")
         strata = np.empty(len(order), dtype=np.intp)
         strata[order] = np.arange(len(order)) // NEIGHBORS
-    return Field(score, label, actual, strata)
+        basis = _orthonormalize(outcome_basis(np.asarray(outcome.numeric, dtype=np.float64)))
+        score = score - basis @ (basis.T @ score)
+    return Field(score, label, actual, strata, basis)
+
+
+def _orthonormalize(columns: Array) -> Array:
+    """Columns that span the same."""
+    vectors, values, _ = np.linalg.svd(columns, full_matrices=False)
+    return np.asarray(vectors[:, values > 1e-9 * values[0]])
 
 
 def give_attributes(table: AuditTable, rows: Index) -> AuditTable:
@@ -143,16 +170,21 @@ def shifted(
 
     Given the outcome, scores are put on the normal scale by their ranks (ties in random order),
     those of members are raised by `amount`, and the attributes are brought in the order of the
-    result. Labels are thus shifted as in a probit model.
+    result. Labels are thus shifted as in a probit model. Among few neighbors in a continuous
+    outcome the normal numbers are drawn at random, or small amounts would move nothing.
     """
     from scipy.special import ndtri
 
-    size = np.bincount(field.strata)
     by_score = np.lexsort((rng.random(len(copy)), field.score, field.strata))
     of = field.strata[by_score]
-    place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
+    if field.basis is None:
+        size = np.bincount(field.strata)
+        place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
+        share = (place + 0.5) / size[of]
+    else:
+        share = np.sort(of + rng.random(len(copy))) - of
     raised = np.empty(len(copy))
-    raised[by_score] = ndtri((place + 0.5) / size[of])
+    raised[by_score] = ndtri(share)
     raised += amount * group.member[copy]
     planted = np.empty_like(copy)
     planted[by_score] = copy[np.lexsort((raised, field.strata))]

@@ -12,31 +12,34 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Group
 from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint
 
-__all__ = ["fit_curve", "has_enough", "plan_group", "rows_near", "rows_to_try"]
+__all__ = ["describe_group", "fit_curve", "has_enough", "plan_group", "rows_near", "rows_to_try"]
 
-FIRST, GROWTH = 200, 1.5
+FIRST, GROWTH = 200, 2
+FINE = 1.15  # steps of a closer look, the same for all groups
 
 
 def rows_to_try(most: int) -> list[int]:
     """Growing sizes, up to `most`."""
     sizes = [FIRST]
     while sizes[-1] * GROWTH < most:
-        sizes.append(int(sizes[-1] * GROWTH))
+        sizes.append(sizes[-1] * GROWTH)
     return sizes if sizes[-1] == most or most <= FIRST else [*sizes, most]
 
 
 def has_enough(points: list[PowerPoint], power: float) -> bool:
-    """Two sizes well beyond the wanted power: the curve can be drawn."""
-    beyond = min(0.97, power + 0.12)
-    return len(points) > 2 and all(point.found >= beyond for point in points[-2:])
+    """The last size is well beyond the wanted power: the answer lies below."""
+    return len(points) > 1 and points[-1].found >= min(0.97, power + 0.12)
 
 
 def rows_near(points: list[PowerPoint], power: float, alpha: float | None, most: int) -> list[int]:
-    """Sizes around the answer, for a closer look."""
+    """Sizes around the answer that have not been looked at."""
     rows = fit_curve(points, power, alpha)[1]
     if rows is None or rows > most:
         return []
-    return [int(rows * x) for x in (0.75, 0.85, 0.95, 1.05, 1.2)]
+    below = int(np.floor(np.log(rows / FIRST) / np.log(FINE)))
+    near = [round(FIRST * FINE**step) for step in range(below - 1, below + 3)]
+    known = {point.rows for point in points}
+    return [n for n in near if n not in known]
 
 
 def plan_group(
@@ -47,10 +50,17 @@ def plan_group(
     alpha: float | None,
     most: int,
 ) -> GroupPlan:
-    """What the curve of a group says: rows in all, of the group, and of its outcomes."""
+    """What the curve of a group says."""
     points = sorted(points, key=lambda point: point.rows)
     fitted, rows = fit_curve(points, power, alpha)
-    rows = None if rows is None or rows > most else rows
+    curve = tuple(replace(point, fitted=value) for point, value in zip(points, fitted, strict=True))
+    return describe_group(table, group, None if rows is None or rows > most else rows, curve)
+
+
+def describe_group(
+    table: AuditTable, group: Group, rows: int | None, curve: tuple[PowerPoint, ...]
+) -> GroupPlan:
+    """Rows in all, of the group, and of its outcomes."""
     outcome = table.require_outcome()
     share = float(group.member.mean())
     by_outcome: tuple[tuple[str, int], ...] = ()
@@ -62,7 +72,6 @@ def plan_group(
             )
             for k, level in enumerate(outcome.levels)
         )
-    curve = tuple(replace(point, fitted=value) for point, value in zip(points, fitted, strict=True))
     mine = None if rows is None else round(rows * share)
     return GroupPlan(
         group=group.name,

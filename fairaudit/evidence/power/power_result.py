@@ -11,6 +11,8 @@ __all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "Sam
 
 #: How the effect of a plan for certificates starts; the measures follow.
 CERTIFY = "certify "
+#: How the effect of a plan for the width of intervals starts.
+WIDTH = "width "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +136,8 @@ class SamplePlan(Result):
     Attributes
     ----------
     effect : str
-        ``"tpr_gap"``, ``"fpr_gap"``, ``"score_shift"``, ``"kpc"``; or ``"certify …"``.
+        ``"tpr_gap"``, ``"fpr_gap"``, ``"score_shift"``, ``"kpc"``, ``"prediction_gap"``; or
+        ``"certify …"``, ``"width …"``.
     size, power, alpha : float
     goal : str
         In words.
@@ -164,6 +167,11 @@ class SamplePlan(Result):
     def certifies(self) -> bool:
         """Whether the rows are to show that a measure is small, not to find a violation."""
         return self.effect.startswith(CERTIFY)
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the rows are to make intervals narrow, not to find a violation."""
+        return self.effect.startswith(WIDTH)
 
     @property
     def rows(self) -> int | None:

@@ -29,6 +29,11 @@ def build_plan_section(plan: SamplePlan) -> Section:
 
 def _describe_answer(plan: SamplePlan) -> str:
     rows = f"More than {plan.most_rows:,}" if plan.rows is None else f"{plan.rows:,}"
+    if plan.narrows:
+        return (
+            f"{rows} rows are needed to {plan.goal} in {plan.power:.0%} of samples, with "
+            f"{1 - plan.alpha:.0%} confidence."
+        )
     return (
         f"{rows} rows are needed to {plan.goal}, with power {plan.power:g} at level {plan.alpha:g}."
     )
@@ -49,7 +54,7 @@ def _explain_plan(plan: SamplePlan) -> tuple[str, ...]:
         "and scores like these. Rows of the group follow from these totals and its share in the "
         "pilot; a sample with more of a rare group needs fewer rows in total."
     )
-    if plan.certifies:
+    if plan.certifies or plan.narrows:
         return (pilot,)
     simulated = (
         f"Statistic {plan.statistic}. Each group in turn is the one that differs; the "
