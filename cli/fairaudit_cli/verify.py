@@ -40,8 +40,9 @@ _CIRCUMSTANCES = (
 _WORDS = ("notes", "note", "because")
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
-#: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people.
-_WIDER = re.compile(r"gaps\.gaps\[\d+\]\.(low|high)")
+#: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people, and
+#: the KPC of a detectable violation is centered.
+_CHANGED = re.compile(r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.kpc")
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"
 _OTHERWISE = ("correlation", "features")
@@ -92,7 +93,8 @@ def run(args: argparse.Namespace) -> int:
         print(
             quiet(
                 f"  note: the record is of fairaudit {record.capsule.version}: its words, numbers "
-                "that masks change, and intervals of gaps, which are wider since, are not compared"
+                "that masks change, intervals of gaps, which are wider since, and the KPC that "
+                "could have been found, which is centered since, are not compared"
             )
         )
     return ExitCode.OK
@@ -258,7 +260,7 @@ def differences(
 
     Of a record of another version those are compared that both versions have and that masks leave
     alone (`unmasked` is the result without): versions differ in their words, in what they add, in
-    how they mask and in the limits of gaps.
+    how they mask, in the limits of gaps and in centered sizes.
     """
     versions = {record.get("capsule", record).get("version") for record in (then, now)}
     same_version = len(versions) == 1
@@ -267,11 +269,13 @@ def differences(
     paths = [*first, *(path for path in second if path not in first)]
     if not same_version:
         open_ = second if unmasked is None else dict(_leaves(unmasked, passed_over))
+        if not any(path.endswith(".kpc_raw") for path in first):  # sizes were not centered
+            second, open_ = _take_raw_sizes(second), _take_raw_sizes(open_)
         paths = [
             path
             for path in first
             if path not in second
-            or (_same(open_.get(path, _ABSENT), second[path]) and not _WIDER.fullmatch(path))
+            or (_same(open_.get(path, _ABSENT), second[path]) and not _CHANGED.fullmatch(path))
         ]
     changed = [
         f"{path}: {first.get(path, _ABSENT)!r}, now {second.get(path, _ABSENT)!r}"
@@ -279,6 +283,17 @@ def differences(
         if not _same(first.get(path), second.get(path))
     ]
     return len(paths) if not same_version else len(first), changed
+
+
+def _take_raw_sizes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """KPC in the place of the centered size."""
+    taken = dict(values)
+    for path, raw in values.items():
+        if raw is not None and path.endswith(".kpc_raw"):
+            taken[path.removesuffix("_raw")] = raw
+        elif raw is not None and path.endswith(".raw"):
+            taken[path.removesuffix("raw") + "value"] = raw
+    return taken
 
 
 def _leaves(value: Any, passed_over: tuple[str, ...], path: str = "") -> Iterator[tuple[str, Any]]:

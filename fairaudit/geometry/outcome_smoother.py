@@ -17,7 +17,7 @@ _MOST_CELLS = 4_096  # beyond, rows of neighboring outcomes are taken together
 _WIDER_IS_BETTER = 0.98  # a narrower window must lower the error by this factor
 _AT_ONCE = 1 << 13  # rows of which columns are held
 _FLAT, _OWN_LINE = 1e-10, 1 - 1e-9  # outcomes of a window, and a row's weight, without a line
-_FOR_MEDIAN = 512  # rows that their median is taken over
+_FOR_MEDIAN = 2_048  # rows that their median is taken over
 _FARTHEST = 25.0  # squared errors count up to this multiple of their median
 
 

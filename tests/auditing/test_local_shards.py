@@ -18,6 +18,7 @@ from fairaudit.auditing.engines.row_hashes import assign_shards
 from fairaudit.data.roles import Roles
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.permute.local import Local
 from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.omnibus import PARTS, Omnibus
@@ -149,7 +150,11 @@ def test_shards_find_what_one_piece_finds():
 
 def test_size_in_shards(monkeypatch):
     """Attributes that depend on the outcome along a curve; 19 copies, for which .05 is attained."""
-    monkeypatch.setattr(by_shifts, "measure_kpc", lambda table: None)
+    monkeypatch.setattr(
+        by_shifts,
+        "measure_size",
+        lambda table: MeasuredValue(key="kpc", name="KPC", value=None, attributes=()),
+    )
     rng = np.random.default_rng(4)
     p = []
     for _ in range(60):

@@ -313,7 +313,11 @@ def test_compare_and_verify_take_positive(files, capsys):
     found = ran(capsys, *pair, *base, "--positive", "arrested")
     coded = ["--data", files["coded"], "--sensitive", "sex", "--outcome", "status"]
     expected = ran(capsys, *pair, *coded)
-    assert found["cells"] == expected["cells"] and found["differences"] == expected["differences"]
+    assert found["cells"] == expected["cells"]
+    for difference, other in zip(found["differences"], expected["differences"], strict=True):
+        for value in ("baseline", "candidate") if difference["key"] == "kpc" else ():
+            other[value] = pytest.approx(other[value], rel=1e-12)  # sums in another order
+        assert difference == other
     record = str(files["folder"] / "audit.json")
     test = ["test", "--model", files["model"], *base, "--permutations", "19", "--report", record]
     main([*test, "--classes", "0=clear,1=arrested", "--positive", "arrested"])

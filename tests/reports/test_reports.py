@@ -74,7 +74,7 @@ def audited(score, y, frame, **options):
 @pytest.fixture(scope="module")
 def results():
     frame, y, rng = table()
-    noise = rng.random(len(y))
+    noise, unrelated = rng.random(len(y)), np.random.default_rng(1).random(len(y))
     biased = 0.2 * y + 0.4 * noise + 0.4 * (frame["sex"] == "male")
     violation = audited(biased, y, frame, pairs=[("sex", "age")])
     violation = replace(
@@ -95,7 +95,7 @@ def results():
     behind = [replace(finding, significant=False) for finding in violation.findings[1:]]
     return {
         "violation": violation,
-        "none": audited(0.2 + 0.3 * y + 0.5 * noise, y, frame),
+        "none": audited(0.2 + 0.3 * y + 0.5 * unrelated, y, frame),
         "inconclusive": replace(
             violation,
             verdict=Verdict.INCONCLUSIVE,

@@ -17,7 +17,7 @@ LAW = "local (blocks of 4 neighbors in the outcome)"
 
 
 def audit(law="auto", *, classes=False, effect=0.0):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(3)
     age = rng.normal(size=200)
     y = age + rng.normal(size=200)
     y = (y > 0).astype(int) if classes else y

@@ -7,7 +7,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.data.table import AuditTable
-from fairaudit.evidence.placebo import _test_placebo
+from fairaudit.evidence.placebo import _Test
 from fairaudit.evidence.power.detect import Trial
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.choice_of_law import ChoiceOfLaw
@@ -66,8 +66,8 @@ def test_the_same_copies_give_one_number_at_every_place(statistic):
     statistics = statistic_named(statistic)
     result = run_test(table, statistic=statistic, choice=ChoiceOfLaw("exact"), permutations=drawn)
     fitted = ICP("exact").prepare(table.outcome, table.attributes, steps=50, seed=0)
-    copies = fitted.sampler.block(range(199))
-    assert _test_placebo(table, fitted, statistics, copies, 0) == result.p_value
+    placebo = _Test(fitted, statistics, 0.05, 0, prepare=lambda table: fitted)
+    assert placebo.find_p(table, 0, 199) == result.p_value
     if (
         len(list_parts(statistics)[0]) > 1
     ):  # planted violations draw the null of a combination again
