@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from fairaudit.remedy.methods import Method
 
-__all__ = ["CLEAR", "Choice", "Rule", "dominated"]
+__all__ = ["CHANCE", "CLEAR", "Choice", "Rule", "dominated"]
 
-CLEAR = 0.25  # barely passing on few rows is no promise for the audited ones
+CHANCE = 0.9  # that a repair should have to pass the coming audit
+CLEAR = 0.25  # a mixture that barely passes on few rows does not pass
 
 
 @dataclass(frozen=True, slots=True)
