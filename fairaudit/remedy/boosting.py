@@ -187,7 +187,9 @@ class _Boosting(BaseEstimator):
 
     def _train(self, task: _Task) -> None:
         ramp = Ramp(self.ramp[0] * self.rounds, self.ramp[1] * self.rounds)
-        objective = Penalized(task.y, task.classes, self.mu, task.penalty)
+        objective = Penalized(
+            task.y, task.classes, self.mu, task.penalty, rate=self.learning_rate
+        )
         check = None
         if task.check is not None:
             check = Penalized(task.held_y, task.classes, self.mu, task.check)

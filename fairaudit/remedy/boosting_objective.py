@@ -14,7 +14,7 @@ __all__ = ["DEPENDENCE_WEIGHT", "Penalized", "Ramp"]
 
 DEPENDENCE_WEIGHT = 1.5  # of ρ² beside a loss of order one, as in the networks
 _LARGEST_RATIO = 20.0  # of μ / (1 − μ), so that μ = 1 has finite gradients
-CURVATURE = 1.0  # share of the bound of the penalty's second derivative
+CURVATURE = 0.5  # learning rates of the bound: with less, steps may be longer than twice the best
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,21 @@ class Penalized:
     mu : float
     dependence : WeightedDependence
         Of the same rows; it has their weights.
+    rate : float
+        Learning rate, by which the learner shortens its steps.
     """
 
-    def __init__(self, y: Array, classes: int, mu: float, dependence: WeightedDependence) -> None:
+    def __init__(
+        self,
+        y: Array,
+        classes: int,
+        mu: float,
+        dependence: WeightedDependence,
+        *,
+        rate: float = 1.0,
+    ) -> None:
         self.y, self.classes, self.mu, self.dependence = y, classes, mu, dependence
+        self.rate = rate
         self.hot = np.eye(classes)[y.astype(np.intp)] if classes > 2 else y[:, None]
         self.column = dependence.weights[:, None]
 
@@ -74,7 +85,7 @@ class Penalized:
             by_scores = prediction * (slope.gradient - inner)
         else:
             by_scores = slope.gradient * factor
-        bound = CURVATURE * slope.curvature * factor**2
+        bound = CURVATURE * self.rate * slope.curvature * factor**2
         return gradient + size * by_scores, hessian + size * bound
 
     def _by_score(self, prediction: Array) -> Array:
