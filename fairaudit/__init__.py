@@ -42,6 +42,8 @@ _HOME |= dict.fromkeys(
     "fairaudit.remedy.estimators",
 )
 _HOME |= {
+    "FairICPBoostingClassifier": "fairaudit.remedy.boosting",
+    "FairICPBoostingRegressor": "fairaudit.remedy.boosting",
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",
     "HGRClassifier": "fairaudit.remedy.hgr_penalty",
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def _permuted(
+def draw_permuted(
     way: Any, outcome: Column, attributes: Sequence[Column], encoded: Array, seed: int
 ) -> Draw:
     sampler = way.prepare(outcome, attributes, steps=None, seed=seed).sampler
@@ -36,7 +36,7 @@ class _ByICP:
     random_state: int
 
     def _draws(self, outcome: Column, attributes: Sequence[Column], encoded: Array) -> Draw:
-        return _permuted(ICP(self.density), outcome, attributes, encoded, self.random_state)
+        return draw_permuted(ICP(self.density), outcome, attributes, encoded, self.random_state)
 
 
 class _ByCP:
@@ -46,7 +46,7 @@ class _ByCP:
     random_state: int
 
     def _draws(self, outcome: Column, attributes: Sequence[Column], encoded: Array) -> Draw:
-        return _permuted(CP(self.density), outcome, attributes, encoded, self.random_state)
+        return draw_permuted(CP(self.density), outcome, attributes, encoded, self.random_state)
 
 
 class _ByRandomization:

@@ -160,6 +160,16 @@ METHODS = Registry(
             _METHOD, {"name": "faircp", **_family("estimators", "FairCP", *_BOTH), **_BY_MU}
         ),
         "fdl": Named(_METHOD, {"name": "fdl", **_family("estimators", "FDL", *_BOTH), **_BY_MU}),
+        "boosting": Named(
+            _METHOD,
+            {
+                "name": "boosting",
+                **_family("boosting", "FairICPBoosting", *_BOTH),
+                **_BY_MU,
+                "length": "rounds",
+                "takes": ("validation_fraction",),
+            },
+        ),
         "hgr": Named(
             _METHOD,
             {
