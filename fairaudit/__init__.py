@@ -42,6 +42,7 @@ _HOME |= dict.fromkeys(
     "fairaudit.remedy.estimators",
 )
 _HOME |= {
+    "DerivedPredictor": "fairaudit.remedy.derived",
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",
     "HGRClassifier": "fairaudit.remedy.hgr_penalty",
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",
