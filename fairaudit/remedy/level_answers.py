@@ -100,7 +100,7 @@ class LevelAnswers(BaseEstimator):
                 likely = self.table[groups, bins]
             else:
                 self.laws = SmoothLaws(cost, temperature=self.temperature, shrink=self.shrink)
-                likely = self.laws.fit(eta, psi, parts).chances(eta, psi)
+                likely = self.laws.fit(eta, psi).chances(eta, psi)
             weight = likely.sum(axis=0)
             means = likely.T @ truth / np.maximum(weight, 1e-9)[:, None]
             values = np.where(weight[:, None] > 1e-6 * len(parts), means, values)

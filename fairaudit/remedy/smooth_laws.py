@@ -16,13 +16,13 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 
-from fairaudit._types import Array, Index
+from fairaudit._types import Array
 
 __all__ = ["SmoothLaws"]
 
 _SMALL = 1e-6  # directions of the functions that vary less, as a share, are left out
 _STEPS = 300
-_CORRECTIONS = 4
+_LEAST_SHRINK = 1e-3  # rows
 
 
 class SmoothLaws(BaseEstimator):
@@ -47,32 +47,19 @@ class SmoothLaws(BaseEstimator):
     ) -> None:
         self.cost, self.temperature, self.ridge, self.shrink = cost, temperature, ridge, shrink
 
-    def fit(self, eta: Array, psi: Array, parts: Index) -> SmoothLaws:
+    def fit(self, eta: Array, psi: Array) -> SmoothLaws:
         """Find the multipliers on rows with chances `eta` (rows × classes) and functions `psi`.
 
-        `parts` are the true classes: moments vanish within them.
+        A row counts in each class by its chance of it: less noise than in its true class alone.
         """
         classes, levels = self.cost.shape
-        self.means = [psi[parts == c].mean(axis=0) for c in range(classes)]
+        self.means = [np.average(psi, axis=0, weights=eta[:, c]) for c in range(classes)]
         self.bases = [
-            _find_basis(psi[parts == c] - self.means[c], self.ridge) for c in range(classes)
+            _find_basis(psi - self.means[c], eta[:, c], self.ridge) for c in range(classes)
         ]
         features = self._find_features(psi)
-        truth = np.eye(classes)[parts]
-        # over all levels moments add up to those of the chances, whatever the multipliers
-        target = [
-            np.repeat(-(block.T @ eta[:, [c]]) / (len(eta) * levels), levels, axis=1)
-            for c, block in enumerate(features)
-        ]
         start = np.zeros(sum(block.shape[1] for block in features) * levels)
-        for _ in range(_CORRECTIONS):
-            start = self._minimize(eta, features, target, start)
-            chances = self._find_chances(eta, features, start)
-            for c in range(classes):
-                # what the chances of the classes have missed
-                missed = features[c].T @ (chances * (truth[:, [c]] - eta[:, [c]])) / len(eta)
-                target[c] = missed
-        self.multipliers = self._minimize(eta, features, target, start)
+        self.multipliers = self._minimize(eta, features, start)
         return self
 
     def chances(self, eta: Array, psi: Array) -> Array:
@@ -97,12 +84,9 @@ class SmoothLaws(BaseEstimator):
         raised = -self._find_energies(eta, features, multipliers) / self.temperature
         return np.exp(raised - logsumexp(raised, axis=1, keepdims=True))
 
-    def _minimize(
-        self, eta: Array, features: list[Array], target: list[Array], start: Array
-    ) -> Array:
+    def _minimize(self, eta: Array, features: list[Array], start: Array) -> Array:
         n = len(eta)
-        ridge = self.shrink / n
-        goal = np.concatenate([t.ravel() for t in target])
+        ridge = max(self.shrink, _LEAST_SHRINK) / n
 
         def value(multipliers: Array) -> tuple[float, Array]:
             raised = -self._find_energies(eta, features, multipliers) / self.temperature
@@ -114,9 +98,9 @@ class SmoothLaws(BaseEstimator):
                     for c, block in enumerate(features)
                 ]
             )
-            dual = self.temperature * float(total.mean()) - float(multipliers @ goal)
+            dual = self.temperature * float(total.mean()) 
             dual += 0.5 * ridge / self.temperature * float(multipliers @ multipliers)
-            return dual, -moments - goal + ridge / self.temperature * multipliers
+            return dual, -moments + ridge / self.temperature * multipliers
 
         found = minimize(
             value, start, jac=True, method="L-BFGS-B",
@@ -125,9 +109,10 @@ class SmoothLaws(BaseEstimator):
         return np.asarray(found.x)
 
 
-def _find_basis(centered: Array, ridge: float) -> Array:
+def _find_basis(centered: Array, weights: Array, ridge: float) -> Array:
     """Columns that make functions uncorrelated, small directions damped."""
-    _, size, right = np.linalg.svd(centered / np.sqrt(len(centered)), full_matrices=False)
+    scaled = centered * np.sqrt(weights / weights.sum())[:, None]
+    _, size, right = np.linalg.svd(scaled, full_matrices=False)
     large = size > _SMALL * max(float(size[0]), 1e-12)
     size, right = size[large], right[large]
     return np.asarray(right.T / np.sqrt(size**2 + ridge * float(size[0]) ** 2))
