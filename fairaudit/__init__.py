@@ -44,6 +44,7 @@ _HOME |= dict.fromkeys(
 _HOME |= {
     "FairICPBoostingClassifier": "fairaudit.remedy.boosting",
     "FairICPBoostingRegressor": "fairaudit.remedy.boosting",
+    "DerivedPredictor": "fairaudit.remedy.derived",
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",
     "HGRClassifier": "fairaudit.remedy.hgr_penalty",
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from fairaudit._registry import Named, Registry, found_at
 from fairaudit.errors import InputError
 
-__all__ = ["METHODS", "MUS", "Correction", "Method", "Training"]
+__all__ = ["METHODS", "MUS", "Correction", "LastStage", "Method", "Training"]
 
 VALIDATION = 0.1  # share of the training rows
 _FEWEST_VALID = 20
@@ -25,6 +25,7 @@ class Training:
     steps: int | None = None
     seed: int = 0
     progress: bool = False
+    use_sensitive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +50,8 @@ class Method:
     largest : float
         The largest value of the parameter; the smallest is 0.
     takes : tuple of str
-        Which of ``objective``, ``loss``, ``predictor``, ``progress`` and ``validation_fraction``
-        the estimators have.
+        Which of ``objective``, ``loss``, ``predictor``, ``progress``, ``validation_fraction``
+        and, of methods that correct a model, ``use_sensitive`` the estimators have.
     """
 
     name: str
@@ -65,6 +66,8 @@ class Method:
 
     #: Whether a model that exists is corrected; otherwise a new one is trained.
     corrects: ClassVar[bool] = False
+    #: Whether a correction looks at the features too, which must then be numbers without gaps.
+    sees_features: ClassVar[bool] = False
 
     def check(self, value: float) -> None:
         """Refuse a value that the parameter cannot have."""
@@ -120,6 +123,7 @@ class Correction(Method):
     """A network on top of the model that exists."""
 
     corrects: ClassVar[bool] = True
+    sees_features: ClassVar[bool] = True
 
     def estimator(
         self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
@@ -127,6 +131,21 @@ class Correction(Method):
         options = self._options(training, rows)
         seed = options.pop("random_state")
         return self.family(classes)(old, value, options=options, random_state=seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastStage(Method):
+    """Another law of the answers of the model that exists, which sees its scores alone."""
+
+    corrects: ClassVar[bool] = True
+
+    def estimator(
+        self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
+    ) -> Any:
+        options = self._options(training, rows)
+        if "use_sensitive" in self.takes:
+            options["use_sensitive"] = training.use_sensitive
+        return self.family(classes)(old, **{self.parameter: value}, **options)
 
 
 _METHOD = "fairaudit.remedy.methods:Method"
@@ -147,6 +166,7 @@ def _family(home: str, name: str, *kinds: str) -> dict[str, Any]:
 
 _BOTH = ("Classifier", "Regressor")
 _PROCESSOR = "fairaudit.remedy.postprocess:ICPPostProcessor"
+_DERIVED = "fairaudit.remedy.derived:DerivedPredictor"
 
 METHODS = Registry(
     kind="method",
@@ -206,6 +226,18 @@ METHODS = Registry(
         "postprocess": Named(
             "fairaudit.remedy.methods:Correction",
             {"name": "postprocess", "classifier": _PROCESSOR, "regressor": _PROCESSOR, **_BY_MU},
+        ),
+        "derived": Named(
+            "fairaudit.remedy.methods:LastStage",
+            {
+                "name": "derived",
+                "classifier": _DERIVED,
+                "regressor": _DERIVED,
+                "parameter": "strength",
+                "grid": (0.0, 0.5, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
+                "largest": 2.0,
+                "takes": ("use_sensitive",),
+            },
         ),
     },
 )

@@ -132,8 +132,8 @@ def model_to_replace(model: Any, method: Method) -> Predictor:
     old = predictor_of(model)
     if method.corrects and (old.features is None or not hasattr(old.model, "fit")):
         raise InputError(
-            "The method postprocess needs a fitted scikit-learn model that knows the names of its "
-            "features. Use another method, which trains a model of its own."
+            f"The method {method.name} needs a fitted scikit-learn model that knows the names of "
+            "its features. Use another method, which trains a model of its own."
         )
     return old
 
@@ -159,12 +159,13 @@ def select_features(
         )
         numbers = frame[features].select_dtypes("number")
         gaps = [name for name in numbers if numbers[name].isna().any()]
-        if gaps:
+        if gaps and method.sees_features:
             raise InputError(
-                f"The method postprocess needs numbers without gaps; {gaps[0]!r} has some. Fill "
+                f"The method {method.name} needs numbers without gaps; {gaps[0]!r} has some. Fill "
                 "them, or use another method."
             )
-        return features, None, ()
+        known = [name for name in sensitive if use_sensitive and name not in features]
+        return [*features, *known], None, ()
     for name in drop:
         require_column(name, list(frame.columns))
         if name in sensitive or name in (table.outcome.name, *ids):

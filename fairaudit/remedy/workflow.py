@@ -99,7 +99,7 @@ def repair(
         The one to replace. Default: the same training without regard to the attributes.
     method : str or Method
         ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``, or
-        ``"postprocess"``, which corrects `model`; a name that an installed package added, or an
+        ``"postprocess"`` and ``"derived"``, which correct `model`; a name that an installed package added, or an
         object (`fairaudit.extend`).
     mu : float or "auto"
         Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
@@ -161,10 +161,11 @@ def repair(
     rule = Rule.of(mu, kpc, loss, alpha, how)
     values = values_to_train(how, mus, rule.value)
     old = None if model is None else model_to_replace(model, how)
-    if how.corrects and (old is None or use_sensitive or drop):
+    unseen = use_sensitive and "use_sensitive" not in how.takes
+    if how.corrects and (old is None or unseen or drop):
+        neither = "and neither 'use_sensitive' nor 'drop'" if unseen else "and not 'drop'"
         raise InputError(
-            "The method postprocess corrects a model: pass 'model', and neither 'use_sensitive' "
-            "nor 'drop'.",
+            f"The method {how.name} corrects a model: pass 'model', {neither}.",
             argument=("model", "use_sensitive", "drop"),
         )
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
@@ -185,7 +186,9 @@ def repair(
         parts=parts,
         features=features,
         encoder=encoder,
-        training=Training(**lessons, steps=steps, seed=seed, progress=hears),
+        training=Training(
+            **lessons, steps=steps, seed=seed, progress=hears, use_sensitive=use_sensitive
+        ),
     )
     wishes = {"mu": mu, "kpc": kpc, "loss": loss, "split": list(split), "drop": list(drop)}
     checkpoint = None
