@@ -85,22 +85,36 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
     given, fresh = (frame.iloc[half].reset_index(drop=True) for half in np.array_split(order, 2))
     start = time.process_time()
     result = fa.repair(
-        given, sensitive=names, outcome=outcome, goal="pass", use_sensitive=use_sensitive, seed=split
+        given,
+        sensitive=names,
+        outcome=outcome,
+        goal="pass",
+        use_sensitive=use_sensitive,
+        seed=split,
     )
     seconds = time.process_time() - start
     (truth,) = columns_from({outcome: fresh[outcome]}, argument="outcome", outcome=True)
 
     def measure(scores: Any) -> dict[str, Any]:
         constant = (scores == scores[0]).all()
-        p = 1.0 if constant else fa.equalized_odds_test(
-            scores,
-            y_true=truth,
-            sensitive=fresh[names],
-            permutations=fa.Permutations(n=199, seed=split),
-        ).p_value
+        p = (
+            1.0
+            if constant
+            else fa.equalized_odds_test(
+                scores,
+                y_true=truth,
+                sensitive=fresh[names],
+                permutations=fa.Permutations(n=199, seed=split),
+            ).p_value
+        )
         quality = quality_of(scores, truth)
-        return {"p": p, "loss": loss_of(scores, truth), "ranking": quality.ranking,
-                "brier": quality.brier, "ece": quality.calibration_error}
+        return {
+            "p": p,
+            "loss": loss_of(scores, truth),
+            "ranking": quality.ranking,
+            "brier": quality.brier,
+            "ece": quality.calibration_error,
+        }
 
     plain = scores_of(result.plain, fresh)
     rng = np.random.default_rng([split, 1])
@@ -122,8 +136,10 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
 
 
 def print_table(runs: list[dict[str, Any]]) -> None:
-    print("| task | attributes at prediction | rows | pass | no repair | loss | plain | trivial mixture"
-          " that passes as often | ranking | plain | Brier | plain | ECE | CPU s |")
+    print(
+        "| task | attributes at prediction | rows | pass | no repair | loss | plain | trivial mixture"
+        " that passes as often | ranking | plain | Brier | plain | ECE | CPU s |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     frame = pd.DataFrame(runs)
     for (task, use), part in frame.groupby(["task", "use_sensitive"], sort=False):

@@ -53,6 +53,13 @@ class Goal:
             return cls(**{name.strip(): _number(size, text)})
         raise InputError(f"'goal' must be {_FORMS}. Got {text!r}.", argument="goal")
 
+    def __str__(self) -> str:
+        if self.limits:
+            return "certify " + ", ".join(f"{name}={size:g}" for name, size in self.limits.items())
+        if self.kpc is not None:
+            return f"kpc<={self.kpc:g}"
+        return "pass" if self.loss is None else f"loss<={self.loss:g}"
+
 
 def _number(text: str, goal: str) -> float:
     try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from fairaudit._registry import Named, Registry, found_at
@@ -52,6 +53,8 @@ class Method:
     takes : tuple of str
         Which of ``objective``, ``loss``, ``predictor``, ``progress``, ``validation_fraction``
         and, of methods that correct a model, ``use_sensitive`` the estimators have.
+    options : mapping
+        Further parameters of the estimators.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Method:
     symbol: str = ""
     largest: float = float("inf")
     takes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     #: Whether a model that exists is corrected; otherwise a new one is trained.
     corrects: ClassVar[bool] = False
@@ -99,7 +103,7 @@ class Method:
         return found_at(family) if isinstance(family, str) else family
 
     def _options(self, training: Training, rows: int) -> dict[str, Any]:
-        options: dict[str, Any] = {"random_state": training.seed}
+        options: dict[str, Any] = {"random_state": training.seed, **self.options}
         for option in ("objective", "loss", "predictor"):
             value = getattr(training, option)
             if value is not None and option not in self.takes:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
+from fairaudit.data.table import AuditTable
+from fairaudit.remedy.collapse import auc_lift, class_scores
 
-__all__ = ["Quality", "quality_of"]
+__all__ = ["Quality", "quality_in", "quality_of"]
 
 _BINS = 15
 
@@ -34,37 +37,34 @@ class Quality:
     calibration_error: float | None = None
 
 
+def quality_in(table: AuditTable) -> Quality:
+    """Of the predictions in a table; labels have a ranking of two values."""
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical:
+        numbers = table.prediction.columns[0].numeric
+        return Quality() if numbers is None else quality_of(np.asarray(numbers), outcome)
+    scores = class_scores(table, outcome)
+    return Quality() if scores is None else _of_classes(scores, outcome)
+
+
 def quality_of(scores: Array, outcome: Column) -> Quality:
     """Of scores as `scores_of` gives them: of the larger class, of all classes, or a number."""
-    if not outcome.kind.is_categorical:
-        numbers = np.asarray(outcome.numeric)
-        varied = np.std(scores) > 0 and np.std(numbers) > 0
-        return Quality(ranking=float(np.corrcoef(scores.ravel(), numbers)[0, 1]) if varied else 0.0)
-    one_score = scores.ndim == 1
-    chances = scores[:, None] if one_score else scores
-    classes = [1] if one_score else range(scores.shape[1])
-    truths = [(outcome.codes == level).astype(np.float64) for level in classes]
-    columns = list(zip(chances.T, truths, strict=True))
-    areas = [area for chance, truth in columns if (area := _auc(chance, truth)) is not None]
-    ranking = float(np.mean(areas)) if areas else None
-    if chances.min() < 0 or chances.max() > 1:
+    if outcome.kind.is_categorical:
+        columns = {1: scores} if scores.ndim == 1 else dict(enumerate(scores.T))
+        return _of_classes(columns, outcome)
+    numbers = np.asarray(outcome.numeric)
+    varied = np.std(scores) > 0 and np.std(numbers) > 0
+    return Quality(ranking=float(np.corrcoef(scores.ravel(), numbers)[0, 1]) if varied else 0.0)
+
+
+def _of_classes(scores: Mapping[int, Array], outcome: Column) -> Quality:
+    columns = [(score, outcome.codes == level) for level, score in scores.items()]
+    ranking = 0.5 + float(np.mean([auc_lift(score, member)[0] for score, member in columns]))
+    if any(score.min() < 0 or score.max() > 1 for score, _ in columns):
         return Quality(ranking=ranking)
-    brier = float(sum(np.mean((chance - truth) ** 2) for chance, truth in columns))
-    errors = [_calibration_error(chance, truth) for chance, truth in columns]
+    brier = float(sum(np.mean((score - member) ** 2) for score, member in columns))
+    errors = [_calibration_error(score, member.astype(np.float64)) for score, member in columns]
     return Quality(ranking=ranking, brier=brier, calibration_error=float(np.mean(errors)))
-
-
-def _auc(scores: Array, truth: Array) -> float | None:
-    """Chance that a member of the class ranks above another; ties count one half."""
-    from scipy.stats import rankdata
-
-    members = int(truth.sum())
-    others = len(truth) - members
-    if not members or not others:
-        return None
-    ranks = rankdata(scores)
-    total = float(ranks[truth == 1].sum())
-    return (total - members * (members + 1) / 2) / (members * others)
 
 
 def _calibration_error(chance: Array, truth: Array) -> float:

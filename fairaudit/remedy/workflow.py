@@ -17,26 +17,23 @@ from fairaudit.data.reading.frames import as_pandas
 from fairaudit.data.roles import Roles, column_names
 from fairaudit.errors import InputError
 from fairaudit.models import predictor_of
-from fairaudit.remedy.choice import Rule
+from fairaudit.remedy.choice import CHANCE, Rule
 from fairaudit.remedy.collapse import collapse
-from fairaudit.remedy.curve import curve_of
+from fairaudit.remedy.goal import Goal
 from fairaudit.remedy.judgment import advice_for, judged, notes_on, power_to_see
 from fairaudit.remedy.methods import METHODS, Method, Training
+from fairaudit.remedy.price import quality_in
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.rows import Audited, Rows
-from fairaudit.remedy.training_job import (
-    Job,
-    model_to_replace,
-    select_features,
-    train_models,
-    values_to_train,
-)
+from fairaudit.remedy.search import search_models
+from fairaudit.remedy.trained import Trained, train_method
+from fairaudit.remedy.training_job import Job, model_to_replace, select_features, values_to_train
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
+    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.models import Predictor
-    from fairaudit.remedy.model_path import Path as TrainedPath
 
 __all__ = ["RepairInterrupted", "repair"]
 
@@ -61,7 +58,10 @@ def repair(
     classes: Mapping[str, Any] | None = None,
     missing: str = "auto",
     model: Any = None,
-    method: str | Method = "fairicp",
+    method: str | Method | None = None,
+    goal: str | None = None,
+    pass_probability: float = CHANCE,
+    audit_rows: int | None = None,
     mu: float | str = "auto",
     kpc: float | None = None,
     loss: float | None = None,
@@ -69,6 +69,7 @@ def repair(
     split: Sequence[float] = SPLIT,
     drop: Sequence[str] = (),
     use_sensitive: bool = False,
+    randomize: bool = True,
     objective: str | None = None,
     training_loss: str | None = None,
     predictor: str | None = None,
@@ -76,6 +77,8 @@ def repair(
     seed: int = 0,
     alpha: float = 0.05,
     permutations: Permutations | int = 999,
+    tolerance: Mapping[str, float] | None = None,
+    certify: Mapping[str, float] | None = None,
     out: str | Path | None = None,
     force: bool = False,
     resume: str | Path | None = None,
@@ -97,25 +100,37 @@ def repair(
         As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
-    method : str or Method
-        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``, or
-        ``"postprocess"`` and ``"derived"``, which correct `model`; a name that an installed package added, or an
-        object (`fairaudit.extend`).
+    method : str or Method, optional
+        ``"search"``, the default: boosted trees with the learner of `model`, each with a
+        randomized last stage if it takes one (`randomize`). Or one method: ``"boosting"``,
+        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
+        ``"postprocess"`` and ``"derived"`` correct `model`; a name that an installed package
+        added, or an object (`fairaudit.extend`). Where a value of `mu` or a setting of networks
+        is given, the default is ``"fairicp"``.
+    goal : str, optional
+        ``"pass"``, the default: the smallest loss with a chance of `pass_probability` to pass the
+        coming audit. ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
+        certificates that hold. ``"kpc<=0.01"``: the smallest loss up to this KPC.
+        ``"loss<=0.2"``: the smallest KPC up to this loss.
+    pass_probability : float
+    audit_rows : int, optional
+        How many rows the coming audit will have; as many as `frame` unless given.
     mu : float or "auto"
-        Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
-        test has p > 0.25 on the rows for choosing, otherwise the smallest KPC; never a collapsed
-        model, nor one that a mixture of plain training with a constant beats.
+        This value of the method's trade-off parameter, in place of a goal.
     kpc, loss : float, optional
-        Choose by a bound instead: the smallest loss up to this KPC, or the reverse.
+        The goals ``"kpc<=…"`` and ``"loss<=…"``.
     mus : sequence of float, optional
         Values to train.
     split : three shares
-        Rows for training, choosing and auditing. With a fixed `mu` there is nothing to choose,
-        and the second share is audited too.
+        Rows for training, choosing and auditing. A search chooses by cross-fitting on the first
+        two; with a fixed `mu` there is nothing to choose, and the second share is audited too.
     drop : names of columns
         No features.
     use_sensitive : bool
-        Make the sensitive attributes features.
+        Allow a model that must know the sensitive attributes to predict.
+    randomize : bool
+        Allow a search to take a model whose answers have a share of chance; the same person
+        always gets the same answer.
     objective, training_loss, predictor : str, optional
         See `FairICPClassifier`.
     steps : int, optional
@@ -125,9 +140,11 @@ def repair(
     alpha : float
     permutations : Permutations or int
         Copies of the two audits.
+    tolerance, certify : mapping, optional
+        Of the two audits; see `fairaudit.audit`.
     out : path, optional
         Where the model goes, as a pickle; after Ctrl-C the best one so far. Not written: a
-        collapsed model, and with ``mu="auto"`` one that is no repair.
+        collapsed model, and with a goal of the audit one that is no repair.
     force : bool
         Write it all the same.
     resume : path, optional
@@ -150,81 +167,119 @@ def repair(
     >>> bool(result.after.joint.kpc < result.before.joint.kpc)
     True
     """
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.reading.write import check_writable
 
     if out is not None:
         check_writable(out)
-    copies = Permutations(n=permutations) if isinstance(permutations, int) else permutations
-    plan = Plan(alpha=alpha, permutations=replace(copies, seed=seed), power=False, with_r=False)
-    how: Method = METHODS.get(method)
-    rule = Rule.of(mu, kpc, loss, alpha, how)
-    values = values_to_train(how, mus, rule.value)
+    networks = {"objective": objective, "loss": training_loss, "predictor": predictor}
+    how = _method_for(method, mu=mu, given=[mus, steps, *networks.values()])
+    rule = Rule.of(mu, _goal_of(goal, kpc, loss), pass_probability, how)
+    certified = {**(certify or {}), **rule.goal.limits}
+    plan = _plan_of(
+        permutations, seed, alpha=alpha, tolerance=dict(tolerance or {}), certify=certified
+    )
     old = None if model is None else model_to_replace(model, how)
-    unseen = use_sensitive and "use_sensitive" not in how.takes
-    if how.corrects and (old is None or unseen or drop):
-        neither = "and neither 'use_sensitive' nor 'drop'" if unseen else "and not 'drop'"
-        raise InputError(
-            f"The method {how.name} corrects a model: pass 'model', {neither}.",
-            argument=("model", "use_sensitive", "drop"),
-        )
+    _check_correction(how, old, drop=drop, use_sensitive=use_sensitive)
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
     table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome, **given), old)
-    parts = table.parts(split, seed, choosing=rule.looks)
+    goes = "choice" if rule.looks else "audit"
+    parts = table.parts(split, seed, choices_go_to="train" if how is None else goes)
     features, encoder, notes = select_features(
         table, parts["train"], method=how, old=old, drop=drop, use_sensitive=use_sensitive
     )
     hears = bool(getattr(progress, "on", False))
-    lessons = {"objective": objective, "loss": training_loss, "predictor": predictor}
+    training = Training(
+        **networks, steps=steps, seed=seed, progress=hears, use_sensitive=use_sensitive
+    )
     job = Job(
         method=how,
         rule=rule,
-        values=values,
+        values=[] if how is None else values_to_train(how, mus, rule.value),
         plan=plan,
         old=old,
         table=table,
         parts=parts,
         features=features,
         encoder=encoder,
-        training=Training(
-            **lessons, steps=steps, seed=seed, progress=hears, use_sensitive=use_sensitive
-        ),
+        training=training,
+        drop=drop,
+        use_sensitive=use_sensitive,
+        randomize=randomize,
+        coming_rows=len(table.frame) if audit_rows is None else audit_rows,
     )
-    wishes = {"mu": mu, "kpc": kpc, "loss": loss, "split": list(split), "drop": list(drop)}
+    wishes = {"mu": mu, "goal": str(rule.goal), "split": list(split), "drop": list(drop)}
     checkpoint = None
     if resume is not None:
-        identity = job.identity(frame, **wishes, use_sensitive=use_sensitive)
-        checkpoint = Checkpoint(resume, identity)
+        checkpoint = Checkpoint(resume, job.identity(frame, **wishes, chance=rule.chance))
     audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
-    result = _train_and_judge(audits, out, force=force, use_sensitive=use_sensitive)
+    result = _train_and_judge(audits, out, force=force)
     shares = tuple(float(share) for share in split)
     return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
 
 
-def _train_and_judge(
-    audits: _Audits, out: str | Path | None, *, force: bool, use_sensitive: bool
-) -> RemedyResult:
+def _method_for(method: Any, *, mu: Any, given: Sequence[Any]) -> Method | None:
+    """The method; None is a search."""
+    if method is None:
+        method = "search" if mu == "auto" and all(value is None for value in given) else "fairicp"
+    if method != "search":
+        chosen: Method = METHODS.get(method)
+        return chosen
+    if mu != "auto" or any(value is not None for value in given):
+        raise InputError(
+            "A search has no value or setting of one method. Name a 'method', or leave 'mu', "
+            "'mus', 'steps', 'objective', 'training_loss' and 'predictor' out.",
+            argument="method",
+        )
+    return None
+
+
+def _goal_of(goal: str | None, kpc: float | None, loss: float | None) -> Goal | None:
+    if sum(wish is not None for wish in (goal, kpc, loss)) > 1:
+        raise InputError(
+            "Choose by one of 'mu', 'goal', 'kpc' and 'loss', and leave the others out.",
+            argument=("mu", "goal", "kpc", "loss"),
+        )
+    if goal is not None:
+        return Goal.parse(goal)
+    return None if kpc is None and loss is None else Goal(kpc=kpc, loss=loss)
+
+
+def _plan_of(permutations: Permutations | int, seed: int, **settings: Any) -> Plan:
+    from fairaudit.auditing.audit_plan import Plan
+
+    copies = Permutations(n=permutations) if isinstance(permutations, int) else permutations
+    return Plan(permutations=replace(copies, seed=seed), power=False, with_r=False, **settings)
+
+
+def _check_correction(
+    method: Method | None, old: Predictor | None, *, drop: Sequence[str], use_sensitive: bool
+) -> None:
+    if method is None or not method.corrects:
+        return
+    unseen = use_sensitive and "use_sensitive" not in method.takes
+    if old is None or unseen or drop:
+        neither = "and neither 'use_sensitive' nor 'drop'" if unseen else "and not 'drop'"
+        raise InputError(
+            f"The method {method.name} corrects a model: pass 'model', {neither}.",
+            argument=("model", "use_sensitive", "drop"),
+        )
+
+
+def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) -> RemedyResult:
     """Train, choose, audit and judge; the notes are those of the training."""
     job, plan = audits.job, audits.job.plan
-    path = train_models(job, audits.checkpoint)
-    curve, mixture = curve_of(
-        job.trained_table,
-        job.parts,
-        path=path,
-        features=job.features,
-        plan=plan,
-        clear=job.rule.clear,
-        progress=audits.progress,
-    )
-    choice = job.rule.choose(curve)
-    chosen, warning = path.models[choice.place], path.warnings[choice.place]
-    file = _ModelFile.of(chosen, out)
+    if job.method is None:
+        trained = search_models(job, job.old, audits.progress)
+    else:
+        trained = train_method(job, audits.checkpoint, audits.progress)
+    curve, choice = trained.curve, trained.choice
+    file = _ModelFile.of(trained.model, out)
     try:
-        before, after = audits.before_and_after(path, chosen, file.source)
+        before, after = audits.before_and_after(trained, file.source)
     except KeyboardInterrupt:
         usable = choice.fates is None and curve["collapsed"].isna()[choice.place]
         written = file.write() if usable or force else None
-        raise RepairInterrupted(chosen, path.values[choice.place], written) from None
+        raise RepairInterrupted(trained.model, trained.value, written) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
     judgment = judged(choice, before.result, after.result, collapsed, power)
@@ -236,29 +291,38 @@ def _train_and_judge(
     if audits.checkpoint is not None:
         audits.checkpoint.remove()
     classes = job.table.outcome.kind.is_categorical
+    chosen = curve.iloc[choice.place]
     return RemedyResult(
         outcome=judgment.outcome,
         headline=judgment.headline,
         verdict=judgment.verdict,
-        method=job.method.name,
-        parameter=job.method.parameter,
-        mu=path.values[choice.place],
+        method=trained.method.name,
+        parameter=trained.method.parameter,
+        mu=trained.value,
+        strength=float(chosen.get("strength", 0.0)),
+        attributes_at_prediction=bool(chosen.get("attributes", job.use_sensitive)),
+        goal=str(job.rule.goal) if job.rule.value is None else "",
+        chance=float(chosen["chance"]),
+        coming_rows=job.coming_rows,
         because=choice.because,
-        model=chosen,
+        model=trained.model,
+        plain=trained.plain,
         before=before.result,
         after=after.result,
         collapsed=collapsed,
         power=power,
         loss=(before.loss, after.loss),
+        quality=(quality_in(before.table), quality_in(after.table)),
         loss_name="misclassified" if classes else "mean squared error",
         curve=curve.assign(chosen=[k == choice.place for k in range(len(curve))]),
-        mixture=mixture,
+        mixture=trained.mixture,
+        forgone=trained.forgone,
         rows={name: len(rows) for name, rows in job.parts.items()},
         split=(),  # known where it was asked for
         seed=plan.permutations.seed,
-        features=tuple(job.features),
-        notes=() if not warning else (warning,),
-        advice=advice_for(judgment.outcome, mixture, job.rule.clear, use_sensitive=use_sensitive),
+        features=tuple(trained.features),
+        notes=trained.notes,
+        advice=advice_for(judgment.outcome, trained, job),
         old=None if job.old is None else job.old.source or job.old.kind,
         saved=file.source,
         refused=refused,
@@ -294,13 +358,11 @@ class _Audits:
     progress: Progress | None
     checkpoint: Checkpoint | None
 
-    def before_and_after(
-        self, path: TrainedPath, chosen: Any, saved: Source
-    ) -> tuple[Audited, Audited]:
-        if path.interrupted:
+    def before_and_after(self, trained: Trained, saved: Source) -> tuple[Audited, Audited]:
+        if trained.interrupted:
             raise KeyboardInterrupt
-        before = self._audit(self.job.old or predictor_of(path.models[0]), "before")
-        after = replace(predictor_of(chosen), source=saved.path, sha256=saved.sha256)
+        before = self._audit(self.job.old or predictor_of(trained.plain), "before")
+        after = replace(predictor_of(trained.model), source=saved.path, sha256=saved.sha256)
         return before, self._audit(after, "after", before)
 
     def _audit(self, predictor: Predictor, name: str, like: Audited | None = None) -> Audited:

@@ -1,0 +1,151 @@
+"""Randomized last stages on top of cross-fitted models, and how strong they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.remedy.cross_fit import CrossFitted
+from fairaudit.remedy.derived import DerivedPredictor
+
+if TYPE_CHECKING:
+    from fairaudit.data.columns import Column
+
+__all__ = ["STRENGTHS", "Candidate", "Stages", "search_strengths"]
+
+#: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
+STRENGTHS = (0.25, 0.5, 0.75, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model that might be the repair.
+
+    Attributes
+    ----------
+    base : CrossFitted
+    place : int
+        Of the base model on its path.
+    strength : float
+        Of the last stage; 0 is none.
+    attributes : bool
+        Whether the sensitive attributes must be known when it predicts.
+    scores : array
+        On the training rows, out of fold.
+    """
+
+    base: CrossFitted
+    place: int
+    strength: float
+    attributes: bool
+    scores: Array = field(repr=False)
+
+    @property
+    def mu(self) -> float:
+        return self.base.values[self.place]
+
+    @property
+    def randomized(self) -> bool:
+        return self.strength > 0
+
+    @property
+    def key(self) -> tuple[int, int, float, bool]:
+        """What tells it from others of one search."""
+        return id(self.base), self.place, self.strength, self.attributes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """Last stages on top of base models, cross-fitted on the same folds."""
+
+    frame: Any
+    y: Array
+    columns: Sequence[Column]
+    folds: Index
+    ids: str | None
+    seed: int
+    _fitted: dict[tuple[int, int, bool], list[DerivedPredictor]] = field(
+        default_factory=dict, repr=False
+    )
+
+    def untouched(self, base: CrossFitted, place: int) -> Candidate:
+        return Candidate(
+            base=base,
+            place=place,
+            strength=0.0,
+            attributes=base.attributes,
+            scores=base.scores[place],
+        )
+
+    def at(self, base: CrossFitted, place: int, strength: float, *, attributes: bool) -> Candidate:
+        """The base model with a stage of this strength."""
+        key = (id(base), place, attributes)
+        folds = range(int(self.folds.max()) + 1)
+        if key not in self._fitted:
+            outside = (np.flatnonzero(self.folds != fold) for fold in folds)
+            self._fitted[key] = [
+                self._fit(base, place, rows, attributes=attributes) for rows in outside
+            ]
+        scores = np.array(base.scores[place], dtype=np.float64)
+        uniforms = np.random.default_rng([self.seed, 22]).random((len(scores), 3))
+        for fold, stage in zip(folds, self._fitted[key], strict=True):
+            rows = np.flatnonzero(self.folds == fold)
+            answers = stage.at_strength(strength).draw_answers(
+                scores[rows], self._take(rows), uniforms[rows]
+            )
+            scores[rows] = answers if scores.ndim > 1 else answers[:, -1]
+        return Candidate(
+            base=base,
+            place=place,
+            strength=strength,
+            attributes=attributes or base.attributes,
+            scores=scores,
+        )
+
+    def model_of(self, candidate: Candidate) -> Any:
+        """The fitted model, from raw columns to answers."""
+        model = candidate.base.models[candidate.place]
+        if not candidate.randomized:
+            return model
+        stage = self._fit(
+            candidate.base, candidate.place, np.arange(len(self.y)), attributes=candidate.attributes
+        )
+        return stage.at_strength(candidate.strength)
+
+    def _fit(
+        self, base: CrossFitted, place: int, rows: Index, *, attributes: bool
+    ) -> DerivedPredictor:
+        stage = DerivedPredictor(
+            base.models[place], use_sensitive=attributes, ids=self.ids, random_state=self.seed
+        )
+        return stage.fit(
+            self.frame.iloc[rows], self.y[rows], self._take(rows), scores=base.scores[place][rows]
+        )
+
+    def _take(self, rows: Index) -> list[Column]:
+        return [column.take(rows) for column in self.columns]
+
+
+def search_strengths(
+    start: Candidate, at: Callable[[float], Candidate], reaches: Callable[[Candidate], bool]
+) -> Iterator[Candidate]:
+    """Candidates on the way to the smallest strength that reaches the goal, by halving.
+
+    Dependence falls with strength, so the goal is reached from some strength on.
+    """
+    yield start
+    if reaches(start):
+        return
+    low, high = 0, len(STRENGTHS)  # the first strength that reaches it lies in [low, high]
+    while low < high:
+        middle = (low + high) // 2
+        candidate = at(STRENGTHS[middle])
+        yield candidate
+        if reaches(candidate):
+            high = middle
+        else:
+            low = middle + 1
