@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,29 +17,13 @@ from fairaudit.errors import InputError
 from fairaudit.permute.icp import ICP
 from fairaudit.remedy.attribute_residuals import attribute_residuals
 from fairaudit.remedy.base import Classes, Numbers, sensitive_columns
-from fairaudit.remedy.boosting_objective import Penalized, Ramp
-from fairaudit.remedy.boosting_rounds import Tables, raw_scores, tables_for
+from fairaudit.remedy.boosting_rounds import raw_scores, tables_for
 from fairaudit.remedy.boosting_rows import check_features, check_weights, learner_params
+from fairaudit.remedy.boosting_training import Part, Task, train
 from fairaudit.remedy.dependence_gradient import WeightedDependence
 from fairaudit.remedy.estimators import draw_permuted
 
 __all__ = ["FairICPBoostingClassifier", "FairICPBoostingRegressor"]
-
-_LOOK = 5  # rounds between two looks at the held-out rows
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Task:
-    """What all models of a path share."""
-
-    tables: Tables
-    y: Array
-    held_y: Array
-    classes: int
-    weights: Array
-    held_weights: Array
-    penalty: WeightedDependence
-    check: WeightedDependence | None
 
 
 class _Boosting(BaseEstimator):
@@ -59,6 +42,10 @@ class _Boosting(BaseEstimator):
         Further parameters under the learner's own names, as ``{"num_leaves": 15}``.
     ramp : (float, float)
         Shares of the rounds after which the penalty begins to count, and counts in full.
+    folds : int
+        Boosters, each trained without one fold of the rows; the prediction has the mean of their
+        scores. Dependence and the number of rounds then come from scores of rows that a booster
+        has not seen. 0: one booster.
     density : str or density
         Law behind the conditional copies of a continuous outcome.
     validation_fraction : float
@@ -68,7 +55,8 @@ class _Boosting(BaseEstimator):
 
     Attributes
     ----------
-    booster_ : Booster of the learner
+    boosters_ : list of boosters of the learner
+        One, or one per fold.
     base_ : array
         Scores that all rows begin with.
     rounds_ : int
@@ -96,6 +84,7 @@ class _Boosting(BaseEstimator):
         learning_rate: float = 0.1,
         params: Mapping[str, Any] | None = None,
         ramp: tuple[float, float] = (0.1, 0.3),
+        folds: int = 0,
         density: Any = "auto",
         validation_fraction: float = 0.1,
         random_state: Any = 0,
@@ -107,6 +96,7 @@ class _Boosting(BaseEstimator):
         self.learning_rate = learning_rate
         self.params = params
         self.ramp = ramp
+        self.folds = folds
         self.density = density
         self.validation_fraction = validation_fraction
         self.random_state = random_state
@@ -138,10 +128,10 @@ class _Boosting(BaseEstimator):
         fitted: list[_Boosting] = [self, *(copy.copy(self) for _ in mus[1:])]
         for estimator, mu in zip(fitted, mus, strict=True):
             estimator.mu = mu
-            estimator._train(task)
+            estimator._keep(task)
         return fitted
 
-    def _task(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> _Task:
+    def _task(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Task:
         features, target = check_features(self, X, y)
         n = len(target)
         attributes = sensitive_columns(sensitive_features, n, self)
@@ -153,28 +143,49 @@ class _Boosting(BaseEstimator):
             encoded = encode(attributes)
             draw = draw_permuted(ICP(self.density), outcome, attributes, encoded, seed)
         residuals = attribute_residuals(outcome, attributes, draw, seed, weights)
-        train, held = self._split(n, seed)
-        base = _base_scores(numbers[train], weights[train], classes)
-        tables = tables_for(
-            self.learner,
-            _rows(features, train),
-            _rows(features, held) if len(held) else None,
-            base=base,
-            params=learner_params(self, seed),
+        base = _base_scores(numbers, weights, classes)
+        params = learner_params(self, seed)
+        parts = tuple(
+            Part(
+                train=train,
+                aside=aside,
+                tables=tables_for(
+                    self.learner,
+                    _rows(features, train),
+                    _rows(features, aside) if len(aside) else None,
+                    base=base,
+                    params=params,
+                ),
+            )
+            for train, aside in self._split(n, seed)
         )
-        check = WeightedDependence(residuals.take(held), weights[held]) if len(held) else None
-        return _Task(
-            tables=tables,
-            y=numbers[train],
-            held_y=numbers[held],
+        if len(parts) > 1:
+            penalty = WeightedDependence(residuals, weights)
+            check: WeightedDependence | None = penalty
+        else:
+            train, aside = parts[0].train, parts[0].aside
+            penalty = WeightedDependence(residuals.take(train), weights[train])
+            check = (
+                WeightedDependence(residuals.take(aside), weights[aside]) if len(aside) else None
+            )
+        return Task(
+            parts=parts,
+            y=numbers,
             classes=classes,
-            weights=weights[train],
-            held_weights=weights[held],
-            penalty=WeightedDependence(residuals.take(train), weights[train]),
+            base=base,
+            penalty=penalty,
             check=check,
+            rounds=self.rounds,
+            rate=self.learning_rate,
+            ramp=self.ramp,
         )
 
-    def _split(self, n: int, seed: int) -> tuple[Index, Index]:
+    def _split(self, n: int, seed: int) -> list[tuple[Index, Index]]:
+        """Rows of every booster, and those aside."""
+        order = np.random.default_rng(seed).permutation(n)
+        if self.folds > 1:
+            folds = [np.sort(fold) for fold in np.array_split(order, self.folds)]
+            return [(np.setdiff1d(np.arange(n), fold), fold) for fold in folds]
         held = round(self.validation_fraction * n)
         if held and min(held, n - held) < 20:
             raise InputError(
@@ -182,40 +193,19 @@ class _Boosting(BaseEstimator):
                 "Pass more rows, or validation_fraction=0.",
                 argument="validation_fraction",
             )
-        order = np.random.default_rng(seed).permutation(n)
-        return np.sort(order[held:]), np.sort(order[:held])
+        return [(np.sort(order[held:]), np.sort(order[:held]))]
 
-    def _train(self, task: _Task) -> None:
-        ramp = Ramp(self.ramp[0] * self.rounds, self.ramp[1] * self.rounds)
-        objective = Penalized(
-            task.y, task.classes, self.mu, task.penalty, rate=self.learning_rate
-        )
-        check = None
-        if task.check is not None:
-            check = Penalized(task.held_y, task.classes, self.mu, task.check)
-        booster = task.tables.start()
-        self.history_ = []
-        done = 0
-        for done in range(1, self.rounds + 1):
-            strength = ramp.at(done - 1)
-            grows = booster.advance(lambda s, k=strength: objective.derivatives(s, k))
-            last = not grows or done == self.rounds
-            if check is not None and (done % _LOOK == 0 or last):
-                look = check.measures(booster.held_scores())
-                self.history_.append({"round": done, **look})
-            if not grows:
-                break
-        full = [look for look in self.history_ if look["round"] > ramp.full] or self.history_
-        best = min(full, key=lambda look: look["criterion"])["round"] if full else done
-        self.rounds_ = int(best)
-        self.booster_ = booster.kept(self.rounds_)
-        self.base_ = task.tables.base
+    def _keep(self, task: Task) -> None:
+        trained = train(task, self.mu)
+        self.boosters_, self.rounds_ = trained.boosters, trained.rounds
+        self.history_, self.base_ = trained.history, task.base
 
     def _raw(self, X: Any) -> Array:
         """Scores, rows × outputs."""
-        check_is_fitted(self, "booster_")
+        check_is_fitted(self, "boosters_")
         features, _ = check_features(self, X)
-        return raw_scores(self.learner, self.booster_, features, self.base_)
+        scores = [raw_scores(self.learner, b, features) for b in self.boosters_]
+        return np.asarray(np.mean(scores, axis=0) + self.base_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from fairaudit._types import Array
-from fairaudit.remedy.dependence_gradient import WeightedDependence
+from fairaudit._types import Array, Index
+from fairaudit.remedy.dependence_gradient import Field, WeightedDependence
 
 __all__ = ["DEPENDENCE_WEIGHT", "Penalized", "Ramp"]
 
@@ -65,21 +65,36 @@ class Penalized:
             return scores
         return expit(scores) if self.classes == 2 else np.asarray(softmax(scores, axis=1))
 
-    def derivatives(self, scores: Array, strength: float) -> tuple[Array, Array]:
-        """First and second derivatives of the sum over rows, the penalty times `strength`."""
-        prediction = self.predicted(scores)
-        gradient = self.column * (prediction - self.hot)
+    def field(self, scores: Array, strength: float) -> Field | None:
+        """How ρ² changes at these scores of all rows; None while the penalty does not count."""
+        if strength == 0.0 or self.mu == 0.0:
+            return None
+        return self.dependence.field(self.predicted(scores))
+
+    def derivatives(
+        self,
+        scores: Array,
+        field: Field | None,
+        strength: float = 1.0,
+        rows: Index | slice = slice(None),
+    ) -> tuple[Array, Array]:
+        """First and second derivatives of the sum over rows, the penalty times `strength`.
+
+        `scores` are those of `rows`; the `field` may come from other scores of all rows.
+        """
+        prediction, weights = self.predicted(scores), self.column[rows]
+        gradient = weights * (prediction - self.hot[rows])
         factor = self._by_score(prediction)
-        hessian = self.column * (1.0 if self.classes == 0 else factor)
+        hessian = weights * factor if self.classes else weights + np.zeros_like(scores)
         if self.classes > 2:
             hessian = hessian * (self.classes / (self.classes - 1))
+        if field is None:
+            return gradient, hessian
         ratio = self.mu / max(1 - self.mu, 1 / _LARGEST_RATIO)
         # half of the squared error is what is learned: half of the penalty beside it
         size = strength * ratio * DEPENDENCE_WEIGHT * self.dependence.mass
         size *= 0.5 if self.classes == 0 else 1.0
-        if size == 0.0:
-            return gradient, hessian + np.zeros_like(scores)
-        slope = self.dependence.slope(prediction)
+        slope = field.at(prediction, rows)
         if self.classes > 2:
             inner = (slope.gradient * prediction).sum(axis=1, keepdims=True)
             by_scores = prediction * (slope.gradient - inner)

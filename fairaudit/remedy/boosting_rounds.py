@@ -80,14 +80,14 @@ def tables_for(
     return Tables(learner=learner, train=data, held=aside, params=settings, base=base)
 
 
-def raw_scores(learner: str, booster: Any, X: Any, base: Array) -> Array:
-    """Scores of new rows, rows × outputs."""
+def raw_scores(learner: str, booster: Any, X: Any) -> Array:
+    """What the trees add to the scores of new rows, rows × outputs."""
     package = _package(learner)
     if learner == "lightgbm":
         found = booster.predict(X, raw_score=True)
     else:
         found = booster.predict(package.DMatrix(X, enable_categorical=True), output_margin=True)
-    return np.asarray(found, dtype=np.float64).reshape(len(X), -1) + base
+    return np.asarray(found, dtype=np.float64).reshape(len(X), -1)
 
 
 def _package(learner: str) -> Any:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairaudit._types import Array
+from fairaudit._types import Array, Index
 from fairaudit.remedy.attribute_residuals import Residuals, prediction_frequencies
 
-__all__ = ["Slope", "WeightedDependence"]
+__all__ = ["Field", "Slope", "WeightedDependence"]
 
 _SMALLEST_SPREAD = 1e-4
 _SMALLEST_SHARE = 0.05  # of a row's own variation that its fitted mean leaves
@@ -17,20 +17,55 @@ _SMALLEST_SHARE = 0.05  # of a row's own variation that its fitted mean leaves
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slope:
-    """ρ² at a prediction, and how it changes there.
+    """How ρ² changes at a prediction.
 
     Attributes
     ----------
-    value : ρ²
     gradient : ∂ρ²/∂prediction, rows × outputs
     curvature : rows × outputs
         A step δ raises ρ² by at most its gradient times δ and half of Σ curvature δ², as far as
         the numerator of ρ² alone is concerned.
     """
 
-    value: float
     gradient: Array
     curvature: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Field:
+    """How ρ² at one prediction changes with the waves of every row.
+
+    Asked at that prediction itself, it gives the gradient of ρ². Asked at another prediction of
+    the same rows, it gives that row by row, with moments from the first: such a gradient cannot
+    go after the errors of the moments that come from the rows that it trains on.
+    """
+
+    value: float
+    by_wave: Array
+    total: float
+    mass: float
+    center: Array
+    spread: Array
+    frequencies: Array
+    weights: Array
+
+    def at(self, prediction: Array, rows: Index | slice = slice(None)) -> Slope:
+        """The slope at a prediction of these rows."""
+        n, outputs = prediction.shape
+        weights = self.weights[rows, None]
+        around = prediction - self.center
+        waves = _waves(around, self.spread, self.frequencies)
+        k = len(self.frequencies)
+        by_wave = self.by_wave[rows].reshape(n, outputs, 2 * k)
+        turned = by_wave[:, :, k:] * waves[:, :, :k]
+        turned -= by_wave[:, :, :k] * waves[:, :, k:]
+        gradient = (turned @ self.frequencies).astype(np.float64) / self.spread
+        # the waves are those of the prediction in units of its spread
+        share = self.mass / float(weights.sum())
+        pull = share * (gradient * around).sum(axis=0) / (self.spread**2 * self.mass)
+        gradient = gradient - pull * around * weights
+        rate = float((self.frequencies**2).mean()) / outputs
+        return Slope(gradient, weights * (2 * rate / self.total / self.spread**2))
 
 
 class WeightedDependence:
@@ -69,12 +104,12 @@ class WeightedDependence:
 
     def __call__(self, prediction: Array) -> float:
         """ρ² of a prediction, rows × outputs."""
-        residual = self._beyond(self._waves(prediction)[0])
-        return self._quotient(residual)[0]
+        waves, _, _ = self._waves(prediction)
+        return self._quotient(self._beyond(waves))[0]
 
-    def slope(self, prediction: Array) -> Slope:
-        """ρ², its gradient and the bound of its curvature."""
-        waves, turned, rate, spread = self._waves_and_turn(prediction)
+    def field(self, prediction: Array) -> Field:
+        """How ρ² at this prediction changes with the waves of every row."""
+        waves, center, spread = self._waves(prediction)
         residual = self._beyond(waves)
         value, moments, total = self._quotient(residual)
         # ∂ρ²/∂R, then back through the projection
@@ -83,16 +118,20 @@ class WeightedDependence:
         out -= (self._leverage + np.float32(value) * self._inverse_own)[:, None] * residual
         out -= self._weighted_outcome.T @ (self._outcome.T @ out)
         out *= np.float32(2 / total)
-        n, outputs = prediction.shape
-        by_output = (out * turned).reshape(n, outputs, -1).sum(axis=2).astype(np.float64)
-        gradient = by_output / spread
-        # the waves are those of the prediction in units of its spread
-        center = (self.weights @ prediction) / self.mass
-        around = prediction - center
-        pull = (gradient * around).sum(axis=0) / (spread**2 * self.mass)
-        gradient = gradient - pull * around * self.weights[:, None]
-        size = 2 * rate / total / spread**2
-        return Slope(value, gradient, self.weights[:, None] * size)
+        return Field(
+            value=value,
+            by_wave=out,
+            total=total,
+            mass=self.mass,
+            center=center,
+            spread=spread,
+            frequencies=self._frequencies,
+            weights=self.weights,
+        )
+
+    def slope(self, prediction: Array) -> Slope:
+        """The gradient of ρ², and the bound of its curvature."""
+        return self.field(prediction).at(prediction)
 
     def _quotient(self, residual: Array) -> tuple[float, Array, float]:
         moments = self._weighted_white @ residual
@@ -105,25 +144,20 @@ class WeightedDependence:
         return np.asarray(waves - self._outcome @ (self._weighted_outcome @ waves))
 
     def _waves(self, prediction: Array) -> tuple[Array, Array, Array]:
-        """Features of the Gaussian kernel with the median bandwidth: cosines and sines."""
+        """Features of the Gaussian kernel with the median bandwidth; center, spread."""
         center = (self.weights @ prediction) / self.mass
-        variance = (self.weights @ (prediction - center) ** 2) / self.mass
-        spread = np.maximum(np.sqrt(variance), _SMALLEST_SPREAD)
-        scaled = ((prediction - center) / spread).astype(np.float32)
-        angle = scaled[:, :, None] * self._frequencies
-        norm = np.float32((len(self._frequencies) * prediction.shape[1]) ** -0.5)
-        both = np.concatenate([np.cos(angle), np.sin(angle)], axis=2) * norm
-        return both.reshape(len(prediction), -1), both, spread
+        around = prediction - center
+        spread = np.sqrt((self.weights @ around**2) / self.mass)
+        spread = np.maximum(spread, _SMALLEST_SPREAD)
+        waves = _waves(around, spread, self._frequencies)
+        return waves.reshape(len(prediction), -1), center, spread
 
-    def _waves_and_turn(self, prediction: Array) -> tuple[Array, Array, float, Array]:
-        """The waves, their derivative by the scaled prediction, its squared length, the spread."""
-        waves, both, spread = self._waves(prediction)
-        k = len(self._frequencies)
-        turned = np.empty_like(both)
-        np.multiply(both[:, :, k:], -self._frequencies, out=turned[:, :, :k])
-        np.multiply(both[:, :, :k], self._frequencies, out=turned[:, :, k:])
-        rate = float((self._frequencies**2).mean()) / prediction.shape[1]
-        return waves, turned.reshape(len(waves), -1), rate, spread
+
+def _waves(around: Array, spread: Array, frequencies: Array) -> Array:
+    """Cosines and sines of the prediction in units of its spread: rows × outputs × waves."""
+    angle = (around / spread).astype(np.float32)[:, :, None] * frequencies
+    norm = np.float32((len(frequencies) * around.shape[1]) ** -0.5)
+    return np.concatenate([np.cos(angle), np.sin(angle)], axis=2) * norm
 
 
 def _whitened(features: Array, weights: Array, ridge: float) -> Array:
