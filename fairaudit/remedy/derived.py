@@ -22,9 +22,9 @@ from fairaudit.data.columns import Column, columns_from
 from fairaudit.errors import InputError
 from fairaudit.remedy.attribute_basis import AttributeBasis
 from fairaudit.remedy.base import sensitive_columns
-from fairaudit.remedy.equal_location import EqualLocation
 from fairaudit.remedy.keyed_uniforms import draw_key, draw_uniforms
 from fairaudit.remedy.level_answers import LevelAnswers, check_solver, pick_levels
+from fairaudit.remedy.number_answers import NumberAnswers
 
 __all__ = ["DerivedPredictor"]
 
@@ -55,6 +55,8 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         How soft the probabilities of ``"smooth"`` are.
     shrink : float
         Rows' worth of shrinkage of what is learned about attributes.
+    error_share : float in [0, 1]
+        What a classifier's law is best for: misclassified people (1), the Brier score (0).
     ids : str, optional
         Column of `X` that tells people apart. Without it all columns do, and people with equal
         rows get equal answers.
@@ -65,7 +67,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
     ----------
     key_ : str
         Of the hash.
-    answers_ : LevelAnswers or EqualLocation
+    answers_ : LevelAnswers or NumberAnswers
     basis_ : AttributeBasis
     classes_, feature_names_in_, n_features_in_ : as usual
 
@@ -97,6 +99,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         solver: str = "smooth",
         temperature: float = 0.003,
         shrink: float = 0.0,
+        error_share: float = 0.5,
         ids: str | None = None,
         random_state: int | None = 0,
     ) -> None:
@@ -107,6 +110,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         self.solver = solver
         self.temperature = temperature
         self.shrink = shrink
+        self.error_share = error_share
         self.ids = ids
         self.random_state = random_state
 
@@ -148,14 +152,15 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
                 solver=self.solver if self.use_sensitive else "smooth",
                 temperature=self.temperature,
                 shrink=self.shrink,
+                error_share=self.error_share,
             ).fit(known, psi, groups, parts)
         else:
             numbers = np.asarray(y, dtype=np.float64)
             if numbers.std() == 0:
                 raise InputError("The outcome is constant. There is nothing to learn.")
-            self.answers_ = EqualLocation(shrink=max(self.shrink, 1.0)).fit(
-                known[:, 0], psi, numbers
-            )
+            self.answers_ = NumberAnswers(
+                self.levels, temperature=self.temperature, shrink=self.shrink
+            ).fit(known[:, 0], psi, numbers)
         return self
 
     def fit_path(
@@ -204,11 +209,9 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
             return known
         columns = self.basis_.read(sensitive_features) if self.use_sensitive else None
         psi, groups = self._see(columns, len(known))
-        if not is_classifier(self.estimator):
-            changed = self.answers_(known[:, 0], psi, uniforms[:, :2], strength=self.strength)
-            return np.asarray(changed)[:, None]
         share, noise = min(self.strength, 1.0), max(self.strength - 1.0, 0.0)
-        likely = (1 - noise) * self.answers_(known, psi, groups) + noise * self.answers_.common
+        asked = known if is_classifier(self.estimator) else known[:, 0]
+        likely = (1 - noise) * self.answers_(asked, psi, groups) + noise * self.answers_.common
         answers = self.answers_.values_at(noise)[pick_levels(likely, uniforms[:, 0])]
         return np.where(uniforms[:, [1]] < share, answers, known)
 
