@@ -155,7 +155,7 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
         advice.append(
             "Attributes at prediction time (use_sensitive), where the law lets a model have them."
         )
-    reached = [job.rule.reached(line) for line in mixture.to_dict("records")]
+    reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
     passing = mixture[reached & (mixture["share"] < 1)]
     trivial = (
         ""
