@@ -10,6 +10,7 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.remedy.methods import Method
 from fairaudit.remedy.model_path import train_path
+from fairaudit.remedy.one_of_models import OneOfModels
 from fairaudit.remedy.tradeoff import rows_of, scores_of
 from fairaudit.remedy.training_job import Job, as_pipeline, select_features
 
@@ -30,6 +31,9 @@ class CrossFitted:
         Of the method's parameter.
     models : list
         Pipelines from the raw columns, trained on all rows.
+    of_folds : list
+        The same with the models of the folds, each of which a share of the people meets: new rows
+        get scores of the law that `scores` have.
     scores : list of array
         What a model of the same kind, trained without the fold of a row, says about the row, in
         the model's own order of classes.
@@ -42,6 +46,7 @@ class CrossFitted:
     method: Method
     values: list[float]
     models: list[Any]
+    of_folds: list[Any]
     scores: list[Array]
     features: list[str]
     attributes: bool
@@ -88,18 +93,22 @@ def cross_fit(
         ).models
 
     scores: list[Any] = [None] * len(values)
+    members: list[list[Any]] = [[] for _ in values]
     for fold in range(int(folds.max()) + 1):
         inside = np.flatnonzero(folds == fold)
         for k, model in enumerate(models_of(np.flatnonzero(folds != fold))):
+            members[k].append(model)
             told = scores_of(model, rows_of(X, inside))
             if scores[k] is None:
                 scores[k] = np.empty((len(train), *told.shape[1:]))
             scores[k][inside] = told
     whole = models_of(np.arange(len(train)))
+    seed = job.plan.permutations.seed
     return CrossFitted(
         method=method,
         values=values,
         models=[as_pipeline(encoder, model) for model in whole],
+        of_folds=[as_pipeline(encoder, OneOfModels(some, random_state=seed)) for some in members],
         scores=scores,
         features=features,
         attributes=attributes,

@@ -120,7 +120,7 @@ class Stages:
         self, base: CrossFitted, place: int, rows: Index, *, attributes: bool
     ) -> DerivedPredictor:
         stage = DerivedPredictor(
-            base.models[place], use_sensitive=attributes, ids=self.ids, random_state=self.seed
+            base.of_folds[place], use_sensitive=attributes, ids=self.ids, random_state=self.seed
         )
         return stage.fit(
             self.frame.iloc[rows], self.y[rows], self._take(rows), scores=base.scores[place][rows]
