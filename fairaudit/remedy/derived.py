@@ -20,11 +20,13 @@ from fairaudit._types import Array, Index
 from fairaudit.data.classes import in_classes_of
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.errors import InputError
+from fairaudit.permute.copies import stream
 from fairaudit.remedy.attribute_basis import AttributeBasis
 from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.keyed_uniforms import draw_key, draw_uniforms
 from fairaudit.remedy.level_answers import LevelAnswers, check_solver, pick_levels
 from fairaudit.remedy.number_answers import NumberAnswers
+from fairaudit.remedy.pass_chance import PassChance, chance_to_pass_refitted
 
 __all__ = ["DerivedPredictor"]
 
@@ -95,10 +97,10 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         strength: float = 1.0,
         *,
         use_sensitive: bool = True,
-        levels: int = 4,
+        levels: int = 3,
         solver: str = "smooth",
         temperature: float = 0.003,
-        shrink: float = 0.0,
+        shrink: float = 30.0,
         error_share: float = 0.5,
         ids: str | None = None,
         random_state: int | None = 0,
@@ -184,6 +186,42 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         changed.strength = strength
         changed._check()
         return changed
+
+    def pass_chances(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        strengths: Sequence[float],
+        *,
+        scores: Any = None,
+        **audit: Any,
+    ) -> list[PassChance]:
+        """The chance to pass an audit of new rows, for every strength.
+
+        Fits to rows drawn from these again and again (`chance_to_pass_refitted`, which says what
+        `audit` may hold: `n_fresh`, `alpha`, `repeats`, `seed`).
+        """
+        known = self._ask(X) if scores is None else self._read_scores(scores, len(X))
+        columns = sensitive_columns(sensitive_features, len(X), self)
+        values = {column.name: column.levels[column.codes] for column in columns}
+        outcome = np.asarray(y)
+        seed = int(audit.get("seed", 0))
+        model = copy.copy(self)
+        model.strength = strengths[0]
+
+        def answer(fitted: Index, fresh: Index) -> list[Array]:
+            drawn = {name: column[fitted] for name, column in values.items()}
+            model.fit(fitted, outcome[fitted], drawn, scores=known[fitted])
+            uniforms = stream(seed, 12, int(fresh[0])).random((len(fresh), 3))
+            new = {name: column[fresh] for name, column in values.items()}
+            return [
+                model.at_strength(strength).draw_answers(known[fresh], new, uniforms)[:, -1]
+                for strength in strengths
+            ]
+
+        audit.setdefault("n_fresh", len(outcome))
+        return chance_to_pass_refitted(answer, outcome, values, **audit)
 
     # -- prediction
 

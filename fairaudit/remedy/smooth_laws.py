@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 
 from fairaudit._types import Array
@@ -72,8 +71,8 @@ class SmoothLaws(BaseEstimator):
 
         def value(flat: Array) -> tuple[float, Array]:
             raised = -(expense + moments @ flat.reshape(-1, levels)) / self.temperature
-            total = logsumexp(raised, axis=1, keepdims=True)
-            slopes = moments.T @ (np.exp(raised - total) * share)
+            chances, total = _normalize(raised)
+            slopes = moments.T @ (chances * share)
             dual = self.temperature * float((total * share).sum()) + ridge / 2 * float(flat @ flat)
             return dual, ridge * flat - slopes.ravel()
 
@@ -86,7 +85,15 @@ class SmoothLaws(BaseEstimator):
     def chances(self, expense: Array, moments: Array) -> Array:
         """Of every level (columns) for rows."""
         raised = -(expense + moments @ self.multipliers) / self.temperature
-        return np.asarray(np.exp(raised - logsumexp(raised, axis=1, keepdims=True)))
+        return _normalize(raised)[0]
+
+
+def _normalize(raised: Array) -> tuple[Array, Array]:
+    """Chances that are proportional to exponentials, and the logarithms of their sums."""
+    largest = raised.max(axis=1, keepdims=True)
+    grown = np.exp(raised - largest)
+    total = grown.sum(axis=1, keepdims=True)
+    return grown / total, largest + np.log(total)
 
 
 def find_basis(centered: Array, weights: Array, ridge: float = 1e-3) -> Array:
