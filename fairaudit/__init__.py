@@ -50,6 +50,8 @@ _HOME |= {
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",
     "ICPPostProcessor": "fairaudit.remedy.postprocess",
     "ReductionClassifier": "fairaudit.remedy.reduction",
+    "ThresholdPredictor": "fairaudit.remedy.thresholds",
+    "chance_to_pass": "fairaudit.remedy.pass_chance",
     "repair": "fairaudit.remedy.workflow",
     "trade_off": "fairaudit.remedy.tradeoff",
 }

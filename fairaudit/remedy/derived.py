@@ -148,21 +148,14 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
                 argument="solver",
             )
         psi, groups = self._see(attributes)
+        answers = self._make_answers()
         if is_classifier(self.estimator):
-            self.answers_: Any = LevelAnswers(
-                self.levels,
-                solver=self.solver if self.use_sensitive else "smooth",
-                temperature=self.temperature,
-                shrink=self.shrink,
-                error_share=self.error_share,
-            ).fit(known, psi, groups, parts)
+            self.answers_ = answers.fit(known, psi, groups, parts)
         else:
             numbers = np.asarray(y, dtype=np.float64)
             if numbers.std() == 0:
                 raise InputError("The outcome is constant. There is nothing to learn.")
-            self.answers_ = NumberAnswers(
-                self.levels, temperature=self.temperature, shrink=self.shrink
-            ).fit(known[:, 0], psi, numbers)
+            self.answers_ = answers.fit(known[:, 0], psi, numbers)
         return self
 
     def fit_path(
@@ -286,6 +279,14 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         return np.array([*names, *(name for name in more if name not in names)], dtype=object)
 
     # -- inside
+
+    def _make_answers(self) -> Any:
+        """What learns the law of the answers."""
+        how: dict[str, Any] = {"temperature": self.temperature, "shrink": self.shrink}
+        if not is_classifier(self.estimator):
+            return NumberAnswers(self.levels, **how)
+        solver = self.solver if self.use_sensitive else "smooth"
+        return LevelAnswers(self.levels, solver=solver, error_share=self.error_share, **how)
 
     def _check(self) -> None:
         check_solver(self.solver)

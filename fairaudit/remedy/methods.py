@@ -243,5 +243,16 @@ METHODS = Registry(
                 "takes": ("use_sensitive",),
             },
         ),
+        "thresholds": Named(
+            "fairaudit.remedy.methods:LastStage",
+            {
+                "name": "thresholds",
+                "classifier": "fairaudit.remedy.thresholds:ThresholdPredictor",
+                "parameter": "strength",
+                "grid": (0.0, 0.5, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
+                "largest": 2.0,
+                "takes": ("use_sensitive",),
+            },
+        ),
     },
 )

@@ -103,7 +103,6 @@ def find_basis(centered: Array, weights: Array, ridge: float = 1e-3) -> Array:
     """
     scaled = centered * np.sqrt(weights / weights.sum())[:, None]
     _, size, right = np.linalg.svd(scaled, full_matrices=False)
-    large = size > _SMALL * max(float(size[0]), 1e-12)
-    size, right = size[large], right[large]
-    largest = float(size[0]) if len(size) else 0.0
-    return np.asarray(right.T / np.sqrt(size**2 + ridge * largest**2))
+    largest = float(size[0])
+    large = size > _SMALL * max(largest, 1e-12)
+    return np.asarray(right[large].T / np.sqrt(size[large] ** 2 + ridge * largest**2))
