@@ -20,12 +20,14 @@ __all__ = ["Residuals", "attribute_residuals", "prediction_frequencies"]
 
 _MOST_CELLS = 40  # of categorical attributes; beyond, features replace cells
 _ATTRIBUTE_FEATURES = 40
+_FINE_SCALES, _FINE_FEATURES = (1.0, 2.0, 4.0, 8.0), 20  # frequencies, in those of the median
 _OUTCOME_BUMPS = 4
 _COPIES = 60
 _FREQUENCIES = 4
 _BANDWIDTH = 0.95  # median distance of standard normal values
 _CELL_RIDGE = 1e-3  # small groups count too
 _SMOOTH_RIDGE = 3e-2  # small directions of many features are noise, and cost accuracy
+_FINE_RIDGE = 1e-2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +55,17 @@ def attribute_residuals(
     draw: Any,
     seed: int,
     weights: Array | None = None,
+    *,
+    fine: bool = False,
 ) -> Residuals:
     """Features of the attributes minus their mean given the outcome.
 
     `draw(numbers)` gives encoded attributes of conditional copies, one n × d array each; it is
     asked only for a continuous outcome. Within classes the mean over all permutations is known,
-    and `weights` of rows count there.
+    and `weights` of rows count there. With `fine`, features of numbers are as fine as trees can
+    split: a score that rises and falls with the age within few years is seen too.
     """
-    psi, features_of, ridge = _attribute_features(attributes, seed)
+    psi, features_of, ridge = _attribute_features(attributes, seed, fine=fine)
     if outcome.kind.is_categorical:
         classes = np.eye(len(outcome.levels))[outcome.codes]
         counted = classes if weights is None else classes * weights[:, None]
@@ -79,7 +84,9 @@ def attribute_residuals(
     return Residuals(np.hstack(blocks), functions, ridge)
 
 
-def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array, Any, float]:
+def _attribute_features(
+    attributes: Sequence[Column], seed: int, *, fine: bool = False
+) -> tuple[Array, Any, float]:
     """Features of A, the function that makes them from encoded attributes, and their ridge."""
     encoded = encode(attributes)
     n = len(encoded)
@@ -99,15 +106,16 @@ def _attribute_features(attributes: Sequence[Column], seed: int) -> tuple[Array,
     rng = stream(seed, 8)
     points = scores(encoded)
     width = median_distance(points[rng.permutation(n)[:2000]])
-    omega = rng.normal(size=(points.shape[1], _ATTRIBUTE_FEATURES)) / width
-    phase = rng.uniform(0, 2 * np.pi, _ATTRIBUTE_FEATURES)
+    scales = np.repeat(_FINE_SCALES, _FINE_FEATURES) if fine else np.ones(_ATTRIBUTE_FEATURES)
+    omega = rng.normal(size=(points.shape[1], len(scales))) / width * scales
+    phase = rng.uniform(0, 2 * np.pi, len(scales))
     scale = encoded.std(axis=0) + 1e-12
 
     def smooth(a: Array) -> Array:
         z = scores(a)
         return np.hstack([a / scale, z, np.cos(z @ omega + phase) * np.sqrt(2)])
 
-    return smooth(encoded), smooth, _SMOOTH_RIDGE
+    return smooth(encoded), smooth, _FINE_RIDGE if fine else _SMOOTH_RIDGE
 
 
 def _normal_scores(attributes: Sequence[Column], encoded: Array) -> Any:

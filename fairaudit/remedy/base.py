@@ -192,7 +192,7 @@ class Remedy(BaseEstimator):
         attributes: Sequence[Column],
         offset: Array | None,
     ) -> Any:
-        from fairaudit.remedy.dependence import attribute_residuals
+        from fairaudit.remedy.attribute_residuals import attribute_residuals
         from fairaudit.remedy.training import Task
 
         encoded = encode(attributes)

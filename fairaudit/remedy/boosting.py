@@ -18,7 +18,12 @@ from fairaudit.permute.icp import ICP
 from fairaudit.remedy.attribute_residuals import attribute_residuals
 from fairaudit.remedy.base import Classes, Numbers, sensitive_columns
 from fairaudit.remedy.boosting_rounds import raw_scores, tables_for
-from fairaudit.remedy.boosting_rows import check_features, check_weights, learner_params
+from fairaudit.remedy.boosting_rows import (
+    check_features,
+    check_settings,
+    check_weights,
+    learner_params,
+)
 from fairaudit.remedy.boosting_training import Part, Task, train
 from fairaudit.remedy.dependence_gradient import WeightedDependence
 from fairaudit.remedy.estimators import draw_permuted
@@ -124,6 +129,7 @@ class _Boosting(BaseEstimator):
         for mu in mus:
             if not 0 <= mu <= 1:
                 raise InputError(f"'mu' must lie in [0, 1]. Got {mu!r}.", argument="mu")
+        check_settings(self)
         task = self._task(X, y, sensitive_features, sample_weight)
         fitted: list[_Boosting] = [self, *(copy.copy(self) for _ in mus[1:])]
         for estimator, mu in zip(fitted, mus, strict=True):
@@ -142,7 +148,7 @@ class _Boosting(BaseEstimator):
         if not classes:
             encoded = encode(attributes)
             draw = draw_permuted(ICP(self.density), outcome, attributes, encoded, seed)
-        residuals = attribute_residuals(outcome, attributes, draw, seed, weights)
+        residuals = attribute_residuals(outcome, attributes, draw, seed, weights, fine=True)
         base = _base_scores(numbers, weights, classes)
         params = learner_params(self, seed)
         parts = tuple(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,7 +55,8 @@ class Tables:
 
     def start(self) -> Rounds:
         """A booster without trees."""
-        return (_LightGBM if self.learner == "lightgbm" else _XGBoost)(self)
+        with _own_errors(self.learner):
+            return (_LightGBM if self.learner == "lightgbm" else _XGBoost)(self)
 
 
 def tables_for(
@@ -88,6 +90,24 @@ def raw_scores(learner: str, booster: Any, X: Any) -> Array:
     else:
         found = booster.predict(package.DMatrix(X, enable_categorical=True), output_margin=True)
     return np.asarray(found, dtype=np.float64).reshape(len(X), -1)
+
+
+@contextmanager
+def _own_errors(learner: str) -> Iterator[None]:
+    """What a learner says about its parameters or rows, in one line."""
+    package = _package(learner)
+    kinds = (
+        (package.basic.LightGBMError,) if learner == "lightgbm" else (package.core.XGBoostError,)
+    )
+    try:
+        yield
+    except kind as error:
+        said = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = next((line for line in said if not line.startswith("[")), said[0])
+        raise InputError(
+            f"{learner} refuses these rows or 'params': {reason.partition(' at /')[0]}",
+            argument="params",
+        ) from None
 
 
 def _package(learner: str) -> Any:
@@ -132,7 +152,8 @@ class _LightGBM:
             shape = scores.shape
             return gradient.reshape(shape), hessian.reshape(shape)
 
-        return not self.booster.update(fobj=flat)
+        with _own_errors("lightgbm"):
+            return not self.booster.update(fobj=flat)
 
     def held_scores(self) -> Array:
         seen: list[Array] = []
@@ -163,7 +184,8 @@ class _XGBoost:
         gradient, hessian = objective(_columns(scores, outputs))
         if outputs == 1:
             gradient, hessian = gradient[:, 0], hessian[:, 0]
-        self.booster.boost(self.tables.train, self.done, grad=gradient, hess=hessian)
+        with _own_errors("xgboost"):
+            self.booster.boost(self.tables.train, self.done, grad=gradient, hess=hessian)
         self.done += 1
         return True
 

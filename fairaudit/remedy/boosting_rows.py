@@ -10,11 +10,10 @@ from fairaudit._types import Array
 from fairaudit.errors import InputError
 from fairaudit.remedy.validation import validate_data
 
-__all__ = ["check_features", "check_weights", "learner_params"]
+__all__ = ["check_features", "check_settings", "check_weights", "learner_params"]
 
 #: Names that the estimators have as parameters of their own, by what the learners call them.
 _OWN = {
-    "mu": (),
     "rounds": ("n_estimators", "num_iterations", "num_boost_round", "num_rounds", "n_iter"),
     "learning_rate": ("learning_rate", "eta", "shrinkage_rate"),
     "random_state": ("random_state", "seed", "random_seed"),
@@ -87,6 +86,25 @@ def check_weights(sample_weight: Any, n: int) -> Array:
     return weights
 
 
+def check_settings(estimator: Any) -> None:
+    """Refuse settings that cannot be used, each in one line."""
+    rounds, rate, folds = estimator.rounds, estimator.learning_rate, estimator.folds
+    share, ramp = estimator.validation_fraction, estimator.ramp
+    wrong = None
+    if not isinstance(rounds, (int, np.integer)) or rounds < 1:
+        wrong = "rounds", f"must be a whole number of at least 1. Got {rounds!r}."
+    elif not 0 < rate <= 1:
+        wrong = "learning_rate", f"must be above 0 and at most 1. Got {rate!r}."
+    elif not isinstance(folds, (int, np.integer)) or folds < 0 or folds == 1:
+        wrong = "folds", f"must be 0, or a whole number of at least 2. Got {folds!r}."
+    elif not 0 <= share < 1:
+        wrong = "validation_fraction", f"must be at least 0 and below 1. Got {share!r}."
+    elif len(ramp) != 2 or not 0 <= ramp[0] <= ramp[1] <= 1:
+        wrong = "ramp", f"must be two shares between 0 and 1 that do not fall. Got {ramp!r}."
+    if wrong is not None:
+        raise InputError(f"'{wrong[0]}' {wrong[1]}", argument=wrong[0])
+
+
 def learner_params(estimator: Any, seed: int) -> dict[str, Any]:
     """The parameters under the names of the learner."""
     given = dict(estimator.params or {})
@@ -104,12 +122,7 @@ def learner_params(estimator: Any, seed: int) -> dict[str, Any]:
                 f"'params' holds {name!r}, which the estimator decides itself. Leave it out.",
                 argument="params",
             )
-    if not isinstance(estimator.rounds, (int, np.integer)) or estimator.rounds < 1:
-        raise InputError(
-            f"'rounds' must be a whole number of at least 1. Got {estimator.rounds!r}.",
-            argument="rounds",
-        )
     rate, random, threads = _NAMES.get(estimator.learner, _NAMES["lightgbm"])
     fixed = {rate: estimator.learning_rate, random: seed, threads: estimator.n_jobs}
-    own = {"deterministic": True, "force_row_wise": True} if estimator.learner == "lightgbm" else {}
-    return own | given | fixed
+    same = {"deterministic": True, "force_row_wise": True}  # numbers for the same seed
+    return (same if estimator.learner == "lightgbm" else {}) | given | fixed

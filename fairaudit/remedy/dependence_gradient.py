@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class WeightedDependence:
     -----
     With φ the waves of the prediction (rows × waves), R = φ − QQ'Wφ what is left of them beyond
     functions Q of the outcome, and V the whitened features of the attributes,
-    ρ² = (‖V'WR‖² − Σ wᵢ |vᵢ|² |rᵢ|²) / Σ wᵢ |rᵢ|² / (1 − |qᵢ|²): a quotient of quadratic forms in φ.
+    ρ² = (‖V'WR‖² − Σ wᵢ |vᵢ|² |rᵢ|²) / Σ wᵢ |rᵢ|² / (1 − |qᵢ|²), a quotient of quadratic forms.
     As W½V has no singular value above 1, Σ wᵢ |δᵢ|² bounds the numerator's second-order part.
     """
 
@@ -99,7 +100,7 @@ class WeightedDependence:
         self._weighted_outcome = np.ascontiguousarray((self._outcome * column).T)
         self._leverage = (self._white**2).sum(axis=1) * column[:, 0]
         self._inverse_own = column[:, 0] / own.astype(np.float32)
-        self._frequencies = prediction_frequencies().astype(np.float32)
+        self._frequencies: Any = prediction_frequencies().astype(np.float32)
         self._row_weights = column[:, 0]
 
     def __call__(self, prediction: Array) -> float:

@@ -16,7 +16,8 @@ from torch.nn import functional as F
 
 from fairaudit._types import Array
 from fairaudit.errors import FairAuditError
-from fairaudit.remedy.dependence import Dependence, Residuals
+from fairaudit.remedy.attribute_residuals import Residuals
+from fairaudit.remedy.dependence import Dependence
 from fairaudit.remedy.networks import StackedMLP
 
 __all__ = ["DivergedError", "Settings", "Task", "train"]

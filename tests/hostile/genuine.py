@@ -98,6 +98,12 @@ def _others() -> dict[str, Make]:
             n_estimators=3, n_jobs=1, verbose=-1, min_child_samples=5
         ),
         "fairicp": lambda: _remedy(fa.FairICPClassifier(steps=20, validation_fraction=0.0)),
+        "fair boosting": lambda: _remedy(
+            fa.FairICPBoostingClassifier(rounds=3, validation_fraction=0.0)
+        ),
+        "fair boosting by xgboost": lambda: _remedy(
+            fa.FairICPBoostingClassifier(rounds=3, folds=2, learner="xgboost")
+        ),
         "hgr": lambda: _remedy(fa.HGRClassifier(epochs=3, random_state=0)),
         "fdl": lambda: _remedy(fa.FDLClassifier(steps=20, validation_fraction=0.0)),
     }

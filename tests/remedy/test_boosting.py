@@ -29,7 +29,7 @@ def table(n: int = 1200, seed: int = 0):
     age = rng.normal(size=n)
     X = np.column_stack([
         y + rng.normal(size=n),
-        sex + 0.5 * age + 0.4 * rng.normal(size=n) + y,
+        sex + 0.5 * age + 0.4 * rng.normal(size=n) + y / 2,
         rng.normal(size=n),
     ])  # fmt: skip
     return X, y, pd.DataFrame({"sex": np.where(sex, "f", "m"), "age": age})
@@ -97,7 +97,11 @@ def test_the_bound_of_the_curvature_holds():
     slope = dependence.slope(prediction)
     for direction in rng.normal(size=(20, 300, 1)):
         step = 1e-2 * direction
-        change = dependence(prediction + step) - dependence(prediction) - float((slope.gradient * step).sum())
+        change = (
+            dependence(prediction + step)
+            - dependence(prediction)
+            - float((slope.gradient * step).sum())
+        )
         assert change <= 0.5 * float((slope.curvature * step**2).sum()) + 1e-6
 
 
@@ -146,7 +150,7 @@ def test_mu_zero_is_plain_lightgbm_for_numbers_and_for_classes():
     how = {"n_estimators": 30, "n_jobs": 1, "verbose": -1, **SMALL}
     own = {"mu": 0, "rounds": 30, "params": SMALL, "validation_fraction": 0, "learning_rate": 0.1}
     plain = lightgbm.LGBMRegressor(**how).fit(X, target)
-    model = fa.FairICPBoostingRegressor(**own, density="kernel")
+    model = fa.FairICPBoostingRegressor(**own)
     model.fit(X, target, sensitive_features=attributes[["sex"]])
     np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=1e-4)
     three = y + (X[:, 2] > 1)
@@ -160,10 +164,6 @@ def test_dependence_falls_with_mu(learner):
     pytest.importorskip(learner)
     X, y, attributes = table(3000)
     fresh, truth, others = table(3000, seed=1)
-    X, fresh = (
-        np.column_stack([x, a["sex"] == "f", a["age"]])
-        for x, a in ((X, attributes), (fresh, others))
-    )
     models = fa.FairICPBoostingClassifier(learner=learner, rounds=80).fit_path(
         X, y, attributes, [0.0, 0.5, 0.95]
     )
@@ -173,7 +173,7 @@ def test_dependence_falls_with_mu(learner):
         ))
         for model in models
     ]  # fmt: skip
-    assert sizes[0] > 0.1
+    assert sizes[0] > 0.05
     assert sizes[1] < 0.5 * sizes[0]
     assert sizes[2] < 0.2 * sizes[0]
     accuracy = np.mean(models[2].predict(fresh) == truth)
@@ -201,8 +201,8 @@ def test_three_classes_and_words():
 
 def test_regression_towards_equalized_odds():
     X, y, attributes = table(1500)
-    target = X[:, 0] + X[:, 1]
-    plain, fair = fa.FairICPBoostingRegressor(rounds=60, params=SMALL, density="kernel").fit_path(
+    target = y + np.random.default_rng(0).normal(size=len(y))
+    plain, fair = fa.FairICPBoostingRegressor(rounds=60, params=SMALL).fit_path(
         X, target, attributes[["sex"]], [0.0, 0.9]
     )
     sizes = [
@@ -210,7 +210,7 @@ def test_regression_towards_equalized_odds():
         for m in (plain, fair)
     ]
     assert sizes[1] < 0.7 * sizes[0]
-    assert np.corrcoef(fair.predict(X), target)[0, 1] > 0.7
+    assert np.corrcoef(fair.predict(X), target)[0, 1] > 0.2
 
 
 @pytest.mark.parametrize("learner", ["lightgbm", "xgboost"])
@@ -315,8 +315,7 @@ def test_errors_are_one_line(options, message):
 
 
 @pytest.mark.parametrize(
-    ("weights", "message"),
-    [([1.0, 2.0], "one number per row"), (-np.ones(300), "not negative")],
+    ("weights", "message"), [([1.0, 2.0], "one number per row"), (-np.ones(300), "not negative")]
 )
 def test_errors_of_weights(weights, message):
     X, y, attributes = table(300)
