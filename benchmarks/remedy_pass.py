@@ -82,7 +82,8 @@ TASKS: dict[str, Callable[[], tuple[pd.DataFrame, str, list[str]]]] = {
 def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
     frame, outcome, names = TASKS[task]()
     order = np.random.default_rng(123 * split).permutation(len(frame))
-    given, fresh = (frame.iloc[half].reset_index(drop=True) for half in np.array_split(order, 2))
+    cut = len(frame) - max(int(0.412 * len(frame)), min(2_000, len(frame) // 2))
+    given, fresh = (frame.iloc[part].reset_index(drop=True) for part in np.split(order, [cut]))
     start = time.process_time()
     result = fa.repair(
         given,

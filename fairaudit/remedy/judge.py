@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
-from fairaudit.remedy.pass_chance import chance_to_pass
+from fairaudit.remedy.pass_chance import chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.testing.permutations import Permutations
 
@@ -55,10 +55,11 @@ class Judge:
     _plain: AuditTable | None = None
     _law: Any = None
 
-    def measure(self, scores: Array) -> dict[str, Any]:
+    def measure(self, scores: Array, *, kept: float | None = None) -> dict[str, Any]:
         """Of scores of the larger class, of all classes, or numbers.
 
-        The first ones are those of plain training, beside which others collapse.
+        The first ones are those of plain training, beside which others collapse. `kept` is the
+        share of the answers that a stage fitted to these rows decides, and not mere chance.
         """
         from fairaudit.remedy.collapse import collapse
         from fairaudit.remedy.tradeoff import evaluate
@@ -72,7 +73,8 @@ class Judge:
             **asdict(quality_of(scores, outcome)),
             "collapsed": collapse(table, self._plain),
         }
-        return record | self._test(scores)
+        left = None if kept is None else kept**2 * self.coming_rows / len(self.rows)
+        return record | self._test(scores, left)
 
     def p_value(self, scores: Array) -> float:
         table = self.table_of(scores)
@@ -107,7 +109,7 @@ class Judge:
             certain = tested[-1]["chance"] >= passes and not self.limits
         return pd.concat([line, pd.DataFrame(tested)], axis=1)
 
-    def _test(self, scores: Array) -> dict[str, Any]:
+    def _test(self, scores: Array, left: float | None = None) -> dict[str, Any]:
         """The test on these rows, and what it promises for the coming audit."""
         table = self.table_of(scores)
         certified = self._certify(table)
@@ -116,12 +118,11 @@ class Judge:
         p_value = self._run(table).p_value
         if p_value <= _HOPELESS and self.coming_rows >= len(self.rows):
             return {"p_value": p_value, "chance": 0.0, "certified": certified}
-        expected = chance_to_pass(
-            scores,
-            table.require_outcome(),
-            table.attributes,
+        expected = chance_of_table(
+            table,
             n_fresh=self.coming_rows,
-            folds=self.folds,
+            folds=self.folds if left is None else None,
+            left=left,
             alpha=self.plan.alpha,
             seed=self.plan.permutations.seed,
         )

@@ -29,6 +29,7 @@ _EXCESS = np.array([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.
 _COPIES = 300
 _REPEATS = 40
 _FEWEST = 40
+_USUAL = 0.1  # dependence beyond what a stage removes, in the units of `_EXCESS`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +108,36 @@ def chance_to_pass(
     True
     """
     table = AuditTable.of(y_pred, sensitive, y_true, kinds=kinds)
+    return chance_of_table(
+        table, n_fresh=n_fresh, folds=folds, alpha=alpha, copies=copies, seed=seed
+    )
+
+
+def chance_of_table(
+    table: AuditTable,
+    *,
+    n_fresh: int,
+    folds: Any = None,
+    left: float | None = None,
+    alpha: float = 0.05,
+    copies: int = _COPIES,
+    seed: int = 0,
+) -> PassChance:
+    """`chance_to_pass` of a table that has been checked.
+
+    `left` is for answers of a stage that was cross-fitted to remove the dependence, whose errors
+    cancel over the folds: the variance of what a fit to the rows leaves, at the size of the coming
+    audit and in units of its noise. What the rows show beyond comes on top, and is thought to be
+    small unless they say otherwise.
+    """
     _check(n_fresh, alpha, len(table))
-    if folds is None:
+    if left is not None:
+        sample = _Sample(table, copies, seed)
+        weights = sample.weigh(_EXCESS) / (1 + _EXCESS / _USUAL) ** 2
+        weights /= weights.sum()
+        excess = left + _EXCESS * n_fresh / sample.rows
+        chances = sample.find_scaled_chances(excess, alpha)
+    elif folds is None:
         sample = _Sample(table, copies, seed)
         weights = sample.weigh(_EXCESS)
         ratio = n_fresh / sample.rows

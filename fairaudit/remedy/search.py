@@ -7,6 +7,7 @@ reaches the goal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
 from fairaudit.remedy.forgone import Forgone
 from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.methods import METHODS, Method
-from fairaudit.remedy.stages import Candidate, Stages, search_strengths
+from fairaudit.remedy.stages import LEVELS, Candidate, Stages, search_strengths
 from fairaudit.remedy.trained import Trained
 from fairaudit.remedy.training_job import Job
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["learner_for", "search_models"]
 
 #: Weights of equalized odds; 0 is plain training.
-MUS = (0.0, 0.5, 0.7, 0.85, 0.95)
-_FEW_MUS = (0.0, 0.7, 0.95)  # where only the price of what is not allowed is asked for
+MUS = (0.0, 0.5, 0.8, 0.95, 0.98)
+_FEW_MUS = (0.0, 0.8, 0.98)  # where only the price of what is not allowed is asked for
 
 
 def learner_for(old: Predictor | None) -> Method:
@@ -62,8 +63,9 @@ class _Search:
                 "method": base.method.name,
                 "mu": candidate.mu,
                 "strength": candidate.strength,
+                "levels": candidate.levels,
                 "attributes": candidate.attributes,
-                **self.judge.measure(scores),
+                **self.judge.measure(scores, kept=candidate.kept),
             }
         return self.records[candidate.key]
 
@@ -77,19 +79,24 @@ class _Search:
 
         A base model with a loss above the best known is left: a stage does not lower its loss.
         """
-        start = self.stages.untouched(base, place)
-        loss: float = self.look(start)["loss"]
-        if not self.reaches(start) and (not randomize or loss >= best):
+        start = Candidate(base=base, place=place, scores=base.scores[place])
+        record = self.look(start)
+        best = self._better(record, best)
+        if self.reaches(start) or not randomize or record["loss"] >= best:
             return best
+        for levels in LEVELS:
 
-        def at(strength: float) -> Candidate:
-            return self.stages.at(base, place, strength, attributes=attributes)
+            def at(strength: float, levels: int = levels) -> Candidate:
+                return self.stages.at(base, place, strength, levels=levels, attributes=attributes)
 
-        for candidate in search_strengths(start, at, self.reaches):
-            record = self.look(candidate)
-            if self.job.rule.reached(record) and record["collapsed"] is None:
-                best = min(best, record["loss"])
+            for candidate in search_strengths(at, self.reaches):
+                best = self._better(self.look(candidate), best)
         return best
+
+    def _better(self, record: Mapping[str, Any], best: float) -> float:
+        """The smallest loss of models that reach the goal and have not collapsed."""
+        usable = record["collapsed"] is None and self.job.rule.reached(record)
+        return min(best, record["loss"]) if usable else best
 
 
 def search_models(job: Job, old: Predictor | None, progress: Progress | None) -> Trained:
@@ -127,7 +134,7 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
     if job.use_sensitive:
         bases.append(cross_fit(job, learner, list(MUS), folds, attributes=True))
     best, done = float("inf"), 0
-    found.look(stages.untouched(plain, 0))  # the first: what others are compared with
+    found.look(Candidate(base=plain, place=0, scores=plain.scores[0]))  # the first: what others are compared with
     for base in bases:
         for place in reversed(range(len(base.values))):
             best = found.follow(

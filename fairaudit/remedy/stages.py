@@ -15,10 +15,12 @@ from fairaudit.remedy.derived import DerivedPredictor
 if TYPE_CHECKING:
     from fairaudit.data.columns import Column
 
-__all__ = ["STRENGTHS", "Candidate", "Stages", "search_strengths"]
+__all__ = ["LEVELS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
 
 #: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
-STRENGTHS = (0.25, 0.5, 0.75, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8)
+STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6)
+#: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
+LEVELS = (2, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,16 +34,19 @@ class Candidate:
         Of the base model on its path.
     strength : float
         Of the last stage; 0 is none.
-    attributes : bool
-        Whether the sensitive attributes must be known when it predicts.
+    levels : int
+        Different scores of the stage; 0: as many as the base model has.
+    stage_sees : bool
+        Whether the stage knows the sensitive attributes.
     scores : array
         On the training rows, out of fold.
     """
 
     base: CrossFitted
     place: int
-    strength: float
-    attributes: bool
+    strength: float = 0.0
+    levels: int = 0
+    stage_sees: bool = False
     scores: Array = field(repr=False)
 
     @property
@@ -53,9 +58,19 @@ class Candidate:
         return self.strength > 0
 
     @property
-    def key(self) -> tuple[int, int, float, bool]:
+    def attributes(self) -> bool:
+        """Whether the sensitive attributes must be known when it predicts."""
+        return self.stage_sees or self.base.attributes
+
+    @property
+    def kept(self) -> float | None:
+        """The share of the answers that the stage decides, and not mere chance; None: no stage."""
+        return 1 - max(self.strength - 1, 0.0) if self.randomized else None
+
+    @property
+    def key(self) -> tuple[int, int, float, int, bool]:
         """What tells it from others of one search."""
-        return id(self.base), self.place, self.strength, self.attributes
+        return id(self.base), self.place, self.strength, self.levels, self.stage_sees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,27 +83,19 @@ class Stages:
     folds: Index
     ids: str | None
     seed: int
-    _fitted: dict[tuple[int, int, bool], list[DerivedPredictor]] = field(
-        default_factory=dict, repr=False
-    )
+    _fitted: dict[Any, list[DerivedPredictor]] = field(default_factory=dict, repr=False)
 
-    def untouched(self, base: CrossFitted, place: int) -> Candidate:
-        return Candidate(
-            base=base,
-            place=place,
-            strength=0.0,
-            attributes=base.attributes,
-            scores=base.scores[place],
-        )
-
-    def at(self, base: CrossFitted, place: int, strength: float, *, attributes: bool) -> Candidate:
-        """The base model with a stage of this strength."""
-        key = (id(base), place, attributes)
+    def at(
+        self, base: CrossFitted, place: int, strength: float, *, levels: int, attributes: bool
+    ) -> Candidate:
+        """The base model with a stage of this strength, on rows that the stage has not seen."""
         folds = range(int(self.folds.max()) + 1)
+        key = (id(base), place, levels, attributes)
         if key not in self._fitted:
             outside = (np.flatnonzero(self.folds != fold) for fold in folds)
             self._fitted[key] = [
-                self._fit(base, place, rows, attributes=attributes) for rows in outside
+                self._fit(base, place, rows, levels=levels, attributes=attributes)
+                for rows in outside
             ]
         scores = np.array(base.scores[place], dtype=np.float64)
         uniforms = np.random.default_rng([self.seed, 22]).random((len(scores), 3))
@@ -102,44 +109,46 @@ class Stages:
             base=base,
             place=place,
             strength=strength,
-            attributes=attributes or base.attributes,
+            levels=levels,
+            stage_sees=attributes,
             scores=scores,
         )
 
     def model_of(self, candidate: Candidate) -> Any:
         """The fitted model, from raw columns to answers."""
-        model = candidate.base.models[candidate.place]
+        base, place = candidate.base, candidate.place
         if not candidate.randomized:
-            return model
+            return base.models[place]
+        everyone = np.arange(len(self.y))
         stage = self._fit(
-            candidate.base, candidate.place, np.arange(len(self.y)), attributes=candidate.attributes
+            base, place, everyone, levels=candidate.levels, attributes=candidate.stage_sees
         )
         return stage.at_strength(candidate.strength)
 
     def _fit(
-        self, base: CrossFitted, place: int, rows: Index, *, attributes: bool
+        self, base: CrossFitted, place: int, rows: Index, *, levels: int, attributes: bool
     ) -> DerivedPredictor:
         stage = DerivedPredictor(
-            base.of_folds[place], use_sensitive=attributes, ids=self.ids, random_state=self.seed
+            base.of_folds[place],
+            use_sensitive=attributes,
+            levels=levels,
+            ids=self.ids,
+            random_state=self.seed,
         )
-        return stage.fit(
-            self.frame.iloc[rows], self.y[rows], self._take(rows), scores=base.scores[place][rows]
-        )
+        scores = base.scores[place][rows]
+        return stage.fit(self.frame.iloc[rows], self.y[rows], self._take(rows), scores=scores)
 
     def _take(self, rows: Index) -> list[Column]:
         return [column.take(rows) for column in self.columns]
 
 
 def search_strengths(
-    start: Candidate, at: Callable[[float], Candidate], reaches: Callable[[Candidate], bool]
+    at: Callable[[float], Candidate], reaches: Callable[[Candidate], bool]
 ) -> Iterator[Candidate]:
     """Candidates on the way to the smallest strength that reaches the goal, by halving.
 
     Dependence falls with strength, so the goal is reached from some strength on.
     """
-    yield start
-    if reaches(start):
-        return
     low, high = 0, len(STRENGTHS)  # the first strength that reaches it lies in [low, high]
     while low < high:
         middle = (low + high) // 2
