@@ -46,6 +46,10 @@ class OneOfModels(BaseEstimator):
         self.random_state = random_state
         self.key_ = draw_key(random_state)
 
+    def fit(self, X: Any, y: Any = None) -> OneOfModels:
+        """The models are fitted already."""
+        return self
+
     @available_if(lambda self: is_classifier(self.estimators[0]))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         return self._pick(X, [model.predict_proba(X) for model in self.estimators])
