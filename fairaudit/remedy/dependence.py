@@ -46,31 +46,40 @@ class Residuals:
     features : rows × columns, with mean 0 given the outcome if the prediction may not use A
     outcome : rows × columns that span functions of the outcome
     ridge : damps directions of the features that vary little, as a share of the largest variance
+    weights : of the rows; None if they count alike
     """
 
     features: Array
     outcome: Array
     ridge: float
+    weights: Array | None = None
 
     def take(self, rows: Index) -> Residuals:
-        return Residuals(self.features[rows], self.outcome[rows], self.ridge)
+        weights = None if self.weights is None else self.weights[rows]
+        return Residuals(self.features[rows], self.outcome[rows], self.ridge, weights)
 
 
 def attribute_residuals(
-    outcome: Column, attributes: Sequence[Column], draw: Any, seed: int
+    outcome: Column,
+    attributes: Sequence[Column],
+    draw: Any,
+    seed: int,
+    weights: Array | None = None,
 ) -> Residuals:
     """Features of the attributes minus their mean given the outcome.
 
     `draw(numbers)` gives encoded attributes of conditional copies, one n × d array each; it is
     asked only for a continuous outcome. Within classes the mean over all permutations is known.
+    `weights` count for classes; copies follow the law of the rows as they are.
     """
     psi, features_of, ridge = _attribute_features(attributes, seed)
     if outcome.kind.is_categorical:
         classes = np.eye(len(outcome.levels))[outcome.codes]
-        means = (classes.T @ psi) / classes.sum(axis=0)[:, None]
+        counted = classes if weights is None else classes * weights[:, None]
+        means = (counted.T @ psi) / np.maximum(counted.sum(axis=0), 1e-12)[:, None]
         centered = psi - means[outcome.codes]
         blocks = [centered * classes[:, [k]] for k in range(classes.shape[1])]
-        return Residuals(np.hstack(blocks), classes, ridge)
+        return Residuals(np.hstack(blocks), classes, ridge, weights)
     mean = np.zeros_like(psi)
     for number in range(_COPIES):
         mean += features_of(draw(number)) / _COPIES
@@ -150,9 +159,14 @@ class Dependence:
 
     def __init__(self, residuals: Residuals, device: str = "cpu") -> None:
         n = len(residuals.features)
-        self.white = _tensor(_whiten(residuals.features, residuals.ridge), device)
+        features, outcome = residuals.features, residuals.outcome
+        self.root: Tensor | None = None  # of the weights: sums of squares are then weighted
+        if residuals.weights is not None:
+            root = np.sqrt(residuals.weights / residuals.weights.mean())[:, None]
+            features, outcome, self.root = features * root, outcome * root, _tensor(root, device)
+        self.white = _tensor(_whiten(features, residuals.ridge), device)
         self.leverage = (self.white**2).sum(dim=1)
-        self.outcome = _tensor(_orthonormal(residuals.outcome), device)
+        self.outcome = _tensor(_orthonormal(outcome), device)
         self.outcome_leverage = (self.outcome**2).sum(dim=1)
         levels = ndtri(0.5 + (np.arange(_FREQUENCIES) + 0.5) / (2 * _FREQUENCIES))
         self.frequencies = torch.tensor(levels / _BANDWIDTH, dtype=torch.float32, device=device)
@@ -174,6 +188,8 @@ class Dependence:
             white, leverage, outcome, own = (part[rows] for part in (white, leverage, outcome, own))
             share = self.n / len(rows)
         phi = self._features(prediction)
+        if self.root is not None:
+            phi = phi * (self.root if rows is None else self.root[rows])
         # variation around the mean given the outcome
         fitted = outcome @ (share * (outcome.T @ phi))
         residual = phi - fitted
