@@ -48,6 +48,7 @@ _HOME |= {
     "ICPPostProcessor": "fairaudit.remedy.postprocess",
     "ReductionClassifier": "fairaudit.remedy.reduction",
     "repair": "fairaudit.remedy.workflow",
+    "equalized_odds_score": "fairaudit.remedy.scoring",
     "trade_off": "fairaudit.remedy.tradeoff",
 }
 _MODULES = ("datasets", "extend", "metrics")

@@ -15,13 +15,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.errors import InputError
 from fairaudit.remedy.calibration import learn_slopes
-from fairaudit.remedy.inputs import (
-    Features,
-    check_class_weight,
-    row_weights,
-    seed_of,
-    sensitive_columns,
-)
+from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
 from fairaudit.remedy.network_parts import Bar, torch_parts
 from fairaudit.remedy.outcomes import Classes, Numbers
 
@@ -69,8 +63,8 @@ class Remedy(Features, BaseEstimator):
     progress : bool
         Show a bar on stderr.
     calibrate : bool
-        Of a classifier: stretch the logits by one map for everybody, learned on the validation
-        rows. The order of the scores and all labels stay as they are.
+        Of a classifier with the loss ``"error"``: stretch the logits by one map for everybody,
+        learned on the validation rows. Labels, and the order of two-class scores, stay.
     class_weight : dict, "balanced" or None
         Of a classifier: how much an error in a class counts. In the loss and the calibration, not
         in the dependence.
@@ -216,15 +210,17 @@ class Remedy(Features, BaseEstimator):
 
     def _loss_weights(self, y: Array, weights: Array | None, classes: int) -> Array | None:
         """How much every row counts in the loss."""
-        if self.class_weight is not None and not classes:
+        if classes:
+            return class_weights(self.class_weight, y, weights)
+        if self.class_weight is not None:
             raise InputError("'class_weight' is for a classifier.", argument="class_weight")
-        return check_class_weight(self.class_weight, y, weights)
+        return weights
 
     def _calibrate(self, task: Any) -> None:
         """Learn what the logits are worth, on rows that the weights were not fitted to."""
         self.calibration_: Array | None = None
-        if not (self.calibrate and task.classes and len(task.valid)):
-            return
+        if not (self.calibrate and self.loss == "error" and task.classes and len(task.valid)):
+            return  # cross-entropy asks for calibrated probabilities by itself
         rows = task.valid
         raw = self._outputs(task.x[rows])
         if task.classes == 2:

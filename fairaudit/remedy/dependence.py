@@ -211,6 +211,8 @@ def _whiten(features: Array, ridge: float) -> Array:
     """Orthonormal columns that span the features, small directions damped."""
     left, size, _ = np.linalg.svd(features, full_matrices=False)
     large = size > 1e-6 * max(float(size[0]), 1e-12)
+    if not large.any():  # the outcome says everything about the attributes
+        return np.zeros((len(features), 1))
     size = size[large]
     damped = size / np.sqrt(size**2 + ridge * float(size[0]) ** 2)
     return left[:, large] * damped

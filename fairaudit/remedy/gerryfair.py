@@ -13,13 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from fairaudit._types import Array
 from fairaudit.data.encode import encode
 from fairaudit.errors import InputError
-from fairaudit.remedy.inputs import (
-    Features,
-    check_class_weight,
-    row_weights,
-    seed_of,
-    sensitive_columns,
-)
+from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
 from fairaudit.remedy.outcomes import class_codes
 
 __all__ = ["GerryFairClassifier", "Mixture"]
@@ -28,11 +22,17 @@ __all__ = ["GerryFairClassifier", "Mixture"]
 class Mixture(Features, ClassifierMixin, BaseEstimator):
     """A classifier of two classes that mixes rules."""
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
     def _codes(self, y: Array) -> Array:
         """The outcome as 0 and 1."""
         self.classes_, codes = class_codes(self, y)
         if len(self.classes_) > 2:
             raise InputError(
+                "Only binary classification is supported. The type of the target is multiclass. "
                 f"{type(self).__name__} needs an outcome of two classes. "
                 f"Got {len(self.classes_)}: compare one of them with the rest."
             )
@@ -159,7 +159,7 @@ class GerryFairClassifier(Mixture):
         codes = self._codes(target)
         event = codes if self.rates == "FP" else 1 - codes  # what is right to predict
         weights = row_weights(sample_weight, len(values))
-        costs = check_class_weight(self.class_weight, target, weights)
+        costs = class_weights(self.class_weight, target, weights)
         learner = _Learner(self, values, costs)
         auditor = _Auditor(encode(attributes), event == 0, weights)
         self.history_ = self._play(learner, auditor, event)

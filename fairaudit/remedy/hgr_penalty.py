@@ -13,13 +13,7 @@ from sklearn.base import BaseEstimator
 from fairaudit._types import Array
 from fairaudit.data.columns import Column
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.remedy.inputs import (
-    Features,
-    check_class_weight,
-    row_weights,
-    seed_of,
-    sensitive_columns,
-)
+from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
 from fairaudit.remedy.outcomes import Classes, Numbers
 
 __all__ = ["HGRClassifier", "HGRRegressor"]
@@ -140,7 +134,7 @@ class _Penalized(Features, BaseEstimator):
             y=numbers,
             classes=classes,
             densities=[_densities(column, outcome, self.batch_size) for column in attributes],
-            in_loss=check_class_weight(self.class_weight, target, weights),
+            in_loss=class_weights(self.class_weight, target, weights) if classes else weights,
             weights=weights,
             start=self.layers_ if again else None,
         )

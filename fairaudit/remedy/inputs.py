@@ -13,7 +13,7 @@ from fairaudit.errors import InputError
 from fairaudit.remedy.encoding import feature_columns, frame_to_encode, transformer_for
 from fairaudit.remedy.validation import validate_data
 
-__all__ = ["Features", "check_class_weight", "row_weights", "seed_of", "sensitive_columns"]
+__all__ = ["Features", "class_weights", "row_weights", "seed_of", "sensitive_columns"]
 
 
 def sensitive_columns(sensitive_features: Any, n: int, estimator: Any) -> tuple[Column, ...]:
@@ -64,14 +64,20 @@ def row_weights(sample_weight: Any, n: int) -> Array | None:
         )
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise InputError(
-            "sample_weight must have finite numbers of at least 0, and one above 0.",
+            "sample_weight must have finite numbers of at least 0; not all may be zero.",
             argument="sample_weight",
         )
     return None if (weights == weights[0]).all() else weights / weights.mean()
 
 
-def check_class_weight(class_weight: Any, y: Array, sample_weight: Array | None) -> Array | None:
+def class_weights(class_weight: Any, y: Array, sample_weight: Array | None) -> Array | None:
     """Weights of the rows in the loss: those of people times those of their classes, mean 1."""
+    if sample_weight is not None and len(np.unique(y[sample_weight > 0])) < 2:
+        raise InputError(
+            "The outcome has one class among the rows with a sample_weight above 0. Pass rows of "
+            "at least two.",
+            argument="sample_weight",
+        )
     if class_weight is None:
         return sample_weight
     from sklearn.utils.class_weight import compute_sample_weight

@@ -51,6 +51,8 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
         Their probabilities.
     gap_ : float
         Duality gap of the solution.
+    n_iter_ : int
+        Rounds that were played.
     n_features_in_, feature_names_in_, classes_ : as usual
 
     Notes
@@ -102,7 +104,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             raise MissingDependencyError(
                 "ReductionClassifier needs fairlearn: pip install fairlearn"
             ) from None
-        values, target = self._data(X, y)
+        values, target = self._learn_data(X, y)
         codes = self._codes(np.asarray(target)).astype(np.int64)
         groups = self._groups(sensitive_features, len(codes))
         solver = ExponentiatedGradient(
@@ -124,15 +126,15 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
         weights = np.array([float(solver.weights_[place]) for place in places])
         self.weights_ = weights / weights.sum()
         self.gap_ = float(solver.best_gap_)
+        self.n_iter_ = int(solver.last_iter_) + 1
         return self
 
-    def _data(self, X: Any, y: Any = None) -> Any:
+    def _learn_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Numbers for the default estimator; otherwise what the caller passed."""
         if self.estimator is None:
-            return self._features(X) if y is None else self._learn_features(X, y)
-        if y is None:
-            return validate_data(self, X, reset=False, skip_check_array=True)
-        return validate_data(self, X, y, skip_check_array=True)
+            return self._learn_features(X, y)
+        values, target = validate_data(self, X, y, skip_check_array=True)
+        return values, target
 
     def _base(self, features: int) -> Any:
         if self.estimator is None:
@@ -162,6 +164,10 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
 
     def _share(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")
-        values = self._data(X)
+        values = (
+            self._features(X)
+            if self.estimator is None
+            else validate_data(self, X, reset=False, skip_check_array=True)
+        )
         votes = np.column_stack([estimator.predict(values) for estimator in self.estimators_])
         return np.clip(votes @ self.weights_, 0.0, 1.0)

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 import fairaudit as fa
 from fairaudit.models.safe_pickle import load_pickle
-from fairaudit.remedy.scoring import equalized_odds_score
 from fairaudit.remedy.tradeoff import evaluate
 
 torch = pytest.importorskip("torch")
@@ -124,30 +123,6 @@ def test_habits_of_scikit_learn(name):
     assert arrays.predict(X.to_numpy()) == pytest.approx(first.predict(X))
     other = clone(model).set_params(random_state=1).fit(X, y, sensitive_features=A)
     assert not np.allclose(other._raw(X), first._raw(X))
-
-
-def test_pipeline_and_search_by_metadata_routing():
-    import sklearn
-    from sklearn.metrics import make_scorer
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    X, y, A = people(400)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = quick("FairICPClassifier", steps=60).set_fit_request(sensitive_features=True)
-        pipeline = make_pipeline(StandardScaler(), model)
-        scorer = make_scorer(equalized_odds_score, response_method="predict_proba", weight=20)
-        scorer = scorer.set_score_request(sensitive_features=True)
-        search = GridSearchCV(
-            pipeline,
-            {"fairicpclassifier__mu": [0.0, 0.9]},
-            scoring=scorer,
-            cv=2,
-            error_score="raise",
-        )
-        search.fit(X, y, sensitive_features=A)
-    assert search.best_params_ == {"fairicpclassifier__mu": 0.9}
 
 
 def test_the_loss_says_what_is_learned():
