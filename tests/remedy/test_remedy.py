@@ -136,10 +136,14 @@ def test_the_loss_says_what_is_learned():
         plain, fair = quick("FairICPClassifier", loss=loss).fit_path(
             X[:1500], y[:1500], A[:1500], [0.0, 0.7]
         )
+        surprise[f"{loss}, calibrated"] = log_loss(true, plain.predict_proba(rest))
+        plain.calibration_ = None
         surprise[loss] = log_loss(true, plain.predict_proba(rest))
         wrong[loss] = (fair.predict(rest) != true).mean()
     assert wrong["error"] < wrong["cross_entropy"] - 0.01
     assert surprise["cross_entropy"] < surprise["error"] - 0.01
+    assert surprise["error, calibrated"] < surprise["error"] - 0.01
+    assert surprise["cross_entropy, calibrated"] == surprise["cross_entropy"]
 
 
 def test_more_than_two_classes():
