@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairaudit.errors import InputError, MissingDependencyError
-
-if TYPE_CHECKING:
-    from fairaudit.remedy.base import Remedy
 
 __all__ = ["Bar", "Networks", "check_device", "torch_parts"]
 
@@ -16,7 +13,7 @@ __all__ = ["Bar", "Networks", "check_device", "torch_parts"]
 class Networks:
     """Makes the predictor that was asked for."""
 
-    def __init__(self, remedy: Remedy, *, again: bool) -> None:
+    def __init__(self, remedy: Any, *, again: bool) -> None:
         self.remedy, self.again = remedy, again
         self.custom = not isinstance(remedy.predictor, str)
 
@@ -66,7 +63,7 @@ def check_device(device: str) -> None:
         )
 
 
-def torch_parts(remedy: Remedy, *, again: bool) -> tuple[Any, Networks, Any]:
+def torch_parts(remedy: Any, *, again: bool) -> tuple[Any, Networks, Any]:
     """The trainer, if torch is installed."""
     try:
         import torch  # noqa: F401
