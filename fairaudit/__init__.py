@@ -53,6 +53,7 @@ _HOME |= {
     "ThresholdPredictor": "fairaudit.remedy.thresholds",
     "chance_to_pass": "fairaudit.remedy.pass_chance",
     "repair": "fairaudit.remedy.workflow",
+    "equalized_odds_score": "fairaudit.remedy.scoring",
     "trade_off": "fairaudit.remedy.tradeoff",
 }
 _MODULES = ("datasets", "extend", "metrics")

@@ -39,14 +39,17 @@ class Residuals:
     features : rows × columns, with mean 0 given the outcome if the prediction may not use A
     outcome : rows × columns that span functions of the outcome
     ridge : damps directions of the features that vary little, as a share of the largest variance
+    weights : of the rows; None if they count alike
     """
 
     features: Array
     outcome: Array
     ridge: float
+    weights: Array | None = None
 
     def take(self, rows: Index) -> Residuals:
-        return Residuals(self.features[rows], self.outcome[rows], self.ridge)
+        weights = None if self.weights is None else self.weights[rows]
+        return Residuals(self.features[rows], self.outcome[rows], self.ridge, weights)
 
 
 def attribute_residuals(
@@ -72,7 +75,7 @@ def attribute_residuals(
         means = (counted.T @ psi) / np.maximum(counted.sum(axis=0), 1e-12)[:, None]
         centered = psi - means[outcome.codes]
         blocks = [centered * classes[:, [k]] for k in range(classes.shape[1])]
-        return Residuals(np.hstack(blocks), classes, ridge)
+        return Residuals(np.hstack(blocks), classes, ridge, weights)
     mean = np.zeros_like(psi)
     for number in range(_COPIES):
         mean += features_of(draw(number)) / _COPIES

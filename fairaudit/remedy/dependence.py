@@ -28,9 +28,14 @@ class Dependence:
 
     def __init__(self, residuals: Residuals, device: str = "cpu") -> None:
         n = len(residuals.features)
-        self.white = _tensor(_whiten(residuals.features, residuals.ridge), device)
+        features, outcome = residuals.features, residuals.outcome
+        self.root: Tensor | None = None  # of the weights: sums of squares are then weighted
+        if residuals.weights is not None:
+            root = np.sqrt(residuals.weights / residuals.weights.mean())[:, None]
+            features, outcome, self.root = features * root, outcome * root, _tensor(root, device)
+        self.white = _tensor(_whiten(features, residuals.ridge), device)
         self.leverage = (self.white**2).sum(dim=1)
-        self.outcome = _tensor(_orthonormal(residuals.outcome), device)
+        self.outcome = _tensor(_orthonormal(outcome), device)
         self.outcome_leverage = (self.outcome**2).sum(dim=1)
         self.frequencies = _tensor(prediction_frequencies(), device)
         self.n = n
@@ -51,6 +56,8 @@ class Dependence:
             white, leverage, outcome, own = (part[rows] for part in (white, leverage, outcome, own))
             share = self.n / len(rows)
         phi = self._features(prediction)
+        if self.root is not None:
+            phi = phi * (self.root if rows is None else self.root[rows])
         # variation around the mean given the outcome
         fitted = outcome @ (share * (outcome.T @ phi))
         residual = phi - fitted
@@ -72,6 +79,8 @@ def _whiten(features: Array, ridge: float) -> Array:
     """Orthonormal columns that span the features, small directions damped."""
     left, size, _ = np.linalg.svd(features, full_matrices=False)
     large = size > 1e-6 * max(float(size[0]), 1e-12)
+    if not large.any():  # the outcome says everything about the attributes
+        return np.zeros((len(features), 1))
     size = size[large]
     damped = size / np.sqrt(size**2 + ridge * float(size[0]) ** 2)
     return left[:, large] * damped
