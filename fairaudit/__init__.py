@@ -42,9 +42,8 @@ _HOME |= dict.fromkeys(
     "fairaudit.remedy.estimators",
 )
 _HOME |= {
-    "FairICPBoostingClassifier": "fairaudit.remedy.boosting",
-    "FairICPBoostingRegressor": "fairaudit.remedy.boosting",
-    "DerivedPredictor": "fairaudit.remedy.derived",
+    "FairICPBoostingClassifier": "fairaudit.remedy.boosted_trees",
+    "FairICPBoostingRegressor": "fairaudit.remedy.boosted_trees",
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",
     "HGRClassifier": "fairaudit.remedy.hgr_penalty",
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",

@@ -72,18 +72,18 @@ class Penalized:
         return self.dependence.field(self.predicted(scores))
 
     def derivatives(
-        self,
-        scores: Array,
-        field: Field | None,
-        strength: float = 1.0,
-        rows: Index | slice = slice(None),
+        self, scores: Array, field: Field | None, strength: float = 1.0, rows: Index | None = None
     ) -> tuple[Array, Array]:
         """First and second derivatives of the sum over rows, the penalty times `strength`.
 
-        `scores` are those of `rows`; the `field` may come from other scores of all rows.
+        The `field` comes from these scores; or, with `rows`, from others, of all rows, and the
+        scores are those of `rows`.
         """
-        prediction, weights = self.predicted(scores), self.column[rows]
-        gradient = weights * (prediction - self.hot[rows])
+        places = slice(None) if rows is None else rows
+        own = field if rows is None else None
+        prediction = self.predicted(scores) if own is None else own.prediction
+        weights = self.column[places]
+        gradient = weights * (prediction - self.hot[places])
         factor = self._by_score(prediction)
         hessian = weights * factor if self.classes else weights + np.zeros_like(scores)
         if self.classes > 2:
@@ -94,7 +94,7 @@ class Penalized:
         # half of the squared error is what is learned: half of the penalty beside it
         size = strength * ratio * DEPENDENCE_WEIGHT * self.dependence.mass
         size *= 0.5 if self.classes == 0 else 1.0
-        slope = field.at(prediction, rows)
+        slope = field.at(prediction, places)
         if self.classes > 2:
             inner = (slope.gradient * prediction).sum(axis=1, keepdims=True)
             by_scores = prediction * (slope.gradient - inner)

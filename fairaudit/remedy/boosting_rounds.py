@@ -96,9 +96,7 @@ def raw_scores(learner: str, booster: Any, X: Any) -> Array:
 def _own_errors(learner: str) -> Iterator[None]:
     """What a learner says about its parameters or rows, in one line."""
     package = _package(learner)
-    kinds = (
-        (package.basic.LightGBMError,) if learner == "lightgbm" else (package.core.XGBoostError,)
-    )
+    kind = package.basic.LightGBMError if learner == "lightgbm" else package.core.XGBoostError
     try:
         yield
     except kind as error:

@@ -95,8 +95,8 @@ def check_settings(estimator: Any) -> None:
         wrong = "rounds", f"must be a whole number of at least 1. Got {rounds!r}."
     elif not 0 < rate <= 1:
         wrong = "learning_rate", f"must be above 0 and at most 1. Got {rate!r}."
-    elif not isinstance(folds, (int, np.integer)) or folds < 0 or folds == 1:
-        wrong = "folds", f"must be 0, or a whole number of at least 2. Got {folds!r}."
+    elif folds != "auto" and (not isinstance(folds, (int, np.integer)) or folds < 0 or folds == 1):
+        wrong = "folds", f"must be 'auto', 0, or a whole number of at least 2. Got {folds!r}."
     elif not 0 <= share < 1:
         wrong = "validation_fraction", f"must be at least 0 and below 1. Got {share!r}."
     elif len(ramp) != 2 or not 0 <= ramp[0] <= ramp[1] <= 1:

@@ -42,6 +42,8 @@ class Field:
     """
 
     value: float
+    prediction: Array
+    waves: Array
     by_wave: Array
     total: float
     mass: float
@@ -55,8 +57,10 @@ class Field:
         n, outputs = prediction.shape
         weights = self.weights[rows, None]
         around = prediction - self.center
-        waves = _waves(around, self.spread, self.frequencies)
         k = len(self.frequencies)
+        own = prediction is self.prediction
+        waves = self.waves if own else _waves(around, self.spread, self.frequencies)
+        waves = waves.reshape(n, outputs, 2 * k)
         by_wave = self.by_wave[rows].reshape(n, outputs, 2 * k)
         turned = by_wave[:, :, k:] * waves[:, :, :k]
         turned -= by_wave[:, :, :k] * waves[:, :, k:]
@@ -121,6 +125,8 @@ class WeightedDependence:
         out *= np.float32(2 / total)
         return Field(
             value=value,
+            prediction=prediction,
+            waves=waves,
             by_wave=out,
             total=total,
             mass=self.mass,

@@ -188,7 +188,7 @@ METHODS = Registry(
             _METHOD,
             {
                 "name": "boosting",
-                **_family("boosting", "FairICPBoosting", *_BOTH),
+                **_family("boosted_trees", "FairICPBoosting", *_BOTH),
                 **_BY_MU,
                 "length": "rounds",
                 "takes": ("validation_fraction",),

@@ -118,9 +118,9 @@ def _lightgbm_booster(model: Any) -> OldLearner:
 # -- XGBoost
 
 _XGBOOST = (
-    "max_depth", "max_leaves", "min_child_weight", "gamma", "subsample", "colsample_bytree",
-    "reg_alpha", "reg_lambda", "max_bin",
-)  # fmt: skip
+    *("max_depth", "max_leaves", "min_child_weight", "gamma", "subsample", "colsample_bytree"),
+    *("reg_alpha", "reg_lambda", "max_bin"),
+)
 
 
 def _xgboost_estimator(model: Any) -> OldLearner:

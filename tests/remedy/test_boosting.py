@@ -189,6 +189,17 @@ def test_a_path_has_the_models_that_are_trained_alone():
     np.testing.assert_array_equal(path[1].predict_proba(X), alone.predict_proba(X))
 
 
+def test_folds():
+    X, y, attributes = table(600)
+    how = {"rounds": 10, "params": SMALL}
+    one = fa.FairICPBoostingClassifier(folds=0, **how).fit(X, y, sensitive_features=attributes)
+    three = fa.FairICPBoostingClassifier(**how).fit(X, y, sensitive_features=attributes)
+    assert (len(one.boosters_), len(three.boosters_)) == (1, 3)
+    raw = [booster.predict(X, raw_score=True) for booster in three.boosters_]
+    chances = 1 / (1 + np.exp(-(np.mean(raw, axis=0) + three.base_[0])))
+    np.testing.assert_allclose(three.predict_proba(X)[:, 1], chances)
+
+
 def test_three_classes_and_words():
     X, y, attributes = table(900)
     words = np.array(["low", "middle", "top"])[y + (X[:, 2] > 0.5)]
@@ -303,7 +314,8 @@ def test_random_state_may_be_none():
         ({"params": {"num_leaves": 1}}, "lightgbm refuses"),
         ({"learning_rate": 0}, "'learning_rate' must be"),
         ({"ramp": (0.5, 0.1)}, "'ramp' must be"),
-        ({"validation_fraction": 0.01}, "too few for a validation part"),
+        ({"validation_fraction": 0.01, "folds": 0}, "too few for a validation part"),
+        ({"folds": 1}, "'folds' must be"),
         ({"validation_fraction": 1.0}, "'validation_fraction' must"),
     ],
 )

@@ -30,6 +30,9 @@ from fairaudit.remedy.estimators import draw_permuted
 
 __all__ = ["FairICPBoostingClassifier", "FairICPBoostingRegressor"]
 
+_FEW_ROWS = 5000  # below, boosters are cross-fitted, and fine features would be mostly noise
+_FOLDS = 3
+
 
 class _Boosting(BaseEstimator):
     """Boosted trees trained for a small loss and for equalized odds.
@@ -47,14 +50,16 @@ class _Boosting(BaseEstimator):
         Further parameters under the learner's own names, as ``{"num_leaves": 15}``.
     ramp : (float, float)
         Shares of the rounds after which the penalty begins to count, and counts in full.
-    folds : int
+    folds : int or "auto"
         Boosters, each trained without one fold of the rows; the prediction has the mean of their
         scores. Dependence and the number of rounds then come from scores of rows that a booster
-        has not seen. 0: one booster.
+        has not seen. 0: one booster. ``"auto"``: 3 below 5,000 rows, otherwise one; one too with
+        ``validation_fraction=0``.
     density : str or density
         Law behind the conditional copies of a continuous outcome.
     validation_fraction : float
-        Rows on which the number of rounds is chosen, by (1 − μ) loss + 1.5 μ ρ². 0 keeps all.
+        Rows on which the number of rounds is chosen, by (1 − μ) loss + 1.5 μ ρ², without folds.
+        0 keeps all.
     random_state : int, RandomState or None
     n_jobs : int
 
@@ -89,7 +94,7 @@ class _Boosting(BaseEstimator):
         learning_rate: float = 0.1,
         params: Mapping[str, Any] | None = None,
         ramp: tuple[float, float] = (0.1, 0.3),
-        folds: int = 0,
+        folds: int | str = "auto",
         density: Any = "auto",
         validation_fraction: float = 0.1,
         random_state: Any = 0,
@@ -148,7 +153,9 @@ class _Boosting(BaseEstimator):
         if not classes:
             encoded = encode(attributes)
             draw = draw_permuted(ICP(self.density), outcome, attributes, encoded, seed)
-        residuals = attribute_residuals(outcome, attributes, draw, seed, weights, fine=True)
+        residuals = attribute_residuals(
+            outcome, attributes, draw, seed, weights, fine=n >= _FEW_ROWS
+        )
         base = _base_scores(numbers, weights, classes)
         params = learner_params(self, seed)
         parts = tuple(
@@ -189,8 +196,9 @@ class _Boosting(BaseEstimator):
     def _split(self, n: int, seed: int) -> list[tuple[Index, Index]]:
         """Rows of every booster, and those aside."""
         order = np.random.default_rng(seed).permutation(n)
-        if self.folds > 1:
-            folds = [np.sort(fold) for fold in np.array_split(order, self.folds)]
+        count = self._folds(n)
+        if count > 1:
+            folds = [np.sort(fold) for fold in np.array_split(order, count)]
             return [(np.setdiff1d(np.arange(n), fold), fold) for fold in folds]
         held = round(self.validation_fraction * n)
         if held and min(held, n - held) < 20:
@@ -200,6 +208,11 @@ class _Boosting(BaseEstimator):
                 argument="validation_fraction",
             )
         return [(np.sort(order[held:]), np.sort(order[:held]))]
+
+    def _folds(self, n: int) -> int:
+        if self.folds != "auto":
+            return int(self.folds)
+        return _FOLDS if n < _FEW_ROWS and self.validation_fraction > 0 else 0
 
     def _keep(self, task: Task) -> None:
         trained = train(task, self.mu)
