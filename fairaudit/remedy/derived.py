@@ -327,7 +327,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         names = getattr(self.estimator, "feature_names_in_", None)
         if names is None or not hasattr(X, "columns"):
             return X
-        return X[[name for name in names]]
+        return X[list(names)]
 
     def _read_scores(self, scores: Any, rows: int) -> Array:
         values = np.asarray(scores, dtype=np.float64)

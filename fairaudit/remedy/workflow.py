@@ -98,9 +98,9 @@ def repair(
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
     method : str or Method
-        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``, or
-        ``"postprocess"`` and ``"derived"``, which correct `model`; a name that an installed package added, or an
-        object (`fairaudit.extend`).
+        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
+        ``"postprocess"``, ``"derived"`` and ``"thresholds"``, which correct `model`; a name that
+        an installed package added, or an object (`fairaudit.extend`).
     mu : float or "auto"
         Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
         test has p > 0.25 on the rows for choosing, otherwise the smallest KPC; never a collapsed
