@@ -32,7 +32,7 @@ from fairaudit.remedy.pass_chance import PassChance, chance_to_pass_refitted
 __all__ = ["DerivedPredictor"]
 
 STRONGEST = 2.0
-_OF_CLASSES, _OF_NUMBERS = (3, 30.0), (8, 2.0)  # levels and shrinkage
+_OF_CLASSES, _OF_NUMBERS = (2, 30.0), (8, 2.0)  # levels and shrinkage
 
 
 class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
@@ -50,7 +50,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         names, or as `sensitive_features`. Without them scores are put on levels, and noise is all
         that lowers dependence further.
     levels : int, optional
-        Different scores that a classifier of two classes gives (default 3; with more classes there
+        Different scores that a classifier of two classes gives (default 2; with more classes there
         is one level per class), or different numbers of a regressor (8).
     solver : {"smooth", "program"}
         ``"smooth"``: soft probabilities, for attributes of any kind. ``"program"``: a linear
