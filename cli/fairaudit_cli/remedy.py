@@ -37,7 +37,7 @@ _OWN = (
         "method",
         TEXT,
         "NAME",
-        "{names}; postprocess corrects --model",
+        "{names}; postprocess, derived and thresholds correct --model",
         default="fairicp",
         names=known_names.methods,
     ),

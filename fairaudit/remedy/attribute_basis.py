@@ -121,11 +121,15 @@ def _find_texts(columns: Sequence[Column]) -> list[str]:
     """The crossed levels of every row as one text."""
     if not columns:
         return []
-    names = [np.array([_text(level) for level in column.levels])[column.codes] for column in columns]
+    names = [
+        np.array([_name_level(level) for level in column.levels])[column.codes]
+        for column in columns
+    ]
     return ["|".join(levels) for levels in zip(*names, strict=True)]
 
 
-def _text(level: Any) -> str:
+def _name_level(level: Any) -> str:
     """Numbers are the same level as text and as numbers: a table may have gone through a file."""
-    number = isinstance(level, (int, float, np.integer, np.floating)) and not isinstance(level, bool)
-    return f"{float(level):.12g}" if number else str(level)
+    if isinstance(level, bool) or not isinstance(level, (int, float, np.integer, np.floating)):
+        return str(level)
+    return f"{float(level):.12g}"

@@ -20,6 +20,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.classes import in_classes_of
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.errors import InputError
+from fairaudit.models.predictor import folded
 from fairaudit.permute.copies import stream
 from fairaudit.remedy.attribute_basis import AttributeBasis
 from fairaudit.remedy.base import sensitive_columns
@@ -31,6 +32,7 @@ from fairaudit.remedy.pass_chance import PassChance, chance_to_pass_refitted
 __all__ = ["DerivedPredictor"]
 
 STRONGEST = 2.0
+_OF_CLASSES, _OF_NUMBERS = (2, 30.0), (8, 2.0)  # levels and shrinkage
 
 
 class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
@@ -47,16 +49,17 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         Whether the attributes are known when it predicts: in the columns of `X` that have their
         names, or as `sensitive_features`. Without them scores are put on levels, and noise is all
         that lowers dependence further.
-    levels : int
-        Different scores that a classifier of two classes gives; with more classes there is one
-        level per class.
+    levels : int, optional
+        Different scores that a classifier of two classes gives (default 2; with more classes there
+        is one level per class), or different numbers of a regressor (8).
     solver : {"smooth", "program"}
         ``"smooth"``: soft probabilities, for attributes of any kind. ``"program"``: a linear
         program over crossed groups and bins of the score, for categories.
     temperature : float
         How soft the probabilities of ``"smooth"`` are.
-    shrink : float
-        Rows' worth of shrinkage of what is learned about attributes.
+    shrink : float, optional
+        Rows' worth of shrinkage of what is learned about attributes: dependence that is costly to
+        remove and hardly larger than the noise of the rows is left. Default 30, of numbers 2.
     error_share : float in [0, 1]
         What a classifier's law is best for: misclassified people (1), the Brier score (0).
     ids : str, optional
@@ -97,10 +100,10 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         strength: float = 1.0,
         *,
         use_sensitive: bool = True,
-        levels: int = 3,
+        levels: int | None = None,
         solver: str = "smooth",
         temperature: float = 0.003,
-        shrink: float = 30.0,
+        shrink: float | None = None,
         error_share: float = 0.5,
         ids: str | None = None,
         random_state: int | None = 0,
@@ -282,11 +285,20 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
 
     def _make_answers(self) -> Any:
         """What learns the law of the answers."""
-        how: dict[str, Any] = {"temperature": self.temperature, "shrink": self.shrink}
+        levels, shrink = self._choose_sizes()
+        how: dict[str, Any] = {"temperature": self.temperature, "shrink": shrink}
         if not is_classifier(self.estimator):
-            return NumberAnswers(self.levels, **how)
+            return NumberAnswers(levels, **how)
         solver = self.solver if self.use_sensitive else "smooth"
-        return LevelAnswers(self.levels, solver=solver, error_share=self.error_share, **how)
+        return LevelAnswers(levels, solver=solver, error_share=self.error_share, **how)
+
+    def _choose_sizes(self) -> tuple[int, float]:
+        """Levels and shrinkage, given or by the kind of the outcome."""
+        levels, shrink = _OF_CLASSES if is_classifier(self.estimator) else _OF_NUMBERS
+        return (
+            levels if self.levels is None else self.levels,
+            shrink if self.shrink is None else self.shrink,
+        )
 
     def _check(self) -> None:
         check_solver(self.solver)
@@ -294,7 +306,8 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 f"'strength' must lie in [0, 2]. Got {self.strength!r}.", argument="strength"
             )
-        if self.levels < 2 or not self.temperature > 0 or not self.shrink >= 0:
+        levels, shrink = self._choose_sizes()
+        if levels < 2 or not self.temperature > 0 or not shrink >= 0:
             raise InputError(
                 "'levels' must be 2 or more, 'temperature' positive and 'shrink' 0 or more.",
                 argument=("levels", "temperature", "shrink"),
@@ -327,7 +340,14 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         names = getattr(self.estimator, "feature_names_in_", None)
         if names is None or not hasattr(X, "columns"):
             return X
-        return X[[name for name in names]]
+        # boosters write some names in another way than the table does
+        alike = {folded(str(name)): name for name in X.columns}
+        chosen = [name if name in X.columns else alike.get(folded(str(name))) for name in names]
+        if None in chosen:
+            raise InputError(
+                f"X has no column {names[chosen.index(None)]!r}, a feature of the model."
+            )
+        return X[chosen]
 
     def _read_scores(self, scores: Any, rows: int) -> Array:
         values = np.asarray(scores, dtype=np.float64)

@@ -18,7 +18,7 @@ from fairaudit._types import Array, Index
 from fairaudit.remedy.equal_laws import GroupLaws, find_equal_laws
 from fairaudit.remedy.smooth_laws import SmoothLaws, find_basis
 
-__all__ = ["CalibratedChances", "LevelAnswers", "SOLVERS"]
+__all__ = ["SOLVERS", "CalibratedChances", "LevelAnswers"]
 
 SOLVERS = ("smooth", "program")
 _CERTAIN = 1e-4
@@ -177,10 +177,7 @@ class LevelAnswers(BaseEstimator):
     def _find_moments(self, eta: Array, psi: Array) -> Array:
         """A row counts in each class by its chance: less noise than in its true class alone."""
         return np.hstack(
-            [
-                eta[:, [c]] * ((psi - self.means[c]) @ self.bases[c])
-                for c in range(len(self.means))
-            ]
+            [eta[:, [c]] * ((psi - self.means[c]) @ self.bases[c]) for c in range(len(self.means))]
         )
 
 

@@ -93,9 +93,7 @@ class NumberAnswers(BaseEstimator):
     def __call__(self, prediction: Array, psi: Array, groups: Index | None = None) -> Array:
         """The chances of every level (columns) for rows."""
         expected, moments = self._expect((prediction - self.mean) / self.scale, psi)
-        return self.laws.chances(
-            (self.points - expected[:, None]) ** 2, moments - self.offset
-        )
+        return self.laws.chances((self.points - expected[:, None]) ** 2, moments - self.offset)
 
     def values_at(self, noise: float) -> Array:
         """What levels say where a share `noise` of all answers is drawn from the common law."""

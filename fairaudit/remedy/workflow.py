@@ -100,21 +100,10 @@ def repair(
         As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
-    method : str or Method, optional
-        ``"search"``, the default: boosted trees with the learner of `model`, each with a
-        randomized last stage if it takes one (`randomize`). Or one method: ``"boosting"``,
+    method : str or Method
         ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
-        ``"postprocess"`` and ``"derived"`` correct `model`; a name that an installed package
-        added, or an object (`fairaudit.extend`). Where a value of `mu` or a setting of networks
-        is given, the default is ``"fairicp"``.
-    goal : str, optional
-        ``"pass"``, the default: the smallest loss with a chance of `pass_probability` to pass the
-        coming audit. ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
-        certificates that hold. ``"kpc<=0.01"``: the smallest loss up to this KPC.
-        ``"loss<=0.2"``: the smallest KPC up to this loss.
-    pass_probability : float
-    audit_rows : int, optional
-        How many rows the coming audit will have; as many as `frame` unless given.
+        ``"postprocess"``, ``"derived"`` and ``"thresholds"``, which correct `model`; a name that
+        an installed package added, or an object (`fairaudit.extend`).
     mu : float or "auto"
         This value of the method's trade-off parameter, in place of a goal.
     kpc, loss : float, optional

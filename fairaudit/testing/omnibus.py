@@ -145,7 +145,8 @@ class Omnibus:
         """
         moves = "within" if sampler.within_outcome else "anywhere"
         moves = "near" if sampler.near_outcome else moves
-        return self._look(table, "prediction" if sampler.moves == "prediction" else moves, seed).blend
+        moves = "prediction" if sampler.moves == "prediction" else moves
+        return self._look(table, moves, seed).blend
 
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
         return self._look(table, moves, seed).values

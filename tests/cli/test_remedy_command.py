@@ -302,7 +302,8 @@ def test_methods(here, method, tmp_path):
         pytest.importorskip("fairlearn" if method == "reduction" else "torch")
     out = str(tmp_path / "fair.pkl")
     value = str(METHODS.get(method).grid[-1])
-    old = ["--model", "old.pkl"] if method == "postprocess" else []
+    old = ["--model", "old.pkl"] if METHODS.get(method).corrects else []
+    old += ["--use-sensitive"] if method == "thresholds" else []
     grid = ["--mus", value, "--mu", value]
     args = small("--method", method, *old, *grid, "--out", out, "--force", sensitive="race,sex")
     assert cli.main(args) in (0, 1, 3)

@@ -106,6 +106,7 @@ def _others() -> dict[str, Make]:
         ),
         "hgr": lambda: _remedy(fa.HGRClassifier(epochs=3, random_state=0)),
         "fdl": lambda: _remedy(fa.FDLClassifier(steps=20, validation_fraction=0.0)),
+        "derived": lambda: _Fits(_derive),
     }
 
 
@@ -125,6 +126,14 @@ class _Fits:
 
 def _remedy(estimator: Any) -> _Fits:
     return _Fits(lambda X, y: estimator.fit(X, y, sensitive_features=np.arange(len(y)) % 2))
+
+
+def _derive(features: Any, y: Any) -> Any:
+    """A last stage that needs no attributes when it predicts."""
+    import fairaudit as fa
+
+    stage = fa.DerivedPredictor(LogisticRegression().fit(features, y), use_sensitive=False)
+    return stage.fit(features, y, sensitive_features=np.arange(len(y)) % 2)
 
 
 for _name, _makes in _every("classifier"):

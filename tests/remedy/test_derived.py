@@ -129,7 +129,8 @@ def test_answers_belong_to_people():
     answers = derived.predict_proba(X, A)
     np.testing.assert_array_equal(derived.predict_proba(X, A), answers)
     order = np.random.default_rng(5).permutation(len(X))[:100]
-    np.testing.assert_array_equal(derived.predict_proba(X.iloc[order], A.iloc[order]), answers[order])
+    some = derived.predict_proba(X.iloc[order], A.iloc[order])
+    np.testing.assert_array_equal(some, answers[order])
     # attributes may be columns of the table
     np.testing.assert_array_equal(derived.predict_proba(pd.concat([X, A], axis=1)), answers)
     assert list(derived.feature_names_in_) == ["x", "z", "sex", "race"]
@@ -200,7 +201,9 @@ def test_mixed_attributes_and_three_classes():
     new, old = y[n // 2 :], model.predict_proba(X)[n // 2 :, 0]
 
     def slope(score):
-        return max(abs(np.corrcoef(score[new == c], age[n // 2 :][new == c])[0, 1]) for c in range(3))
+        return max(
+            abs(np.corrcoef(score[new == c], age[n // 2 :][new == c])[0, 1]) for c in range(3)
+        )
 
     assert slope(old) > 0.3
     assert slope(answers[:, 0]) < 4 / np.sqrt(n / 6)
@@ -266,7 +269,9 @@ def test_clones_are_not_fitted_and_fit_alike():
     again = clone(derived)
     assert again.levels == 2 and not hasattr(again, "answers_")
     again.estimator = derived.estimator
-    np.testing.assert_array_equal(again.fit(X, y, A).predict_proba(X, A), derived.predict_proba(X, A))
+    np.testing.assert_array_equal(
+        again.fit(X, y, A).predict_proba(X, A), derived.predict_proba(X, A)
+    )
 
 
 @pytest.mark.parametrize(
