@@ -197,7 +197,7 @@ class RemedyResult(Result):
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
             sizes = {
                 name: frame[name].map(lambda value: coarse(value, step))
-                for name in ("kpc", "deo")
+                for name in ("kpc", "deo", "ranking", "brier", "calibration_error")
                 if name in frame
             }
             if "prediction_gap" in frame:
@@ -209,12 +209,23 @@ class RemedyResult(Result):
             return frame.assign(loss=losses, **sizes)
 
         loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
+
+        def of_rows(quality: Quality) -> Quality:
+            return Quality(
+                ranking=coarse(quality.ranking, step),
+                brier=coarse(quality.brier, step),
+                calibration_error=coarse(quality.calibration_error, step),
+            )
+
+        forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
         power = self.power and replace(self.power, kpc=coarse(self.power.kpc, step))
         note = f"Some groups are masked: sizes and losses are rounded to steps of {step:g}."
         return replace(
             masked,
             notes=tuple(dict.fromkeys((*self.notes, note))),
             loss=loss,
+            quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
+            forgone=tuple(forgone),
             power=power,
             curve=rounded(self.curve),
             mixture=rounded(self.mixture),
