@@ -1,4 +1,4 @@
-"""Models in a plane of two sizes, joined in their order."""
+"""Models in a plane of two sizes, joined in their order as far as they have one."""
 
 from __future__ import annotations
 
@@ -42,14 +42,19 @@ def plane(
     y_name: str,
     title: str,
     description: str,
+    joined: Sequence[Point] | None = None,
 ) -> Markup:
-    """Points joined in their order, beside a dashed line through `other`."""
+    """Points, joined in their order, beside a dashed line through `other`.
+
+    `joined` are the points of the line where it does not run through all.
+    """
+    line = points if joined is None else joined
     xs = [0.0, *(point.x for point in (*points, *other))]
     ys = [point.y for point in (*points, *other)]
     across = _padded(min(xs), max(xs), 15.0, 95.0)  # numbers on the left
     upwards = _padded(min(ys), max(ys), _BASE - 30, _TOP + 16)
     marks = _axes(across, upwards, x_name, y_name)
-    for path, kind in ((other, "trivial"), (points, "path")):
+    for path, kind in ((other, "trivial"), (line, "path")):
         marks += [
             tag(
                 "line",
@@ -67,12 +72,12 @@ def plane(
                 "circle",
                 cx=place(across, point.x),
                 cy=upwards(point.y),
-                r=8 if point.strong else 5,
+                r=8 if point.strong else 5 if point.label or joined is None else 3,
                 class_="chosen" if point.strong else "dot",
             )
         )
     places = [(across(point.x), upwards(point.y)) for point in points]
-    lines = [places, [(across(point.x), upwards(point.y)) for point in other]]
+    lines = [[(across(point.x), upwards(point.y)) for point in path] for path in (line, other)]
     for point, (x, y, anchor) in _labels(points, places, lines):
         kind = "strong" if point.strong else "tick"
         dx = {"start": 10, "end": -10, "middle": 0}[anchor]
@@ -112,7 +117,8 @@ def _labels(
     boxes = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
     crossings = [crossing for line in lines for crossing in _along(line)]
     spots = []
-    for point, (x, y) in sorted(zip(points, places, strict=True), key=lambda pair: -pair[0].strong):
+    named = [pair for pair in zip(points, places, strict=True) if pair[0].label]
+    for point, (x, y) in sorted(named, key=lambda pair: -pair[0].strong):
         wide, best = 7.5 * len(point.label), None
         for spot in (
             (x, y - 12, "middle"),
