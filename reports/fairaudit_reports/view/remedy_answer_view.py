@@ -93,23 +93,32 @@ def list_gains(result: RemedyResult) -> list[str]:
     ]
     if largest:
         sentences.append(f"Largest change {'; '.join(largest)}.")
-    if sentences and after.masked:
-        sentences.append("Masked groups are left out.")
+    if sentences and (after.masked or _few(pairs)):
+        few = f"Rates of fewer than {_ENOUGH} rows" if _few(pairs) else ""
+        masked = "masked groups" if after.masked else ""
+        who = " and ".join(part for part in (few, masked) if part)
+        sentences.append(f"{capitalize(who)} are left out.")
     return sentences
 
 
 def _changes(pairs: Sequence[tuple[Cell, Cell]], column: int, digits: int) -> list[_Change]:
     """From the largest fall to the largest rise; those that show, of groups with enough rows."""
-    found = []
+    found, few = [], _few(pairs)
     for old, new in pairs:
         a, b = old.estimates[column], new.estimates[column]
         if a.value is None or b.value is None:
             continue
         if fixed(a.value, digits) != fixed(b.value, digits):
             label = ", ".join(new.levels)
-            found.append((b.rows or 0, (b.value - a.value, label, a.value, b.value)))
-    large = [change for rows, change in found if rows >= _ENOUGH]
-    return sorted(large or [change for _, change in found])
+            if not few or (b.rows or 0) >= _ENOUGH:
+                found.append((b.value - a.value, label, a.value, b.value))
+    return sorted(found)
+
+
+def _few(pairs: Sequence[tuple[Cell, Cell]]) -> bool:
+    """Whether some rates have few rows, and others enough of them."""
+    counts = [estimate.rows or 0 for _, cell in pairs for estimate in cell.estimates]
+    return any(count < _ENOUGH for count in counts) and any(count >= _ENOUGH for count in counts)
 
 
 def _move(change: _Change, digits: int) -> str:
@@ -130,7 +139,7 @@ def _describe_audit(result: RemedyResult) -> str:
         f"{start}: {after.verdict} on {result.rows['audit']:,} rows that nothing else saw (p = "
         f"{p_text(after.p_value)})"
     )
-    if result.power is None or not passed:
+    if result.power is None or not passed or str(result.before.verdict) != "violation":
         return text
     return f"{text}; the old violation would have been seen there in " + (
         f"{chance_text(result.power.power)} of such samples"

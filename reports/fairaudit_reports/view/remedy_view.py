@@ -203,22 +203,31 @@ def list_models(result: RemedyResult) -> list[Model]:
 
 
 def select_models(models: Sequence[Model]) -> list[Model]:
-    """Plain training, the chosen one, and the best others: not collapsed, most likely to pass.
+    """Plain training, the chosen one, and the best others, by loss.
 
-    All, in their order, where they are not many more than that.
+    Better are models that neither collapsed nor are worse than the mixture, and of these the ones
+    that few others beat in both the loss and the chance to pass. All, in their order, where they
+    are not many.
     """
     if len(models) <= MOST_MODELS + 2:
         return list(models)
+    usable = [(model.loss, _worth(model)) for model in models if model.fate in ("", "chosen")]
+
+    def rank(model: Model) -> tuple[bool, int, float]:
+        worth = _worth(model)
+        beaten = sum(loss < model.loss and other >= worth for loss, other in usable)
+        return bool(model.fate), beaten, model.loss
+
     others = [model for model in models if not (model.plain or model.chosen)]
-
-    def rank(model: Model) -> tuple[bool, float, float]:
-        return bool(model.fate), -(model.chance or 0.0), model.loss
-
     best = sorted(others, key=rank)[:MOST_MODELS]
     return [
         *(model for model in models if model.plain),
         *sorted([*best, *_list_chosen(models)], key=lambda model: (model.loss, model.kpc)),
     ]
+
+
+def _worth(model: Model) -> float:
+    return -model.kpc if model.chance is None else model.chance
 
 
 def _list_chosen(models: Sequence[Model]) -> list[Model]:
@@ -251,8 +260,8 @@ def describe_models(models: Sequence[Model], shown: Sequence[Model]) -> list[str
     if len(shown) < len(models):
         sentences.append(
             f"{len(models):,} models were looked at; these are plain training, the chosen one, and "
-            "the best others (those that did not collapse first, then by the chance to pass). The "
-            "JSON record has all."
+            "the best others: not collapsed, and beaten by few in both the loss and the chance to "
+            "pass. The JSON record has all."
         )
     if any(model.strength for model in shown):
         sentences.append(
