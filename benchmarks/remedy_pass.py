@@ -30,6 +30,7 @@ import pandas as pd  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.columns import columns_from  # noqa: E402
+from fairaudit.data.roles import Roles  # noqa: E402
 from fairaudit.datasets import (  # noqa: E402
     Dataset,
     fetch_acs_income,
@@ -43,6 +44,7 @@ from fairaudit.remedy.tradeoff import loss_of, mixed, scores_of  # noqa: E402
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PASSES = 0.05
+PERSON = "person"
 
 
 def as_table(data: Dataset) -> tuple[pd.DataFrame, str, list[str]]:
@@ -81,6 +83,7 @@ TASKS: dict[str, Callable[[], tuple[pd.DataFrame, str, list[str]]]] = {
 
 def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
     frame, outcome, names = TASKS[task]()
+    frame[PERSON] = np.arange(len(frame))  # people are told apart, also where their rows agree
     order = np.random.default_rng(123 * split).permutation(len(frame))
     cut = len(frame) - max(int(0.412 * len(frame)), min(2_000, len(frame) // 2))
     given, fresh = (frame.iloc[part].reset_index(drop=True) for part in np.split(order, [cut]))

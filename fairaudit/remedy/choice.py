@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANCE", "Choice", "Rule", "dominated"]
 
-CHANCE = 0.9  # that a repair should have to pass the coming audit
+CHANCE = 0.8  # that a repair should have to pass the coming audit; more costs small tables too much
 
 
 @dataclass(frozen=True, slots=True)

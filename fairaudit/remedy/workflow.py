@@ -100,10 +100,21 @@ def repair(
         As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
-    method : str or Method
+    method : str or Method, optional
+        ``"search"``, the default: boosted trees with the learner of `model`, each with a
+        randomized last stage if it takes one (`randomize`). Or one method: ``"boosting"``,
         ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
-        ``"postprocess"``, ``"derived"`` and ``"thresholds"``, which correct `model`; a name that
-        an installed package added, or an object (`fairaudit.extend`).
+        ``"postprocess"``, ``"derived"`` and ``"thresholds"`` correct `model`; a name that an installed package
+        added, or an object (`fairaudit.extend`). Where a value of `mu` or a setting of networks
+        is given, the default is ``"fairicp"``.
+    goal : str, optional
+        ``"pass"``, the default: the smallest loss with a chance of `pass_probability` to pass the
+        coming audit. ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
+        certificates that hold. ``"kpc<=0.01"``: the smallest loss up to this KPC.
+        ``"loss<=0.2"``: the smallest KPC up to this loss.
+    pass_probability : float
+    audit_rows : int, optional
+        How many rows the coming audit will have; as many as train unless given.
     mu : float or "auto"
         This value of the method's trade-off parameter, in place of a goal.
     kpc, loss : float, optional
@@ -194,7 +205,7 @@ def repair(
         drop=drop,
         use_sensitive=use_sensitive,
         randomize=randomize,
-        coming_rows=len(table.frame) if audit_rows is None else audit_rows,
+        coming_rows=len(parts["train"]) if audit_rows is None else audit_rows,
     )
     wishes = {"mu": mu, "goal": str(rule.goal), "split": list(split), "drop": list(drop)}
     checkpoint = None
