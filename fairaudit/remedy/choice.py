@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANCE", "Choice", "Rule", "dominated"]
 
-CHANCE = 0.8  # that a repair should have to pass the coming audit; more costs small tables too much
+CHANCE = 0.75  # to pass the coming audit; small tables rarely promise more without a collapse
 
 
 @dataclass(frozen=True, slots=True)

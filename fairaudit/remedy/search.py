@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["learner_for", "search_models"]
 
 #: Weights of equalized odds; 0 is plain training.
-MUS = (0.0, 0.5, 0.8, 0.95, 0.98)
-_FEW_MUS = (0.0, 0.8, 0.98)  # where only the price of what is not allowed is asked for
+MUS = (0.0, 0.5, 0.8, 0.95, 0.99)
+_FEW_MUS = (0.0, 0.8, 0.95)  # where only the price of what is not allowed is asked for
 
 
 def learner_for(old: Predictor | None) -> Method:
