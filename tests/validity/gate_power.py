@@ -8,9 +8,10 @@ Prints a Markdown table: share of replications that are answered (not inconclusi
 combines several parts, by the best of them on the same copies (*best part*). The best is chosen on
 one half of the replications and measured on the other, so that luck does not choose. Then how far
 the first way is below both, on average and at worst. `--parts`: a column for every way and part.
-`--slow WAY N`: another way, in the first N replications. `--held-out` and `--open`: only one half
-of the models. `--peers FILE`: beside the peers on the same tables, at the size of ours, from the
-file of `benchmarks/ci_peers.py --mode models` (`peers_at_size.py`).
+`--slow WAY N`: another way, in the first N replications, or in as many as the file has.
+`--held-out` and `--open`: only one half of the models. `--peers FILE`: beside the peers on the same
+tables, at the size of ours, from the file of `benchmarks/ci_peers.py --mode models`
+(`peers_at_size.py`); *ahead by*: the peer that finds most less ours, with its standard error.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np  # noqa: E402
 from peers_at_size import find_ahead, read_peers  # noqa: E402
-from replications import laws, parser, run, shares  # noqa: E402
+from replications import Lines, laws, parser, run, shares  # noqa: E402
 from unfair_models import UNFAIR_MODELS  # noqa: E402
 
 
@@ -97,10 +98,12 @@ def main() -> None:
 
 
 def run_slow(name: str, model, args, way: str, replications: int) -> dict[str, list[dict]]:
-    """A way to test that costs much, in the first replications."""
-    fewer = copy.copy(args)
-    fewer.test, fewer.replications = [way], min(replications, args.replications)
-    fewer.only = ""
+    """A way to test that costs much, in the first replications or in those that the file has."""
+    fewer, kept = copy.copy(args), Lines(args.out).found.get((name, way, args.copies), {})
+    seeds = range(args.first, args.first + args.replications)
+    have = next((k for k, seed in enumerate(seeds) if seed not in kept), args.replications)
+    fewer.test, fewer.only = [way], ""
+    fewer.replications = max(have, min(replications, args.replications))
     ((_, _, results),) = run({name: model}, fewer)
     return results
 
