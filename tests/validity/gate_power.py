@@ -16,6 +16,7 @@ tables, at the size of ours, from the file of `benchmarks/ci_peers.py --mode mod
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import sys
@@ -35,6 +36,8 @@ def series(results: dict[str, list[dict]]) -> dict[str, np.ndarray]:
     """Found or not in every replication, by way to test and by its parts."""
     made = {}
     for way, found in results.items():
+        if not found:
+            continue
         for part in (None, *found[0]["parts"]):
             name = way if part is None else f"{way}: {part}"
             made[name] = np.array([shares([line], part)[1] for line in found])
@@ -104,7 +107,8 @@ def run_slow(name: str, model, args, way: str, replications: int) -> dict[str, l
     have = next((k for k, seed in enumerate(seeds) if seed not in kept), args.replications)
     fewer.test, fewer.only = [way], ""
     fewer.replications = max(have, min(replications, args.replications))
-    ((_, _, results),) = run({name: model}, fewer)
+    with contextlib.redirect_stdout(sys.stderr):  # the table stands on the other
+        ((_, _, results),) = run({name: model}, fewer)
     return results
 
 

@@ -2,7 +2,8 @@
 
 The file is that of `benchmarks/ci_peers.py --mode models`. A peer rejects where its p-value is at
 most the one that it undercuts on 5 % of the twin's tables, whatever it claims to be: who rejects
-too often there has to show more, and who rejects too seldom is helped.
+too often there has to show more, and who rejects too seldom is helped. Where a twin was not run,
+the level that the peer claims has to do, and its name says so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ _DRAWS = 400  # of the bootstrap
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """p-values of one peer on one unfair model and on its twin, in the order of the seeds."""
+    """p-values of one peer on one unfair model and on its twin, in the order of the seeds.
+
+    `twin` is empty where it was not run.
+    """
 
     model: np.ndarray
     twin: np.ndarray
@@ -49,6 +53,8 @@ class Ahead:
 
 def find_threshold(twin: np.ndarray) -> float:
     """The largest p-value at which at most 5 % of these are rejected."""
+    if not len(twin):
+        return LEVEL
     ordered = np.sort(twin)
     allowed = int(LEVEL * len(ordered) + 1e-9)
     smaller = ordered[ordered < ordered[allowed]]
@@ -56,7 +62,7 @@ def find_threshold(twin: np.ndarray) -> float:
 
 
 def read_peers(path: str | None) -> dict[str, dict[str, Peer]]:
-    """By model and name of the peer, where both the model and its twin were run."""
+    """By model and name of the peer."""
     found: dict[tuple[str, str], list[float]] = {}
     if path:
         with open(path) as lines:
@@ -64,10 +70,10 @@ def read_peers(path: str | None) -> dict[str, dict[str, Peer]]:
                 found.setdefault((line["scenario"], line["test"]), []).extend(line["p"])
     peers: dict[str, dict[str, Peer]] = {}
     for (model, test), p in found.items():
-        twin = found.get((f"{model}, twin", test))
-        if twin:
-            made = Peer(model=np.array(p), twin=np.array(twin))
-            peers.setdefault(model, {})[test] = made
+        if not model.endswith(", twin"):
+            twin = found.get((f"{model}, twin", test), [])
+            name = test if twin else f"{test} at its own size"
+            peers.setdefault(model, {})[name] = Peer(model=np.array(p), twin=np.array(twin))
     return peers
 
 
@@ -79,7 +85,8 @@ def find_ahead(peers: dict[str, Peer], ours: np.ndarray) -> Ahead:
     draws = []
     for _ in range(_DRAWS):
         rows = rng.integers(0, n, n)
-        threshold = find_threshold(rng.choice(peer.twin, len(peer.twin)))
+        again = rng.choice(peer.twin, len(peer.twin)) if len(peer.twin) else peer.twin
+        threshold = find_threshold(again)
         draws.append(np.mean((peer.model[rows] <= threshold) - ours[rows]))
     by = np.mean(peer.rejects()[:n] - ours[:n])
     return Ahead(name=name, by=float(by), error=float(np.std(draws)))
