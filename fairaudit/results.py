@@ -89,7 +89,7 @@ class Result:
 
     def with_note(self: R, note: str) -> R:
         """The same with a note before the others, where it has notes."""
-        if "notes" not in {field.name for field in _layout(type(self))}:
+        if "notes" not in {field.name for field in fields(cast(Any, self))}:
             return self
         made: R = replace(cast(Any, self), notes=(note, *cast(Any, self).notes))
         return made

@@ -90,6 +90,10 @@ def _contradictions(args: argparse.Namespace, record: AuditResult) -> Iterator[s
     """What was typed beside what was recorded; settings of a project are not typed."""
     from dataclasses import asdict
 
+    from fairaudit.auditing.descriptions import recorded as describe
+    from fairaudit.density import CONTINUOUS
+    from fairaudit.permute.laws import LAWS
+    from fairaudit.testing.statistic import STATISTICS
     from fairaudit_cli.library_calls import permutations_from, plan_from, roles_from
 
     typed = [
@@ -110,8 +114,16 @@ def _contradictions(args: argparse.Namespace, record: AuditResult) -> Iterator[s
     roles = roles_from(args)
     copies = permutations_from(args)
     columns = [column.name for column in record.table.attributes]
-    now = {**asdict(roles), **plan_from(args, roles, columns).record()}
-    now |= {"n": copies.n, "seed": copies.seed}
+    plan = plan_from(args, roles, columns)
+    now = {
+        **asdict(roles),
+        **plan.record(),
+        "statistic": describe(STATISTICS, plan.statistic),
+        "density": describe(CONTINUOUS, plan.density),
+        "law": describe(LAWS, plan.law),
+        "n": copies.n,
+        "seed": copies.seed,
+    }
     recorded = {**options, "n": capsule.copies, "seed": capsule.seed}
     for entry in typed:
         name = entry.parameter

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from attacks import FEATURES, make
-from attacks_inside import ATTACKS
+from attacks_surface import ATTACKS
 
 from fairaudit_cli.main import main
 
