@@ -134,7 +134,7 @@ def open_xgboost(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
 
 def open_lightgbm(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     lightgbm = library("lightgbm", name)
-    if not data.startswith(b"tree\n") or b"num_class=" not in data:
+    if not data.startswith(b"tree\n") or b"\nmax_feature_idx=" not in data:
         raise InputError(f"{name} is not a lightgbm model. Save it with booster_.save_model.")
     try:
         check_lightgbm_text(data)

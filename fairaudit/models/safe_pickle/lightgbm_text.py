@@ -1,4 +1,4 @@
-"""Text models of lightgbm: sizes and numbers that its compiled code believes are looked at first."""
+"""Text models of lightgbm: sizes and numbers that its compiled code believes are checked first."""
 
 from __future__ import annotations
 
