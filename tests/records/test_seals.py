@@ -346,7 +346,6 @@ def test_other_records_have_digests_too(here: Path, capsys: pytest.CaptureFixtur
     commands = {
         "monitor": ["monitor", "--state", "s.state", *asked, *quick],
         "missing": ["missing", *asked, *quick],
-        "plan": ["plan", *asked, "--certify", "kpc=0.9"],
     }
     for name, words in commands.items():
         status, said = run(capsys, *words, "--report", f"{name}.json")
