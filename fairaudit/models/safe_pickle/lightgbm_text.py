@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from fairaudit.models.safe_pickle.grants import Refused
@@ -83,7 +84,7 @@ def _check_tree(tree: Mapping[str, str], width: int) -> None:
         raise Refused("has a lightgbm tree with categories outside of it")
     if sets:
         bounds = _numbers(tree, "cat_boundaries", sets + 1)
-        rising = bounds[0] == 0 and all(a <= b for a, b in zip(bounds, bounds[1:], strict=False))
+        rising = bounds[0] == 0 and all(a <= b for a, b in pairwise(bounds))
         if not rising:
             raise Refused("has a lightgbm tree with categories outside of it")
         _numbers(tree, "cat_threshold", bounds[-1])
