@@ -83,7 +83,7 @@ _OWN = (
 )
 OPTIONS: tuple[str | Option, ...] = (
     *MODEL,
-    *(name for name in ROLES if name not in ("predictions", "weights", "on", "threshold")),
+    *(name for name in ROLES if name not in ("predictions", "on", "threshold")),
     *_OWN,
     "report",
     "alpha",

@@ -209,7 +209,11 @@ class RemedyResult(Result):
             return frame.assign(loss=losses, **sizes)
 
         loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
-        power = self.power and replace(self.power, kpc=coarse(self.power.kpc, step))
+        power = self.power and replace(
+            self.power,
+            kpc=coarse(self.power.kpc, step),
+            power=coarse(self.power.power, 0.01) or 0.0,
+        )
         note = f"Some groups are masked: sizes and losses are rounded to steps of {step:g}."
         return replace(
             masked,

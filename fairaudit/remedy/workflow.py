@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["RepairInterrupted", "repair"]
 
 SPLIT = (0.5, 0.2, 0.3)
+WEIGHTS = (
+    "Weights enter rates, gaps and loss of the two audits; training, the choice and the tests "
+    "count every row once."
+)
 
 
 class RepairInterrupted(KeyboardInterrupt):
@@ -94,6 +98,7 @@ def repair(
         One table with features, outcome and sensitive attributes.
     roles : Roles, optional
         Which column is what; or pass `sensitive`, `outcome`, `positive`, `classes`, `missing`.
+        With weights, those of the two audits: see the notes of the result.
     sensitive, outcome : names of columns
         A kind may follow, as in ``"age:continuous"``.
     positive, classes, missing
@@ -214,6 +219,8 @@ def repair(
     audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
     result = _train_and_judge(audits, out, force=force)
     shares = tuple(float(share) for share in split)
+    if table.roles.weights is not None:
+        notes = (WEIGHTS, *notes)
     return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
 
 

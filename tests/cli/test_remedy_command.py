@@ -212,6 +212,22 @@ def test_regression(tmp_path, capsys):
 
 
 @trains
+def test_weights_enter_the_audits_and_not_the_training():
+    rng = np.random.default_rng(0)
+    sex, y = rng.choice(["f", "m"], 400), rng.integers(0, 2, 400)
+    pay = y + 0.5 * (sex == "m") + rng.normal(size=400)
+    frame = pd.DataFrame({"sex": sex, "y": y, "pay": pay, "w": np.where(pay > 0.5, 10.0, 1.0)})
+    how = {"mus": [0.5], "mu": 0.5, "steps": 20, "permutations": 19}
+    weighted = repair(frame, Roles(sensitive=("sex",), outcome="y", weights="w"), **how)
+    rows = repair(frame, Roles(sensitive=("sex",), outcome="y"), drop=["w"], **how)
+    assert weighted.features == rows.features == ("pay",)
+    assert weighted.after.table.weights == "w" and rows.after.table.weights is None
+    assert weighted.after.joint.p_value == rows.after.joint.p_value
+    assert weighted.loss != rows.loss and weighted.after.gaps != rows.after.gaps
+    assert any(note.startswith("Weights enter rates") for note in weighted.notes)
+
+
+@trains
 def test_text_gaps_and_people(tmp_path):
     rng = np.random.default_rng(0)
     n = 600
