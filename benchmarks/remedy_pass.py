@@ -7,8 +7,8 @@ Half of the rows go to the remedy, which splits them as it does for anybody; the
 rows, is audited afterwards by the default audit and used for nothing else. The trivial mixture
 (plain training, a random share of people gets a constant) is tested on the same fresh rows; the
 table has the smallest share that passes at least as often as the repair. `--first` is the number of
-the first split: what the program's defaults were chosen on has numbers from 101. `--save` keeps what
-is finished, and goes on there.
+the first split: what the program's defaults were chosen on has numbers from 101. `--save` keeps
+what is finished, and goes on there.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
     start = time.process_time()
     result = fa.repair(
         given,
-        sensitive=names,
-        outcome=outcome,
+        Roles(sensitive=tuple(names), outcome=outcome, ids=PERSON),
         goal="pass",
         use_sensitive=use_sensitive,
+        audit_rows=len(fresh),
         seed=split,
     )
     seconds = time.process_time() - start

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["Judge"]
 
 _COPIES = 199
-#: Of the error of the rows, the share that a repair has: it removes part of the directions that the
-#: audit looks at, and uses chances where the audit sees answers. Chosen on splits 101–106 of COMPAS.
+#: Of the error of the rows, the share that a repair has: it removes part of the directions that
+#: the audit looks at, and uses chances where the audit sees answers. Chosen on COMPAS, split 101.
 _LEFT = 0.5
 _HOPELESS = 0.005  # the test on these rows: an audit of as many will not pass
 
@@ -94,7 +94,7 @@ class Judge:
             given |= {"positive": levels[-1]} if len(levels) == 2 else {"model_classes": levels}
         return AuditTable.of(scores, attributes, outcome, **given)
 
-    def mixture(self, scores: Array, *, passes: float, seed: int) -> pd.DataFrame:
+    def mixture(self, scores: Array, *, seed: int) -> pd.DataFrame:
         """Plain training mixed at random with the best constant, in growing shares."""
         import pandas as pd
 
@@ -103,14 +103,10 @@ class Judge:
         plain = self.table_of(scores)
         outcome, shares = plain.require_outcome(), (*MIXTURE, 1.0)
         line: pd.DataFrame = mixture(scores, outcome, plain.attributes, seed, shares=shares)
-        tested, certain = [], False
-        for share in shares:  # from the first that passes on, larger shares pass too
-            if certain:
-                tested.append({"p_value": 1.0, "chance": 1.0, "certified": True})
-                continue
-            answers = mixed(scores, outcome, share, np.random.default_rng([seed, 0]))
-            tested.append(self._test(answers))
-            certain = tested[-1]["chance"] >= passes and not self.limits
+        answers = (
+            mixed(scores, outcome, share, np.random.default_rng([seed, 0])) for share in shares
+        )
+        tested = [self._test(drawn) for drawn in answers]
         return pd.concat([line, pd.DataFrame(tested)], axis=1)
 
     def _test(self, scores: Array, left: float | None = None) -> dict[str, Any]:
@@ -120,12 +116,14 @@ class Judge:
         if table.prediction.constant:
             return {"p_value": 1.0, "chance": 1.0, "certified": certified}
         p_value = self._run(table).p_value
+        if self.folds is None:
+            return {"p_value": p_value, "chance": float("nan"), "certified": certified}
         if p_value <= _HOPELESS and self.coming_rows >= len(self.rows):
             return {"p_value": p_value, "chance": 0.0, "certified": certified}
         expected = chance_of_table(
             table,
             n_fresh=self.coming_rows,
-            folds=self.folds if left is None else None,
+            folds=None if left is not None else self.folds,
             left=left,
             alpha=self.plan.alpha,
             seed=self.plan.permutations.seed,

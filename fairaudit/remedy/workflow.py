@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
@@ -109,12 +111,13 @@ def repair(
         ``"search"``, the default: boosted trees with the learner of `model`, each with a
         randomized last stage if it takes one (`randomize`). Or one method: ``"boosting"``,
         ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
-        ``"postprocess"``, ``"derived"`` and ``"thresholds"`` correct `model`; a name that an installed package
-        added, or an object (`fairaudit.extend`). Where a value of `mu` or a setting of networks
-        is given, the default is ``"fairicp"``.
+        ``"postprocess"``, ``"derived"`` and ``"thresholds"`` correct `model`; a name that an
+        installed package added, or an object (`fairaudit.extend`). Where a value of `mu` or a
+        setting of networks is given, the default is ``"fairicp"``.
     goal : str, optional
-        ``"pass"``, the default: the smallest loss with a chance of `pass_probability` to pass the
-        coming audit. ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
+        ``"pass"``, the default: the smallest loss of a search with a chance of `pass_probability`
+        to pass the coming audit (of one method: whose test has p > 0.25 on the rows for choosing).
+        ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
         certificates that hold. ``"kpc<=0.01"``: the smallest loss up to this KPC.
         ``"loss<=0.2"``: the smallest KPC up to this loss.
     pass_probability : float
@@ -178,7 +181,8 @@ def repair(
         check_writable(out)
     networks = {"objective": objective, "loss": training_loss, "predictor": predictor}
     how = _method_for(method, mu=mu, given=[mus, steps, *networks.values()])
-    rule = Rule.of(mu, _goal_of(goal, kpc, loss), pass_probability, how)
+    wanted = _goal_of(goal, kpc, loss)
+    rule = Rule.of(mu, wanted, how, chance=pass_probability, alpha=alpha)
     certified = {**(certify or {}), **rule.goal.limits}
     plan = _plan_of(
         permutations, seed, alpha=alpha, tolerance=dict(tolerance or {}), certify=certified
@@ -309,7 +313,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         strength=float(chosen.get("strength", 0.0)),
         attributes_at_prediction=bool(chosen.get("attributes", job.use_sensitive)),
         goal=str(job.rule.goal) if job.rule.value is None else "",
-        chance=float(chosen["chance"]),
+        chance=None if np.isnan(chosen["chance"]) else float(chosen["chance"]),
         coming_rows=job.coming_rows,
         because=choice.because,
         model=trained.model,
