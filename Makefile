@@ -70,7 +70,11 @@ validity: $(STAMP)
 	$(BIN)/python tests/validity/monitor.py
 	$(BIN)/python tests/validity/comparison.py
 	$(BIN)/python tests/validity/equivalence.py --replications 2000
-	$(BIN)/python tests/validity/planning.py --replications 300
+	$(BIN)/python tests/validity/small_groups.py --replications 1000
+	$(BIN)/python tests/validity/comparison_settings.py --replications 1000
+	$(BIN)/python tests/validity/centered_size.py --first 60000 --replications 1000
+	$(BIN)/python tests/validity/told_apart.py --false --first 30000 --replications 1000
+	$(BIN)/python tests/validity/planning.py --replications 1000
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 	$(BIN)/python tests/validity/localisation.py --replications 1000
 	$(BIN)/python tests/validity/incomplete.py --replications 1000

@@ -8,7 +8,8 @@ are read from checkouts in the folder PEER_SRC.
     python benchmarks/peers.py "causal-learn RCIT" --n 500 --scenarios null,alt --reps 20
     python benchmarks/peers.py "SplitKCI" --models '^unfair: continuous' --reps 20
 
-`--models`: the fair and unfair models of tests/validity in whose kind and name a pattern is found.
+`--models`: the fair and unfair models of tests/validity in whose kind and name a pattern is found,
+and the fair twins of the unfair ones (kind `twin`).
 Text of attributes and classes of the outcome become indicators. Tables of people with several rows
 are left out, since no peer knows ids; so are large ones for KCI.
 """
@@ -72,11 +73,14 @@ def models(pattern: str, test: str) -> dict:
     """Fair and unfair models that a test can run, by name."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "validity"))
     from fair_models import FAIR_CLASS_MODELS, FAIR_MODELS
+    from fair_twins import FAIR_TWINS
     from unfair_models import UNFAIR_MODELS
 
+    fair = FAIR_MODELS | FAIR_CLASS_MODELS
+    twins = {model.name: model for model in FAIR_TWINS.values()}
     return {
         name: model
-        for kind, some in (("fair", FAIR_MODELS | FAIR_CLASS_MODELS), ("unfair", UNFAIR_MODELS))
+        for kind, some in (("fair", fair), ("unfair", UNFAIR_MODELS), ("twin", twins))
         for name, model in some.items()
         if re.search(pattern, f"{kind}: {name}") and "people" not in name
         if model.rows <= MOST_ROWS.get(test, np.inf)

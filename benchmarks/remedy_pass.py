@@ -7,8 +7,8 @@ Half of the rows go to the remedy, which splits them as it does for anybody; the
 rows, is audited afterwards by the default audit and used for nothing else. The trivial mixture
 (plain training, a random share of people gets a constant) is tested on the same fresh rows; the
 table has the smallest share that passes at least as often as the repair. `--first` is the number of
-the first split: what the program's defaults were chosen on has numbers from 101. `--save` keeps what
-is finished, and goes on there.
+the first split: what the program's defaults were chosen on has numbers from 101. `--save` keeps
+what is finished, and goes on there.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import pandas as pd  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.columns import columns_from  # noqa: E402
+from fairaudit.data.roles import Roles  # noqa: E402
 from fairaudit.datasets import (  # noqa: E402
     Dataset,
     fetch_acs_income,
@@ -43,6 +44,7 @@ from fairaudit.remedy.tradeoff import loss_of, mixed, scores_of  # noqa: E402
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 PASSES = 0.05
+PERSON = "person"
 
 
 def as_table(data: Dataset) -> tuple[pd.DataFrame, str, list[str]]:
@@ -81,16 +83,17 @@ TASKS: dict[str, Callable[[], tuple[pd.DataFrame, str, list[str]]]] = {
 
 def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
     frame, outcome, names = TASKS[task]()
+    frame[PERSON] = np.arange(len(frame))  # people are told apart, also where their rows agree
     order = np.random.default_rng(123 * split).permutation(len(frame))
     cut = len(frame) - max(int(0.412 * len(frame)), min(2_000, len(frame) // 2))
     given, fresh = (frame.iloc[part].reset_index(drop=True) for part in np.split(order, [cut]))
     start = time.process_time()
     result = fa.repair(
         given,
-        sensitive=names,
-        outcome=outcome,
+        Roles(sensitive=tuple(names), outcome=outcome, ids=PERSON),
         goal="pass",
         use_sensitive=use_sensitive,
+        audit_rows=len(fresh),
         seed=split,
     )
     seconds = time.process_time() - start

@@ -42,6 +42,7 @@ _HOME |= dict.fromkeys(
     "fairaudit.remedy.estimators",
 )
 _HOME |= {
+    "DerivedPredictor": "fairaudit.remedy.derived",
     "FairICPBoostingClassifier": "fairaudit.remedy.boosted_trees",
     "FairICPBoostingRegressor": "fairaudit.remedy.boosted_trees",
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",

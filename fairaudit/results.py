@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from fairaudit.errors import InputError
+from fairaudit.records.canonical import DIGEST, digest_of, has_digest, is_unchanged
 
 __all__ = [
     "SUPPRESS",
@@ -77,9 +78,21 @@ class Result:
         """The record with the keys of today, where an earlier version had others."""
         return record
 
+    def to_record(self) -> dict[str, Any]:
+        """`to_dict` with the digest over all of it."""
+        record: dict[str, Any] = as_plain(self.to_dict())
+        return {**record, DIGEST: digest_of(record)}
+
     def to_json(self) -> str:
-        """The record as text."""
-        return json_text(self.to_dict()) + "\n"
+        """The record as text, with its digest."""
+        return json_text(self.to_record()) + "\n"
+
+    def with_note(self: R, note: str) -> R:
+        """The same with a note before the others, where it has notes."""
+        if "notes" not in {field.name for field in fields(cast(Any, self))}:
+            return self
+        made: R = replace(cast(Any, self), notes=(note, *cast(Any, self).notes))
+        return made
 
     def suppressed(self: R, fewest: int) -> R:
         """The same with groups of fewer than `fewest` people masked, where it shows any."""
@@ -162,8 +175,11 @@ def json_text(facts: Any) -> str:
     return json.dumps(as_plain(facts), indent=2, ensure_ascii=False)
 
 
-def read_record(path: str | Path) -> Mapping[str, Any]:
-    """A saved record as a mapping."""
+def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]:
+    """A saved record as a mapping; one that was edited is refused, unless `changed` allows it.
+
+    Records of 0.1 have no digest: nothing tells whether they were changed.
+    """
     name = str(path)
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -175,6 +191,11 @@ def read_record(path: str | Path) -> Mapping[str, Any]:
         raise InputError(f"The file {name!r} is not JSON, or was cut off: {error}.") from None
     if not isinstance(record, Mapping):
         raise InputError(f"The file {name!r} holds no record of fairaudit.")
+    if not changed and has_digest(record) and not is_unchanged(record):
+        raise InputError(
+            f"The record {name!r} was changed after it was made: its digest does not fit. Do not "
+            "believe its numbers; get the file from its author again, or repeat the audit."
+        )
     return record
 
 

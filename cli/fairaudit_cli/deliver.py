@@ -7,10 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.results import SUPPRESS, Result, check_format, format_of
+from fairaudit.results import SUPPRESS, Result, check_format, format_of, json_text
 from fairaudit_cli.shell_text import print_json
+
+if TYPE_CHECKING:
+    from fairaudit.records.signing import Signer
 
 __all__ = ["check_outputs", "deliver", "write_report"]
 
@@ -25,6 +29,7 @@ def check_outputs(args: argparse.Namespace, kind: type[Result], *others: str | N
     for other in others:
         if other is not None:
             check_writable(other)
+    _signer_of(args)
 
 
 def deliver(
@@ -40,10 +45,11 @@ def deliver(
     """
     fewest = getattr(args, "suppress", None)
     masked = result.suppressed(SUPPRESS if fewest is None else fewest)
+    signer = _signer_of(args)
     for path in args.report or ():
-        write_report(masked, path, strict=strict)
+        write_report(masked, path, strict=strict, signer=signer)
     if args.json:
-        print_json(masked.render("json"))
+        print_json(_record_text(masked, signer))
         return
     from fairaudit_reports.formats import show
 
@@ -54,11 +60,31 @@ def deliver(
         _tell_github(masked)
 
 
-def write_report(result: Result, path: str | Path, *, strict: bool = False) -> None:
-    """One file, masked as the result is; JUnit alone knows of `strict`."""
+def _signer_of(args: argparse.Namespace) -> Signer | None:
+    key = getattr(args, "sign", None)
+    if key is None:
+        return None
+    from fairaudit.records.signing import read_signer
+
+    return read_signer(key)
+
+
+def _record_text(result: Result, signer: Signer | None) -> str:
+    if signer is None:
+        return str(result.render("json"))
+    return json_text(signer.sign_record(result.to_record())) + "\n"
+
+
+def write_report(
+    result: Result, path: str | Path, *, strict: bool = False, signer: Signer | None = None
+) -> None:
+    """One file, masked as the result is; JUnit alone knows of `strict`, JSON of signatures."""
     from fairaudit.data.reading.write import write_bytes
 
     form = format_of(path)
+    if form == "json":
+        write_bytes(path, _record_text(result, signer).encode())
+        return
     content = result.render(form, **({"strict": True} if strict and form == "xml" else {}))
     write_bytes(path, content if isinstance(content, bytes) else content.encode())
 

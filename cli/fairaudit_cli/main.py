@@ -27,6 +27,7 @@ COMMANDS = {
     "missing": "test and bound what missing or uncertain attributes do to the verdict",
     "report": "show a saved result again, in other formats",
     "verify": "repeat a saved audit and compare every number",
+    "sign": "sign a saved result, or write its verdict as a statement of in-toto",
     "remedy": "train a model towards equalized odds, and audit it before and after",
     "compare": "several models on one table, or a candidate against production",
     "monitor": "gather evidence over batches, with an alarm that holds however often you look",

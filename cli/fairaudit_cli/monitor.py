@@ -21,6 +21,13 @@ __all__ = ["OPTIONS", "add_arguments", "run"]
 
 OPTIONS: tuple[str | Option, ...] = (
     option("state", TEXT, "FILE", "the evidence so far; begun with the first batch", required=True),
+    option(
+        "anchor",
+        TEXT,
+        "FILE|HEAD",
+        "check that the state contains this head, or all heads of this file, to which the new one "
+        "is added; keep it elsewhere than the state",
+    ),
     *MODEL,
     *(name for name in ROLES if name != "weights"),
     option("label", TEXT, "TEXT", "name of the batch (default: of its file)"),
@@ -48,9 +55,39 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.monitoring.monitoring_result import MonitorResult
 
     check_outputs(args, MonitorResult)
+    said = _check_anchor(args)
     result = _show_state(args) if not args.data else _add_batch(args)
-    deliver(result, args)
+    if said is not None:
+        result = result.with_note(said)
+    _keep_head(args)
+    last_lines = [] if args.anchor is None else [f"head: {result.head}"]
+    deliver(result, args, last_lines=last_lines)
     return ExitCode.of(result.verdict)
+
+
+def _check_anchor(args: argparse.Namespace) -> str | None:
+    """What an anchor says of the state, before anything is added to it."""
+    if args.anchor is None:
+        return None
+    from fairaudit.data.reading.write import check_writable
+    from fairaudit.monitoring.anchor import Anchor
+    from fairaudit.monitoring.state import StateFile
+
+    anchor = Anchor(args.anchor)
+    if anchor.path is not None:
+        if anchor.path.resolve() == Path(args.state).resolve():
+            raise InputError("--anchor is the state itself. Keep the heads in another file.")
+        check_writable(anchor.path)
+    return anchor.check(StateFile(args.state))
+
+
+def _keep_head(args: argparse.Namespace) -> None:
+    if args.anchor is None:
+        return
+    from fairaudit.monitoring.anchor import Anchor
+    from fairaudit.monitoring.state import StateFile
+
+    Anchor(args.anchor).keep(StateFile(args.state))
 
 
 def _show_state(args: argparse.Namespace) -> MonitorResult:

@@ -246,6 +246,7 @@ _OPTIONS = (
         },
         file=("test",),
     ),
+    option("sign", TEXT, "KEY", "sign the JSON by this private Ed25519 key (PEM)"),
     option(
         "suppress",
         WHOLE,

@@ -55,8 +55,8 @@ _OWN = (
         "pass-probability",
         NUMBER,
         "SHARE",
-        "the predicted chance to pass the coming audit that --goal pass asks for (0.9)",
-        default=0.9,
+        "the predicted chance to pass the coming audit that a search asks for (0.75)",
+        default=0.75,
     ),
     option(
         "audit-rows", COUNT, "N", "rows of the coming audit (default: as many as the table has)"
@@ -111,7 +111,7 @@ _DETERMINISTIC = option(
 )
 OPTIONS: tuple[str | Option, ...] = (
     *MODEL,
-    *(name for name in ROLES if name not in ("predictions", "weights", "on", "threshold")),
+    *(name for name in ROLES if name not in ("predictions", "on", "threshold")),
     *_OWN,
     _DETERMINISTIC,
     "report",

@@ -52,17 +52,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mask groups of fewer than K people (default: 10; 0: none beyond the record's own)",
     )
 
+    parser.add_argument(
+        "--key", metavar="FILE", help="the public key (PEM) by which the record must be signed"
+    )
+
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.write import check_writable
-    from fairaudit.results import check_format
+    from fairaudit.results import check_format, read_record
+    from fairaudit_cli.vouching import describe_origin
 
     result = load_result(args.record).suppressed(args.suppress)
+    told = result.with_note(describe_origin(read_record(args.record), args.key))
     forms = [check_format(_ALIASES.get(form, form), type(result)) for form in names_in(args.to)]
     if not forms:
         from fairaudit_reports.formats import show
 
-        show(result)
+        show(told)
         return ExitCode.OK
     record = Path(args.record)
     targets = [Path(args.out or record.parent) / f"{record.stem}.{form}" for form in forms]
@@ -70,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
         if target.resolve() == record.resolve():
             raise InputError(f"{str(target)!r} is the record itself. Pass another --out.")
         check_writable(target)
-    for target in targets:
-        write_report(result, target)
+    for form, target in zip(forms, targets, strict=True):
+        write_report(result if form == "json" else told, target)
         print(quiet(f"report: {target}"))
     return ExitCode.OK
 

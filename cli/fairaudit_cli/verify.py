@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
+from fairaudit.records.canonical import has_digest, is_unchanged, without_seals
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import predictor_from
 from fairaudit_cli.options import MODEL, add_options
+from fairaudit_cli.vouching import command_differences, list_unchecked
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
@@ -57,15 +59,26 @@ _HOMES = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Exit status: 0 every number is the same, 1 something differs, 2 bad input."
     parser.add_argument("record", metavar="AUDIT.JSON", help="written by fairaudit test --report")
+    parser.add_argument(
+        "--key", metavar="FILE", help="the public key (PEM) by which the record must be signed"
+    )
     add_options(parser, "verify", OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.records.signing import check_signature
     from fairaudit.results import read_record
 
-    then = read_record(args.record)
+    then = read_record(args.record, changed=True)
+    if args.key is not None and not str(then.get("schema")).startswith("fairaudit/audit/"):
+        key = check_signature(read_record(args.record), args.key)
+        print(f"signed: by the key {key}; only audits are repeated")
+        return ExitCode.OK
     record = AuditResult.from_dict(then)
+    changed_since = has_digest(then) and not is_unchanged(then)
+    if args.key is not None and not changed_since:
+        print(f"signed: by the key {check_signature(then, args.key)}")
     _refuse_other_numbers(record)
     roles, plan, fewest = _settings(record, args.jobs)
     if not args.data:
@@ -80,16 +93,22 @@ def run(args: argparse.Namespace) -> int:
     if again is None:
         print("not reproduced: " + "; ".join(other))
         return ExitCode.VIOLATION
-    masked = _carry_over(again.suppressed(fewest), record)
+    masked = again.suppressed(fewest)
+    if _is_of_0_1(record):
+        masked = _carry_over(masked, record)
     counted, changed = differences(then, masked.to_dict(), unmasked=again.to_dict())
-    if changed:
-        print(f"not reproduced: {len(changed)} of {counted} values differ")
-        print("\n".join(quiet(f"  {line}") for line in changed[:20]))
-        for line in _circumstances(record, again):
-            print(f"  note: {line}")
+    changed += command_differences(record)
+    notes = [f"note: {line}" for line in _circumstances(record, again)]
+    notes += list_unchecked(record, signed=args.key is not None)
+    if changed or changed_since:
+        print(_say_difference(len(changed), counted, changed_since=changed_since))
+        print("\n".join(quiet(f"  {line}") for line in (*changed[:20], *notes)))
         return ExitCode.VIOLATION
     print(f"reproduced: all {counted} values are the same; verdict: {again.verdict}")
-    if record.capsule.version != again.capsule.version:
+    print("\n".join(quiet(f"  {line}") for line in notes))
+    if not has_digest(then):
+        print("  note: the record has no digest")
+    if _is_of_0_1(record):
         print(
             quiet(
                 f"  note: the record is of fairaudit {record.capsule.version}: its words, numbers "
@@ -100,9 +119,22 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
+def _say_difference(changed: int, counted: int, *, changed_since: bool) -> str:
+    if not changed_since:
+        return f"not reproduced: {changed} of {counted} values differ"
+    first = "not reproduced: the record was changed after it was made (its digest does not fit)"
+    if not changed:
+        return f"{first}; what can be repeated is the same, what cannot was changed"
+    return f"{first}; {changed} of {counted} values differ"
+
+
+def _is_of_0_1(record: AuditResult) -> bool:
+    return record.capsule.version.startswith("0.1.")
+
+
 def _refuse_other_numbers(record: AuditResult) -> None:
     """A record of 0.1 whose p-values this version computes otherwise can only seem wrong."""
-    if not record.capsule.version.startswith("0.1."):
+    if not _is_of_0_1(record):
         return
     reason = None
     if record.quality.law == "fitted":
@@ -258,13 +290,14 @@ def differences(
 ) -> tuple[int, list[str]]:
     """How many values were compared, and those that differ, as ``path: then, now``.
 
-    Of a record of another version those are compared that both versions have and that masks leave
+    Of a record of 0.1 those are compared that both versions have and that masks leave
     alone (`unmasked` is the result without): versions differ in their words, in what they add, in
     how they mask, in the limits of gaps and in centered sizes.
     """
-    versions = {record.get("capsule", record).get("version") for record in (then, now)}
-    same_version = len(versions) == 1
+    # what a record says of its version loosens nothing, but for versions that are known to differ
+    same_version = not str(then.get("capsule", then).get("version")).startswith("0.1.")
     passed_over = _CIRCUMSTANCES if same_version else (*_CIRCUMSTANCES, *_WORDS)
+    then, now = without_seals(then), without_seals(now)
     first, second = dict(_leaves(then, passed_over)), dict(_leaves(now, passed_over))
     paths = [*first, *(path for path in second if path not in first)]
     if not same_version:
@@ -297,6 +330,8 @@ def _take_raw_sizes(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _leaves(value: Any, passed_over: tuple[str, ...], path: str = "") -> Iterator[tuple[str, Any]]:
+    if path == "capsule.options":  # whatever a setting is called, it is compared
+        passed_over = ()
     if isinstance(value, Mapping):
         for key, item in value.items():
             if key not in passed_over:

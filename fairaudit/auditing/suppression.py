@@ -140,6 +140,9 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
         moved=coarse(result.quality.moved, step) or 0.0,
         scores={name: round(score, 2) for name, score in result.quality.scores.items()},
     )
+    calibration = result.calibration
+    if calibration is not None:
+        calibration = replace(calibration, shift=coarse(calibration.shift, 0.01) or 0.0)
     value, null = result.joint.value, result.null
     if not result.masked:  # else they are in deviations already
         value, null = _standardize_null(value, null)
@@ -157,6 +160,7 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
         findings=(replace(findings[0], value=value), *findings[1:]),
         gaps=gaps,
         certificates=certificates,
+        calibration=calibration,
         quality=quality,
         null=null,
     )

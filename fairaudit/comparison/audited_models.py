@@ -42,6 +42,7 @@ class AuditedModels(Result):
     """All of them, in the order that they were given in."""
 
     models: tuple[AuditedModel, ...]
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
 
     schema: ClassVar[str] = "fairaudit/compare/1"
     plural: ClassVar[str] = "tables of models"

@@ -207,7 +207,7 @@ def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Differ
                     table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
                 )
             )
-            for table in tables
+            for table in (table.keep_one_row_each() for table in tables)
         ]
     except InputError:
         return []

@@ -195,6 +195,14 @@ class AuditTable:
             positive=self.positive,
         )
 
+    def keep_one_row_each(self, rng: np.random.Generator | None = None) -> AuditTable:
+        """One row of every person, drawn at random; itself where there are no ids."""
+        if self.ids is None:
+            return self
+        order = (rng or np.random.default_rng(0)).permutation(len(self))
+        first = np.unique(self.ids.codes[order], return_index=True)[1]
+        return replace(self.take(np.sort(order[first])), ids=None)
+
     def require_outcome(self) -> Column:
         if self.outcome is None:
             raise InputError("The 'y_true' argument is missing. Pass the true outcome.")

@@ -46,6 +46,10 @@ CAUTION_WITH_ERRORS = (
     "calibrated in each group; they are no measure of equalized odds and need not be equal where "
     "it holds."
 )
+ONE_ROW_EACH = (
+    "KPC and CODEC are of one row of each person, drawn at random: rows of one person would be one "
+    "another's neighbors."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +85,17 @@ def measure(
     """
     outcome = table.require_outcome()
     table.require_varying_prediction()
-    attribute_sets = [table.attributes]
+    people = table.keep_one_row_each()  # a person's own rows are neighbors
+    attribute_sets = [people.attributes]
     if len(table.attributes) > 1:
-        attribute_sets += [(column,) for column in table.attributes]
-    values = [*measure_sizes(table, attribute_sets), _codec(table)]
+        attribute_sets += [(column,) for column in people.attributes]
+    values = [*measure_sizes(people, attribute_sets), _codec(people)]
     if with_r:
-        values += _by_r(table, values[0])
+        values += _by_r(people, values[0])
     groups = tuple(column for column in table.attributes if column.kind.is_categorical)
     notes = about_groups(table.attributes, groups)
+    if len(people) < len(table):
+        notes = (*notes, ONE_ROW_EACH)
     if not groups:
         return Measurements(tuple(values), None, notes)
     grouped = replace(table, attributes=groups)

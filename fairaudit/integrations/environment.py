@@ -82,6 +82,7 @@ _OPTIONAL = (
     ("xgboost", "models trained with it", "xgboost"),
     ("lightgbm", "models trained with it", "lightgbm"),
     ("fairlearn", "exponentiated-gradient reduction", "fairlearn"),
+    ("cryptography", "signatures of records", "cryptography"),
 )
 
 

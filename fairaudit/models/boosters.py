@@ -20,7 +20,8 @@ from fairaudit.models.answers import (
     quietly,
     with_categories,
 )
-from fairaudit.models.safe_pickle import first_line
+from fairaudit.models.safe_pickle import Refused, first_line, unreadable
+from fairaudit.models.safe_pickle.lightgbm_text import check_lightgbm_text
 
 
 class XGBoostBooster:
@@ -133,8 +134,12 @@ def open_xgboost(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
 
 def open_lightgbm(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     lightgbm = library("lightgbm", name)
-    if not data.startswith(b"tree\n") or b"num_class=" not in data:
+    if not data.startswith(b"tree\n") or b"\nmax_feature_idx=" not in data:
         raise InputError(f"{name} is not a lightgbm model. Save it with booster_.save_model.")
+    try:
+        check_lightgbm_text(data)
+    except Refused as error:
+        raise InputError(unreadable(name, error)) from None
     try:
         return lightgbm.Booster(params={"verbosity": -1}, model_str=data.decode("utf-8"))
     except (lightgbm.basic.LightGBMError, ValueError) as error:

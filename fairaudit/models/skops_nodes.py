@@ -18,6 +18,7 @@ from fairaudit.models.safe_pickle import (
     is_compiled_number,
     keys_of,
 )
+from fairaudit.models.safe_pickle.lightgbm_text import check_lightgbm_state
 
 __all__ = ["check_nodes"]
 
@@ -73,6 +74,10 @@ def check_nodes(schema: Any, known: Collection[str]) -> None:
             _check_keys(node, name)
         elif loader == "ObjectNode" and isinstance(content, dict):
             check_attributes(name, content.get("content") or ())
+            if name == "lightgbm.basic.Booster":
+                check_lightgbm_state(
+                    {key: _element(item) for key, item in (content.get("content") or {}).items()}
+                )
         elif loader == "SetNode":
             keys_of([_element(item) for item in content or ()])
 
@@ -129,7 +134,7 @@ def _check_keys(node: dict[str, Any], name: str) -> None:
 
 
 def _element(node: Any) -> Any:
-    """What stands for an element of a set; what is no plain value stands for itself alone."""
+    """The plain value of a node; what has none stands for itself alone."""
     if isinstance(node, dict) and node.get("__loader__") == "JsonNode":
         return json.loads(str(node.get("content")))
     return ("a set of other things",)

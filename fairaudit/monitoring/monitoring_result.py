@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairaudit.auditing.findings import Verdict
@@ -103,6 +103,15 @@ class MonitorResult(Result):
         """After the last batch; 1 is none, 1/alpha sounds the alarm."""
         return float(10 ** min(self.batches[-1].log10_evidence, 300.0))
 
+    def suppressed(self, fewest: int) -> MonitorResult:
+        """The same with evidence and gaps to three digits, unless nothing is to be masked.
+
+        They are of all people, and nobody can tell from a state that no group is small.
+        """
+        if fewest < 2:
+            return self
+        return replace(self, batches=tuple(map(_round_batch, self.batches)))
+
     def to_frame(self) -> pd.DataFrame:
         """One row per batch."""
         import pandas as pd
@@ -120,6 +129,19 @@ class MonitorResult(Result):
         ax.axhline(1 / self.alpha, linestyle="--", color="0.4")
         ax.set(yscale="log", xlabel="batch", ylabel="evidence (e-value)")
         return ax
+
+
+def _round_batch(batch: MonitoredBatch) -> MonitoredBatch:
+    def three(value: float | None) -> float | None:
+        return None if value is None else float(f"{value:.3g}")
+
+    return replace(
+        batch,
+        e_value=float(f"{batch.e_value:.3g}"),
+        log10_evidence=round(batch.log10_evidence, 3),
+        gap=three(batch.gap),
+        gap_at_most=three(batch.gap_at_most),
+    )
 
 
 def evidence_text(log10: float) -> str:

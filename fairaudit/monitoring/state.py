@@ -20,9 +20,10 @@ class StateFile:
     """Reads and extends the file.
 
     The first line holds the settings, every other one a batch. Each line ends with a hash of
-    itself and of the line before, so that no line can be changed, moved or left out unnoticed. A
-    last line that was cut off (a killed process, a full disk) is dropped with a note, and its
-    batch can be added again; anything else that does not fit is an error.
+    itself and of the line before, so that no line is changed, moved or left out by accident; who
+    does it on purpose computes them again, which an `Anchor` notices. A last line that was cut off
+    (a killed process, a full disk) is dropped with a note, and its batch can be added again;
+    anything else that does not fit is an error.
 
     Parameters
     ----------
@@ -34,6 +35,8 @@ class StateFile:
     settings : dict or None
         None where there is no file yet.
     batches : list of dict
+    heads : list of str
+        The hash of each line, which stands for all of the file up to there.
     notes : list of str
 
     Examples
@@ -51,7 +54,7 @@ class StateFile:
         self.settings: dict[str, Any] | None = None
         self.batches: list[dict[str, Any]] = []
         self.notes: list[str] = []
-        self._last = ""  # hash of the last line
+        self.heads: list[str] = []  # hashes of all lines
         self._whole = 0  # bytes up to its end
         self._seen = 0  # bytes of the file
         if self.path.exists():
@@ -80,7 +83,7 @@ class StateFile:
 
     def append(self, batch: Mapping[str, Any]) -> None:
         """Add a batch, on the disk before this returns."""
-        line, last = _line(batch, self._last)
+        line, last = _line(batch, self.head)
         try:
             with self.path.open("r+b") as file:
                 _lock(file)
@@ -94,7 +97,7 @@ class StateFile:
         except OSError as error:
             raise self._unwritable(error) from None
         self.batches.append(json.loads(json.dumps(batch)))
-        self._last = last
+        self.heads.append(last)
         self._whole += len(line)
         self._seen = self._whole
 
@@ -103,10 +106,10 @@ class StateFile:
             data = self.path.read_bytes()
         except OSError as error:
             raise InputError(f"Cannot read {str(self.path)!r}: {error.strerror}.") from None
-        self.batches, self._last, self._whole, self._seen = [], "", 0, len(data)
+        self.batches, self.heads, self._whole, self._seen = [], [], 0, len(data)
         *lines, rest = data.split(b"\n")
         for number, line in enumerate(lines):
-            record, last = _check_line(line, self._last)
+            record, last = _check_line(line, self.head)
             if number == 0 and (record is None or record.get("schema") != SCHEMA):
                 raise self._foreign()
             if record is None:
@@ -118,7 +121,7 @@ class StateFile:
                 self.settings = record
             else:
                 self.batches.append(record)
-            self._last = last
+            self.heads.append(last)
             self._whole += len(line) + 1
         if not lines:
             raise self._foreign()
@@ -131,7 +134,7 @@ class StateFile:
     @property
     def head(self) -> str:
         """The hash of the last line; it stands for the whole file."""
-        return self._last
+        return self.heads[-1] if self.heads else ""
 
     def _foreign(self) -> InputError:
         return InputError(

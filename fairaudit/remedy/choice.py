@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from fairaudit.remedy.methods import Method
 
-__all__ = ["CHANCE", "Choice", "Rule", "dominated"]
+__all__ = ["CHANCE", "CLEAR", "Choice", "Rule", "dominated"]
 
-CHANCE = 0.9  # that a repair should have to pass the coming audit
+CLEAR = 0.25  # barely passing on few rows is no promise for the audited ones
+CHANCE = 0.75  # to pass the coming audit; small tables rarely promise more without a collapse
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +45,37 @@ class Rule:
         Of the method's parameter: this model, whatever it is.
     goal : Goal
     chance : float
-        That a model must have to pass the coming audit.
+        That a model of a search must have to pass the coming audit.
+    alpha : float
+        Of the audit.
+    searches : bool
+        Models are judged by out-of-fold scores and their chance to pass; else by the test on rows
+        kept for choosing, and on the training rows.
     """
 
     value: float | None = None
     goal: Goal = field(default_factory=Goal)
     chance: float = CHANCE
+    alpha: float = 0.05
+    searches: bool = False
 
     @classmethod
-    def of(cls, mu: float | str, goal: Goal | None, chance: float, method: Method | None) -> Rule:
+    def of(
+        cls,
+        mu: float | str,
+        goal: Goal | None,
+        method: Method | None,
+        *,
+        chance: float = CHANCE,
+        alpha: float = 0.05,
+    ) -> Rule:
         if not 0 < chance < 1:
             raise InputError(
                 f"'pass_probability' must lie between 0 and 1. Got {chance:g}.",
                 argument="pass_probability",
             )
         if mu == "auto":
-            return cls(goal=goal or Goal(), chance=chance)
+            return cls(goal=goal or Goal(), chance=chance, alpha=alpha, searches=method is None)
         if goal is not None:
             raise InputError(
                 "Choose by one of 'mu', 'goal', 'kpc' and 'loss', and leave the others out.",
@@ -74,7 +90,7 @@ class Rule:
         if method is None:
             raise InputError("A value of 'mu' needs a 'method'.", argument="method")
         method.check(value)
-        return cls(value=value, chance=chance)
+        return cls(value=value, chance=chance, alpha=alpha)
 
     @property
     def automatic(self) -> bool:
@@ -94,7 +110,15 @@ class Rule:
             return bool(record["kpc"] <= self.goal.kpc)
         if self.goal.loss is not None:
             return bool(record["loss"] <= self.goal.loss)
-        return bool(record["chance"] >= self.chance)
+        if self.searches:
+            return bool(record["chance"] >= self.chance)
+        fails = record["p_value"] <= self.clear or record.get("p_train", 1.0) <= self.alpha
+        return not fails
+
+    @property
+    def clear(self) -> float:
+        """The p-value on the rows for choosing that counts as passing."""
+        return max(CLEAR, self.alpha)
 
     def choose(self, curve: pd.DataFrame) -> Choice:
         if self.value is not None:
@@ -130,11 +154,7 @@ class Rule:
         """
         usable = curve[curve["collapsed"].isna() & ~curve["dominated"]]
         reached = usable[[self.reached(record) for record in usable.to_dict("records")]]
-        what = (
-            f"whose certificates hold ({self.goal})"
-            if self.goal.limits
-            else f"with a chance of at least {100 * self.chance:g} % to pass the coming audit"
-        )
+        what = self._describe_wanted()
         if not reached.empty:
             count = f"{len(reached)} of {len(curve)}"
             return Choice(
@@ -142,10 +162,30 @@ class Rule:
             )
         rest = usable[usable.index != 0]
         if rest.empty:
-            return Choice(0, "plain training; no other model is worth having", _fates(curve))
-        nearest = rest["chance"].idxmax()
-        why = f"no model was found {what}; the best has {100 * rest['chance'][nearest]:.0f} %"
-        return Choice(int(nearest), why, f"{why}, and {_fates(curve)}")
+            return Choice(
+                0,
+                "plain training; no other model is worth having",
+                _fates(curve) or "no value was tried",
+            )
+        fates = _fates(curve)
+        if not self.searches or self.goal.limits:
+            others = f" ({fates})" if fates else ""
+            why = f"the smallest KPC on the rows for choosing; there is no model {what}{others}"
+            return Choice(int(rest["kpc"].idxmin()), why)
+        nearest = int(rest["chance"].idxmax())
+        best = f"the best has {100 * rest['chance'][nearest]:.0f} %"
+        why = f"there is no model {what}; {best}"
+        return Choice(nearest, why, "; ".join(filter(None, [why, fates])))
+
+    def _describe_wanted(self) -> str:
+        if self.goal.limits:
+            return f"whose certificates hold ({self.goal})"
+        if self.searches:
+            return f"with a chance of at least {100 * self.chance:g} % to pass the coming audit"
+        return (
+            f"whose test has p > {self.clear:g} on the rows for choosing and > {self.alpha:g} on "
+            "the training rows"
+        )
 
 
 def _fates(curve: pd.DataFrame) -> str:
@@ -158,7 +198,7 @@ def _fates(curve: pd.DataFrame) -> str:
         for count, what in ((collapsed, "collapsed"), (beaten, "worse than the trivial mixture"))
         if count
     ]
-    return ", ".join(counts) or "none collapsed"
+    return ", ".join(counts)
 
 
 def dominated(curve: pd.DataFrame, mixture: pd.DataFrame, rule: Rule) -> list[bool]:

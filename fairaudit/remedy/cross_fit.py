@@ -103,12 +103,18 @@ def cross_fit(
                 scores[k] = np.empty((len(train), *told.shape[1:]))
             scores[k][inside] = told
     whole = models_of(np.arange(len(train)))
-    seed = job.plan.permutations.seed
     return CrossFitted(
         method=method,
         values=values,
         models=[as_pipeline(encoder, model) for model in whole],
-        of_folds=[as_pipeline(encoder, OneOfModels(some, random_state=seed)) for some in members],
+        of_folds=[
+            OneOfModels(
+                [as_pipeline(encoder, model) for model in some],
+                ids=table.roles.ids,
+                random_state=job.plan.permutations.seed,
+            )
+            for some in members
+        ],
         scores=scores,
         features=features,
         attributes=attributes,

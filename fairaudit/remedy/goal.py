@@ -50,7 +50,8 @@ class Goal:
             return cls(limits=limits)
         name, at_most, size = words.replace("≤", "<=").partition("<=")
         if at_most and name.strip() in ("kpc", "loss"):
-            return cls(**{name.strip(): _number(size, text)})
+            limit = _number(size, text)
+            return cls(kpc=limit) if name.strip() == "kpc" else cls(loss=limit)
         raise InputError(f"'goal' must be {_FORMS}. Got {text!r}.", argument="goal")
 
     def __str__(self) -> str:

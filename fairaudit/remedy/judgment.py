@@ -71,8 +71,7 @@ def judged(
         empty = "" if collapsed is None else f" It is no better: {collapsed}."
         return Judgment(
             Outcome.NOT_FOUND,
-            f"No repair found: {choice.fates}. The model that comes nearest was audited, {what} "
-            f"({_p(after)}).{empty}",
+            f"No repair found: {choice.fates}. {_left(choice)} {what} ({_p(after)}).{empty}",
             Verdict.VIOLATION if still else Verdict.INCONCLUSIVE,
         )
     if collapsed is not None:
@@ -98,6 +97,12 @@ def judged(
         f"{_percent(power.power)} of such samples; a violation {size}{_was(before)} may be left.",
         Verdict.NO_VIOLATION,
     )
+
+
+def _left(choice: Choice) -> str:
+    if choice.place == 0:
+        return "Plain training is left,"
+    return "The model that comes nearest was audited,"
 
 
 def _doubt(before: AuditResult, after: AuditResult, power: CarriedPower | None) -> str | None:

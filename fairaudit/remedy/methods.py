@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from fairaudit._registry import Named, Registry, found_at
@@ -146,7 +146,8 @@ class LastStage(Method):
     def estimator(
         self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
     ) -> Any:
-        options = self._options(training, rows)
+        # a convex problem is solved to its end, however long that takes
+        options = self._options(replace(training, steps=None), rows)
         if "use_sensitive" in self.takes:
             options["use_sensitive"] = training.use_sensitive
         return self.family(classes)(old, **{self.parameter: value}, **options)

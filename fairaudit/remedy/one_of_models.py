@@ -25,6 +25,8 @@ class OneOfModels(BaseEstimator):
     ----------
     estimators : sequence of fitted models
         Of the same columns and classes.
+    ids : str, optional
+        Column of `X` that tells people apart. Without it all columns do.
     random_state : int or None
         Of the key.
 
@@ -41,8 +43,11 @@ class OneOfModels(BaseEstimator):
     True
     """
 
-    def __init__(self, estimators: Sequence[Any], *, random_state: int | None = 0) -> None:
+    def __init__(
+        self, estimators: Sequence[Any], *, ids: str | None = None, random_state: int | None = 0
+    ) -> None:
         self.estimators = estimators
+        self.ids = ids
         self.random_state = random_state
         self.key_ = draw_key(random_state)
 
@@ -52,18 +57,25 @@ class OneOfModels(BaseEstimator):
 
     @available_if(lambda self: is_classifier(self.estimators[0]))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        return self._pick(X, [model.predict_proba(X) for model in self.estimators])
+        own = self._own_columns(X)
+        return self._pick(X, [model.predict_proba(own) for model in self.estimators])
 
     def predict(self, X: Any) -> Array:
-        return self._pick(X, [model.predict(X) for model in self.estimators])
+        own = self._own_columns(X)
+        return self._pick(X, [model.predict(own) for model in self.estimators])
+
+    def _own_columns(self, X: Any) -> Any:
+        """Without the column that only tells people apart."""
+        return X if self.ids is None else X[list(self.estimators[0].feature_names_in_)]
 
     def _pick(self, X: Any, answers: list[Any]) -> Array:
         picked = self._members(X)
         return np.asarray(np.stack(answers)[picked, np.arange(len(picked))])
 
     def _members(self, X: Any) -> Index:
+        names = [self.ids] if self.ids is not None else getattr(X, "columns", ())
         columns = (
-            {str(name): X[name] for name in X.columns}
+            {str(name): X[name] for name in names}
             if hasattr(X, "columns")
             else {f"column {k}": column for k, column in enumerate(np.asarray(X).T)}
         )
@@ -89,7 +101,9 @@ class OneOfModels(BaseEstimator):
 
     @property
     def feature_names_in_(self) -> Any:
-        return self.estimators[0].feature_names_in_
+        names = [str(name) for name in self.estimators[0].feature_names_in_]
+        more = [] if self.ids is None or self.ids in names else [self.ids]
+        return np.array([*names, *more], dtype=object)
 
     @property
     def n_features_in_(self) -> int:

@@ -200,6 +200,8 @@ class RemedyResult(Result):
                 for name in ("kpc", "deo", "ranking", "brier", "calibration_error")
                 if name in frame
             }
+            if "chance" in frame:
+                sizes["chance"] = frame["chance"].map(lambda value: coarse(value, 0.01))
             if "prediction_gap" in frame:
                 unit = 0.0 if after.gaps is None else after.gaps.unit
                 sizes["prediction_gap"] = frame["prediction_gap"].map(
@@ -218,7 +220,11 @@ class RemedyResult(Result):
             )
 
         forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
-        power = self.power and replace(self.power, kpc=coarse(self.power.kpc, step))
+        power = self.power and replace(
+            self.power,
+            kpc=coarse(self.power.kpc, step),
+            power=coarse(self.power.power, 0.01) or 0.0,
+        )
         note = f"Some groups are masked: sizes and losses are rounded to steps of {step:g}."
         return replace(
             masked,
@@ -227,6 +233,7 @@ class RemedyResult(Result):
             quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
             forgone=tuple(forgone),
             power=power,
+            chance=coarse(self.chance, 0.01),
             curve=rounded(self.curve),
             mixture=rounded(self.mixture),
         )

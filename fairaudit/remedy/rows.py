@@ -72,6 +72,7 @@ class Rows:
         fixed = Roles(
             sensitive=tuple(f"{c.name}:{c.kind}" for c in attributes),
             outcome=f"{target.name}:{target.kind}",
+            weights=resolved.weights,
             ids=resolved.ids,
             positive=roles.positive,
             classes=roles.classes,

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["learner_for", "search_models"]
 
 #: Weights of equalized odds; 0 is plain training.
-MUS = (0.0, 0.5, 0.8, 0.95, 0.98)
-_FEW_MUS = (0.0, 0.8, 0.98)  # where only the price of what is not allowed is asked for
+MUS = (0.0, 0.5, 0.8, 0.95, 0.99)
+_FEW_MUS = (0.0, 0.8, 0.95)  # where only the price of what is not allowed is asked for
 
 
 def learner_for(old: Predictor | None) -> Method:
@@ -134,7 +134,8 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
     if job.use_sensitive:
         bases.append(cross_fit(job, learner, list(MUS), folds, attributes=True))
     best, done = float("inf"), 0
-    found.look(Candidate(base=plain, place=0, scores=plain.scores[0]))  # the first: what others are compared with
+    # the first is what others are compared with
+    found.look(Candidate(base=plain, place=0, scores=plain.scores[0]))
     for base in bases:
         for place in reversed(range(len(base.values))):
             best = found.follow(
@@ -146,7 +147,7 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
     forgone = _price_what_is_not_allowed(found, learner, plain, folds)
     curve = pd.DataFrame(list(found.records.values())[:allowed]).assign(p_train=np.nan)
     scores = table.of_larger_level(plain.scores[0], plain.models[0])
-    mixture = found.judge.mixture(scores, passes=job.rule.chance, seed=stages.seed)
+    mixture = found.judge.mixture(scores, seed=stages.seed)
     curve["dominated"] = dominated(curve, mixture, job.rule)
     choice = job.rule.choose(curve)
     chosen = list(found.candidates.values())[choice.place]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 __all__ = ["LEVELS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
 
 #: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
-STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6)
+STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 #: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
-LEVELS = (2, 4)
+LEVELS = (2, 3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,10 @@ class Candidate:
 
     @property
     def kept(self) -> float | None:
-        """The share of the answers that the stage decides, and not mere chance; None: no stage."""
-        return 1 - max(self.strength - 1, 0.0) if self.randomized else None
+        """The share of the answers that is no mere chance, where something was done to them."""
+        if not self.randomized and self.mu == self.base.values[0]:
+            return None
+        return 1 - max(self.strength - 1, 0.0)
 
     @property
     def key(self) -> tuple[int, int, float, int, bool]:

@@ -1,4 +1,4 @@
-"""Models that were trained and measured, with the one that was chosen; and one method's way there."""
+"""Models that were trained and measured, with the one that was chosen; one method's way there."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def train_method(job: Job, checkpoint: Checkpoint | None, progress: Progress | N
 
     from fairaudit.remedy.tradeoff import scores_of
 
+    assert job.method is not None  # noqa: S101  for mypy
     path = train_models(job, checkpoint)
     report = progress or (lambda what, done, total: None)
     table, total = job.trained_table, len(path.models)
@@ -84,7 +85,7 @@ def train_method(job: Job, checkpoint: Checkpoint | None, progress: Progress | N
         records.append({"mu": value, **judge.measure(told), "p_train": p_train})
     report("curve", total, total + 1)
     curve = pd.DataFrame(records)
-    mixture = judge.mixture(scores[0], passes=job.rule.chance, seed=job.plan.permutations.seed)
+    mixture = judge.mixture(scores[0], seed=job.plan.permutations.seed)
     curve["dominated"] = dominated(curve, mixture, job.rule)
     choice = job.rule.choose(curve)
     warning = path.warnings[choice.place]

@@ -188,10 +188,10 @@ def select_features(
 
     frame = table.frame
     sensitive = [column.name for column in table.attributes]
-    ids = [] if table.roles.ids is None else [table.roles.ids]
+    others = [name for name in (table.roles.ids, table.roles.weights) if name is not None]
     if method is not None and method.corrects and old is not None:
         features = old.columns(
-            list(frame.columns), outcome=table.outcome.name, sensitive=sensitive, other=ids
+            list(frame.columns), outcome=table.outcome.name, sensitive=sensitive, other=others
         )
         numbers = frame[features].select_dtypes("number")
         gaps = [name for name in numbers if numbers[name].isna().any()]
@@ -204,9 +204,9 @@ def select_features(
         return [*features, *known], None, ()
     for name in drop:
         require_column(name, list(frame.columns))
-        if name in sensitive or name in (table.outcome.name, *ids):
+        if name in sensitive or name in (table.outcome.name, *others):
             raise InputError(f"Column {name!r} has a role and cannot be dropped.")
-    without = [table.outcome.name, *ids, *drop, *([] if use_sensitive else sensitive)]
+    without = [table.outcome.name, *others, *drop, *([] if use_sensitive else sensitive)]
     features = feature_columns(frame, without)
     encoder, notes = transformer_for(frame[features].iloc[train])
     return features, encoder, notes

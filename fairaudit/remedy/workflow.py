@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["RepairInterrupted", "repair"]
 
 SPLIT = (0.5, 0.2, 0.3)
+WEIGHTS = (
+    "Weights enter rates, gaps and loss of the two audits; training, the choice and the tests "
+    "count every row once."
+)
 
 
 class RepairInterrupted(KeyboardInterrupt):
@@ -94,16 +100,29 @@ def repair(
         One table with features, outcome and sensitive attributes.
     roles : Roles, optional
         Which column is what; or pass `sensitive`, `outcome`, `positive`, `classes`, `missing`.
+        With weights, those of the two audits: see the notes of the result.
     sensitive, outcome : names of columns
         A kind may follow, as in ``"age:continuous"``.
     positive, classes, missing
         As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
-    method : str or Method
+    method : str or Method, optional
+        ``"search"``, the default: boosted trees with the learner of `model`, each with a
+        randomized last stage if it takes one (`randomize`). Or one method: ``"boosting"``,
         ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
-        ``"postprocess"``, ``"derived"`` and ``"thresholds"``, which correct `model`; a name that
-        an installed package added, or an object (`fairaudit.extend`).
+        ``"postprocess"``, ``"derived"`` and ``"thresholds"`` correct `model`; a name that an
+        installed package added, or an object (`fairaudit.extend`). Where a value of `mu` or a
+        setting of networks is given, the default is ``"fairicp"``.
+    goal : str, optional
+        ``"pass"``, the default: the smallest loss of a search with a chance of `pass_probability`
+        to pass the coming audit (of one method: whose test has p > 0.25 on the rows for choosing).
+        ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
+        certificates that hold. ``"kpc<=0.01"``: the smallest loss up to this KPC.
+        ``"loss<=0.2"``: the smallest KPC up to this loss.
+    pass_probability : float
+    audit_rows : int, optional
+        How many rows the coming audit will have; as many as train unless given.
     mu : float or "auto"
         This value of the method's trade-off parameter, in place of a goal.
     kpc, loss : float, optional
@@ -162,7 +181,8 @@ def repair(
         check_writable(out)
     networks = {"objective": objective, "loss": training_loss, "predictor": predictor}
     how = _method_for(method, mu=mu, given=[mus, steps, *networks.values()])
-    rule = Rule.of(mu, _goal_of(goal, kpc, loss), pass_probability, how)
+    wanted = _goal_of(goal, kpc, loss)
+    rule = Rule.of(mu, wanted, how, chance=pass_probability, alpha=alpha)
     certified = {**(certify or {}), **rule.goal.limits}
     plan = _plan_of(
         permutations, seed, alpha=alpha, tolerance=dict(tolerance or {}), certify=certified
@@ -194,7 +214,7 @@ def repair(
         drop=drop,
         use_sensitive=use_sensitive,
         randomize=randomize,
-        coming_rows=len(table.frame) if audit_rows is None else audit_rows,
+        coming_rows=len(parts["train"]) if audit_rows is None else audit_rows,
     )
     wishes = {"mu": mu, "goal": str(rule.goal), "split": list(split), "drop": list(drop)}
     checkpoint = None
@@ -203,6 +223,8 @@ def repair(
     audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
     result = _train_and_judge(audits, out, force=force)
     shares = tuple(float(share) for share in split)
+    if table.roles.weights is not None:
+        notes = (WEIGHTS, *notes)
     return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
 
 
@@ -291,7 +313,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         strength=float(chosen.get("strength", 0.0)),
         attributes_at_prediction=bool(chosen.get("attributes", job.use_sensitive)),
         goal=str(job.rule.goal) if job.rule.value is None else "",
-        chance=float(chosen["chance"]),
+        chance=None if np.isnan(chosen["chance"]) else float(chosen["chance"]),
         coming_rows=job.coming_rows,
         because=choice.because,
         model=trained.model,

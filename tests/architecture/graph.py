@@ -23,6 +23,7 @@ LAYERS = (
     ("fairaudit.geometry",),
     ("fairaudit.datasets",),
     ("fairaudit.results",),
+    ("fairaudit.records",),
     ("fairaudit.data",),
     ("fairaudit.models",),
     ("fairaudit._registry",),

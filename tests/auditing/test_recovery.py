@@ -12,6 +12,7 @@ import fairaudit as fa
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.disclosure import masked_groups, step_of, suppress
 from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
+from fairaudit.records.canonical import digest_of
 from fairaudit_cli import main as cli
 
 FEWEST = 10
@@ -362,6 +363,7 @@ def test_a_masked_record_is_verified_and_not_in_vain(tmp_path, capsys):
     def forged(change):
         copy = json.loads(json.dumps(record))
         change(copy)
+        copy["digest"] = digest_of(copy)
         path.write_text(json.dumps(copy))
         status = cli.main(again)
         capsys.readouterr()

@@ -70,6 +70,7 @@ ONLY_IN_THE_SHELL = {
     "jobs": "Permutations",
     "resume": "of files",
     "report": "result.save",
+    "sign": "fairaudit.records.signing",
     "suppress": "result.suppressed",
     "strict": "an exit status",
     "json": "result.to_dict",
@@ -217,6 +218,7 @@ def test_the_settings_that_a_file_may_have():
     assert set(TABLE) - set(KEYS) == {
         "trust",
         "isolate",
+        "sign",
         "json",
         "jobs",
         "resume",

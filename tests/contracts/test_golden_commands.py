@@ -61,6 +61,7 @@ VOLATILE = {
     "table_sha256",
     "when",
     "head",
+    "digest",
 }
 
 

@@ -150,7 +150,7 @@ def by_one_shard(frame: pd.DataFrame, roles: dict[str, Any], model: Any) -> fa.A
 
 DOORS = {"names": by_names, "arrays": by_arrays, "one shard": by_one_shard}
 #: Of the model or the record, not of the table.
-NOT_COMPARED = {"seconds", "capsule", "notes"}
+NOT_COMPARED = {"seconds", "capsule", "notes", "digest"}
 
 
 def shown(result: fa.AuditResult | dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from attacks import FEATURES, make
-from attacks_inside import ATTACKS
+from attacks_surface import ATTACKS
 from genuine import FORMS, MODELS, fitted, saved
 from test_genuine import check_file
 

@@ -12,6 +12,9 @@ import pandas as pd
 import pytest
 from attacks import archive
 from genuine import MODELS, fitted, saved
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from fairaudit.models import load_model
 from fairaudit.models.safe_pickle import is_allowed, load_pickle
@@ -51,6 +54,28 @@ def test_every_scorer_of_scikit_learn_is_allowed():
     functions = {get_scorer(name)._score_func for name in get_scorer_names()}
     missing = [f.__name__ for f in functions if not is_allowed(f"{f.__module__}.{f.__name__}")]
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        (np.clip, {"a_min": 0.0, "a_max": 1.0}),
+        (np.nan_to_num, {}),
+        (np.log1p, {}),
+        (np.mean, {"axis": 1, "keepdims": True}),
+    ],
+)
+@pytest.mark.parametrize("form", ["pickle 2", "pickle 5", "joblib packed", "skops"])
+def test_functions_of_numpy_in_a_pipeline_load(function, settings, form, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.random((40, 3)), columns=["a", "b", "c"])
+    first = FunctionTransformer(function, kw_args=settings)
+    model = make_pipeline(first, LogisticRegression()).fit(table.to_numpy(), table.a > 0.5)
+    file = saved(model, form)
+    if file is None:
+        pytest.skip("skops cannot save it")
+    (tmp_path / file[0]).write_bytes(file[1])
+    check_file(tmp_path / file[0], model, table.to_numpy())
 
 
 def test_large_numbers_as_keys_load():

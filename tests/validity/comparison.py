@@ -250,6 +250,7 @@ def row(case: Case, results: list) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
     parser.add_argument("--only", default="", help="cases in which this pattern is found")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
@@ -264,7 +265,7 @@ def main() -> None:
         if not re.search(args.only, case.name):
             continue
         found = Parallel(n_jobs=args.jobs)(
-            delayed(intervals)(case, seed) for seed in range(args.replications)
+            delayed(intervals)(case, args.first + k) for k in range(args.replications)
         )
         print(row(case, found), flush=True)
     print(
@@ -276,7 +277,9 @@ def main() -> None:
         if re.search(args.only, "tweak"):
             passed = []
             for heavy in (1.0, 10.0):
-                bounds = [tweaked(small, margin, seed, heavy) for seed in range(args.replications)]
+                bounds = [
+                    tweaked(small, margin, args.first + k, heavy) for k in range(args.replications)
+                ]
                 passed += (np.array(bounds) < margin).mean(axis=0).tolist()
             shown = " | ".join(f"{share:.3f}" for share in passed)
             print(f"| {small} | {margin:g} | {shown} |", flush=True)
@@ -287,7 +290,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|", flush=True)
     for case in numbers():
         if re.search(args.only, case.name):
-            found = [number_interval(case, seed) for seed in range(args.replications)]
+            found = [number_interval(case, args.first + k) for k in range(args.replications)]
             print(number_row(case, found), flush=True)
 
 

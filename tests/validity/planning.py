@@ -1,10 +1,12 @@
 """Planned sample sizes and detectable violations against direct simulation:
-`python tests/validity/planning.py --replications 200`.
+`python tests/validity/planning.py --replications 1000`.
 
-Prints a Markdown table. The plan sees a pilot without a violation. New tables are then drawn from
-laws that *have* one of the planned size, and tested as a user would; a probit curve through the
-shares found at five sizes gives the rows that are truly needed. Ratio: planned / needed. With a
-continuous outcome the tests use the law `local`, which fits no density.
+Prints a Markdown table. The plan sees a pilot without a violation and says how many rows have
+power .80. New tables of so many rows are then drawn from laws that *have* one of the planned
+size, and tested as a user would: the share found is the power that the plan has. With `--rows` four
+further sizes are tested, and a probit curve through the shares gives the rows that are truly
+needed; ratio: planned / needed. With a continuous outcome the tests use the law `local`, which fits
+no density.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -24,6 +27,7 @@ from fairaudit.evidence.power.planning import plan_rows  # noqa: E402
 
 PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 FACTORS = (0.75, 0.87, 1.0, 1.15, 1.3)
+SPREAD = np.sqrt(10 / (49 * 8))  # standard deviation of Beta(2, 5) and of Beta(5, 2)
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,18 @@ def draw_pair(n, rng, effect=None, size=0.0, share=0.5):
     sex, race = rng.choice(["f", "m"], n, p=[0.6, 0.4]), rng.choice(["a", "b"], n, p=[0.7, 0.3])
     score = violate(_scores(y, rng), y, sex == "m", effect, size, rng)
     return score, y, {"sex": sex, "race": race}
+
+
+def draw_pair_constant(n, rng, effect=None, size=0.0):
+    return draw_pair(n, rng, effect and "constant", size)
+
+
+def draw_rare_constant(n, rng, effect=None, size=0.0):
+    return draw_rare(n, rng, effect and "constant", size)
+
+
+def draw_three_constant(n, rng, effect=None, size=0.0):
+    return draw_three(n, rng, effect and "constant", size)
 
 
 def draw_margins(n, rng, effect=None, size=0.0):
@@ -86,9 +102,11 @@ def draw_incomes(n, rng, effect=None, size=0.0):
 def violate(score, y, member, effect, size, rng):
     """Scores of Beta laws with the effect for members against the others."""
     share = member.mean()
+    if effect == "constant":  # leaves the edge of the law
+        return score + size * SPREAD * (member - share)
     if effect == "score_shift":
-        spread = np.sqrt(10 / (49 * 8))  # of Beta(2, 5) and Beta(5, 2)
-        return score + size * spread * (member - share)
+        by = _log_odds(size, round(float(y.mean()), 1), round(float(share), 1))
+        return _raise_odds(score, by * member)
     if effect is None:
         return score
     outcome = int(effect == "tpr_gap")
@@ -102,12 +120,41 @@ def violate(score, y, member, effect, size, rng):
     return score
 
 
+def _raise_odds(score, by):
+    odds = score / (1 - score) * np.exp(by)
+    return odds / (1 + odds)
+
+
+@lru_cache
+def _log_odds(size: float, positive: float, share: float) -> float:
+    """By which members are raised for a mean shift of so many standard deviations."""
+    from scipy.optimize import brentq
+
+    rng = np.random.default_rng(0)
+    classes = [_scores(np.full(100_000, outcome), rng) for outcome in (0, 1)]
+    weight = np.array([1 - positive, positive])
+
+    def shift(by: float) -> float:
+        raised = [_raise_odds(score, by) for score in classes]
+        by_class = np.array([r.mean() - s.mean() for r, s in zip(raised, classes, strict=True)])
+        within = [
+            share * r.var() + (1 - share) * s.var() for r, s in zip(raised, classes, strict=True)
+        ]
+        variance = weight @ (np.array(within) + share * (1 - share) * by_class**2)
+        return float(weight @ by_class / np.sqrt(variance))
+
+    return brentq(lambda by: shift(by) - size, 0, 5)
+
+
 def _scores(y, rng):
     return np.where(y == 1, rng.beta(5, 2, len(y)), rng.beta(2, 5, len(y)))
 
 
 CASES = (
     Case("score_shift", 0.3, "kpc", "sex=m", draw_pair),
+    Case("score_shift", 0.3, "correlation", "sex=m", draw_pair),
+    Case("score_shift", 0.4, "omnibus", "sex=m", draw_rare),
+    Case("score_shift", 0.4, "omnibus", "race=b", draw_three),
     Case("tpr_gap", 0.1, "kpc", "sex=m", draw_pair),
     Case("score_shift", 0.4, "omnibus", "race=b", draw_margins),
     Case("score_shift", 0.3, "features", "race=b", draw_margins),
@@ -117,11 +164,11 @@ CASES = (
     Case("prediction_gap", 0.25, "correlation", "sex=m", draw_numbers),
     Case("prediction_gap", 0.2, "omnibus", "race=b", draw_incomes),
 )
-#: Beta scores raised by a constant: plans ask for too many rows.
+#: Beta scores raised by a constant: plans ask for more rows than it takes.
 EDGES = (
-    Case("score_shift", 0.3, "correlation", "sex=m", draw_pair),
-    Case("score_shift", 0.4, "omnibus", "sex=m", draw_rare),
-    Case("score_shift", 0.4, "omnibus", "race=b", draw_three),
+    Case("score_shift", 0.3, "correlation", "sex=m", draw_pair_constant),
+    Case("score_shift", 0.4, "omnibus", "sex=m", draw_rare_constant),
+    Case("score_shift", 0.4, "omnibus", "race=b", draw_three_constant),
 )
 
 
@@ -155,58 +202,68 @@ def needed(planned: int, shares: list[float], replications: int) -> float:
     return planned * float(np.exp((norm.ppf(0.8) - a) / b))
 
 
-def confirm(case: Case, replications: int, jobs: int = 1):
-    """Planned rows, needed rows, and the power measured with the planned rows."""
+def confirm(case: Case, replications: int, jobs: int = 1, factors=FACTORS):
+    """Planned rows, and the power measured with these times each factor."""
     from joblib import Parallel, delayed
 
     score, y, attributes = case.draw(PILOT, np.random.default_rng(1))
     table = fa.AuditTable.of(score, attributes, y)
     plan = plan_rows(table, case.effect, case.size, statistic=case.statistic, groups=[case.group])
-    sizes = [int(plan.rows * factor) for factor in FACTORS]
     shares = [
         float(
             np.mean(
-                Parallel(n_jobs=jobs)(delayed(found)(n, seed, case) for seed in range(replications))
+                Parallel(n_jobs=jobs)(
+                    delayed(found)(int(plan.rows * factor), seed, case)
+                    for seed in range(replications)
+                )
             )
         )
-        for n in sizes
+        for factor in factors
     ]
-    return plan.rows, needed(plan.rows, shares, replications), shares[FACTORS.index(1.0)]
+    return plan.rows, shares
 
 
-def detectable(rows: int, replications: int) -> tuple[float, float]:
+def detectable(rows: int, replications: int, draw: Callable) -> tuple[float, float]:
     """A shift that audits say they could have found (mean of six), and how often it is found."""
     said = []
     for seed in range(2, 8):
         score, y, attributes = draw_pair(rows, np.random.default_rng([seed, rows]))
         audit = fa.audit(predictions=score, outcome=y, sensitive=attributes)
         said += [group.shift for group in audit.power.detectable if group.group == "sex = m"]
-    case = Case("score_shift", float(np.mean(said)), "omnibus", "sex=m", draw_pair)
+    case = Case("score_shift", float(np.mean(said)), "omnibus", "sex=m", draw)
     shares = [found(rows, seed, case) for seed in range(replications)]
     return case.size, float(np.mean(shares))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replications", type=int, default=200)
+    parser.add_argument("--replications", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--first", type=int, default=0, help="leave out the cases before")
+    parser.add_argument("--rows", action="store_true", help="also the rows that are needed")
     args = parser.parse_args()
-    print("| effect | statistic | planned rows | needed rows | ratio | power with planned rows |")
-    print("|---|---|---|---|---|---|", flush=True)
+    factors = FACTORS if args.rows else (1.0,)
+    print("| effect | law | statistic | planned rows | power | needed rows | ratio |")
+    print("|---|---|---|---|---|---|---|", flush=True)
     for case in (*CASES, *EDGES)[args.first :]:
-        planned, truth, power = confirm(case, args.replications, args.jobs)
+        planned, shares = confirm(case, args.replications, args.jobs, factors)
+        truth, ratio = "", ""
+        if args.rows:
+            rows = needed(planned, shares, args.replications)
+            truth, ratio = f"{rows:,.0f}", f"{planned / rows:.2f}"
+        power = shares[factors.index(1.0)]
+        law = case.draw.__name__.removeprefix("draw_").replace("_", ", ")
         print(
-            f"| {case.effect} {case.size}, {case.group}, {case.draw.__name__} | {case.statistic} "
-            f"| {planned:,} | {truth:,.0f} | "
-            f"{planned / truth:.2f} | {power:.2f} |",
+            f"| {case.effect} {case.size}, {case.group} | {law} | {case.statistic} "
+            f"| {planned:,} | {power:.3f} | {truth} | {ratio} |",
             flush=True,
         )
-    print("\n| rows | an audit could have found a shift of | share found |")
-    print("|---|---|---|", flush=True)
+    print("\n| rows | shift of | an audit could have found a shift of | share found |")
+    print("|---|---|---|---|", flush=True)
     for rows in (500, 2000):
-        shift, share = detectable(rows, args.replications)
-        print(f"| {rows:,} | {shift:.2f} sd | {share:.2f} |", flush=True)
+        for name, draw in (("log-odds", draw_pair), ("scores", draw_pair_constant)):
+            shift, share = detectable(rows, args.replications, draw)
+            print(f"| {rows:,} | {name} | {shift:.2f} sd | {share:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

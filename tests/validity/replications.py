@@ -15,12 +15,13 @@ import subprocess
 import time
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["laws", "parser", "replicate", "run", "shares"]
+__all__ = ["laws", "parser", "replicate", "replicate_ways", "run", "shares"]
 
 LEVEL = 0.05
 BATCH = 10  # replications between two writes
@@ -39,8 +40,7 @@ def replicate(model, way: str, copies: int, seed: int) -> dict:
     """One test of one table."""
     import fairaudit as fa
 
-    key = zlib.crc32(f"{model.name}, n = {model.rows}".encode())
-    prediction, y, frame, ids = model.draw(np.random.default_rng([seed, key]))
+    prediction, y, frame, ids = _draw(model, seed)
     start = time.process_time()
     result = fa.equalized_odds_test(
         prediction,
@@ -50,13 +50,47 @@ def replicate(model, way: str, copies: int, seed: int) -> dict:
         permutations=fa.Permutations(n=copies, seed=seed),
         **keywords(way),
     )
+    return _keep(result, seed, time.process_time() - start)
+
+
+def replicate_ways(model, ways: Sequence[str], copies: int, seed: int) -> dict[str, dict]:
+    """Tests of one table; statistics share the copies, which are what costs most, and CPU counts
+    them once."""
+    from fairaudit.data.table import AuditTable
+    from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
+    from fairaudit.testing.core import Scope, run_tests
+    from fairaudit.testing.permutations import Permutations
+    from fairaudit.testing.statistic import statistic_named
+
+    if len(ways) == 1 or any("=" in way for way in ways):
+        return {way: replicate(model, way, copies, seed) for way in ways}
+    prediction, y, frame, ids = _draw(model, seed)
+    permutations = Permutations(n=copies, seed=seed)
+    start = time.process_time()
+    table = AuditTable.of(prediction, frame, y, ids=ids)
+    fitted = prepare_copies(table, ChoiceOfLaw(), permutations)
+    found = {}
+    for way in ways:
+        statistics = statistic_named(keywords(way).get("statistic", "omnibus"))
+        (result,) = run_tests([Scope(table)], fitted, statistics, permutations)
+        found[way] = _keep(result, seed, time.process_time() - start)
+        fitted, start = replace(fitted, witness=None), time.process_time()
+    return found
+
+
+def _draw(model, seed: int):
+    key = zlib.crc32(f"{model.name}, n = {model.rows}".encode())
+    return model.draw(np.random.default_rng([seed, key]))
+
+
+def _keep(result, seed: int, seconds: float) -> dict:
     return {
         "seed": seed,
         "p": float(result.p_value),
         "inconclusive": result.inconclusive is not None,
         "law": result.diagnostics.law,
         "parts": {name: float(p) for name, p in result.parts.items()},
-        "cpu": round(time.process_time() - start, 4),
+        "cpu": round(seconds, 4),
     }
 
 
@@ -87,18 +121,21 @@ def run(models: Mapping[str, object], args: argparse.Namespace):
     for name, model in models.items():
         if not re.search(args.only, name):
             continue
-        results = {}
-        for way in args.test:
-            key = (name, way, args.copies)
-            left = [seed for seed in seeds if seed not in lines.found.get(key, {})]
-            for start in range(0, len(left), BATCH):
-                found = Parallel(n_jobs=args.jobs)(
-                    delayed(replicate)(model, way, args.copies, seed)
-                    for seed in left[start : start + BATCH]
-                )
-                for line in found:
-                    lines.add(key, {**line, "commit": commit})
-            results[way] = [lines.found[key][seed] for seed in seeds]
+        keys = {way: (name, way, args.copies) for way in args.test}
+        left = [
+            seed
+            for seed in seeds
+            if any(seed not in lines.found.get(key, {}) for key in keys.values())
+        ]
+        for start in range(0, len(left), BATCH):
+            batch = Parallel(n_jobs=args.jobs)(
+                delayed(replicate_ways)(model, args.test, args.copies, seed)
+                for seed in left[start : start + BATCH]
+            )
+            for found in batch:
+                for way, line in found.items():
+                    lines.add(keys[way], {**line, "commit": commit})
+        results = {way: [lines.found[key][seed] for seed in seeds] for way, key in keys.items()}
         yield name, model, results
     used = {line.get("commit") for found in lines.found.values() for line in found.values()}
     if len(used) > 1:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from fairaudit.evidence.disclosure import coarse_interval, step_of
+from fairaudit.evidence.disclosure import coarse, coarse_interval, step_of
 from fairaudit.evidence.intervals.certificates import PREDICTION, Gap, GapInRange, GapTable
 from fairaudit.metrics._prediction_gap import FEWEST, FittedGaps, GapFits
 from fairaudit.permute.copies import stream
@@ -26,6 +26,7 @@ __all__ = ["bound_prediction_gap", "prediction_gap_table", "round_gaps"]
 G = TypeVar("G", Gap, GapInRange)
 DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
+_STEP_OF_CRITICAL = 0.05  # where groups are masked: it follows from how large they are
 
 
 def prediction_gap_table(fits: GapFits, confidence: float, seed: int) -> GapTable:
@@ -191,7 +192,18 @@ def round_gaps(table: GapTable, cells: CellTable, fewest: int, people: int) -> G
         else _rounded(gap, table.unit * step_of(fewest, gap.people))
         for gap in table.curve
     )
-    return replace(table, gaps=gaps, curve=curve)
+    return replace(
+        table,
+        gaps=gaps,
+        curve=curve,
+        critical=_round_critical(table.critical),
+        curve_critical=_round_critical(table.curve_critical),
+    )
+
+
+def _round_critical(value: float) -> float:
+    rounded = coarse(value, _STEP_OF_CRITICAL, up=True)
+    return math.nan if rounded is None else rounded
 
 
 def _rounded(gap: G, step: float) -> G:

@@ -61,8 +61,9 @@ def conditional_p(
     attributes are then both freed from what a flexible regression on outcome and other attributes
     explains (the generalized covariance measure of Shah and Peters 2020, with weights): products
     of the residuals have mean 0 under the null as far as the product of both errors is small, so
-    that neither must be perfect. The signs of the products are drawn anew for the null; those of
-    one person together.
+    that neither must be perfect. The signs of the products are drawn anew for the null, those of
+    one person together; the sum of the products themselves varies more (residuals of both have lost
+    the same directions), and is divided by as much.
 
     Either way the statistic is the largest studentized sum over (score, and its spread) × (what
     stays fixed) × (functions of what is chosen).
@@ -111,23 +112,27 @@ def _by_residuals(
 ) -> ConditionalP:
     seed = permutations.seed
     fit = FlexibleFit(fixed, stream(seed, 14))
-    features = fit.residuals(_features(moved))
+    features, taken = fit.leave_rows_out(_features(moved))
     own = features[:, : place_rows(moved).shape[1]].var(axis=0)
     left = features.var(axis=0) > _NOTHING_LEFT
     if not left.any():
         return ConditionalP(value=None, exact=False, free=0.0)
-    score = fit.residuals(_standard_prediction(table))
+    score, of_score = fit.leave_rows_out(_standard_prediction(table))
     if table.prediction.form != "labels":  # for labels it says nothing new
-        score = np.hstack([score, fit.residuals(np.abs(score))])
+        spread, of_spread = fit.leave_rows_out(np.abs(score))
+        score, of_score = np.hstack([score, spread]), np.hstack([of_score, of_spread])
     weights = _with_constant(place_rows(fixed))
+    ratios = fit.variance_ratios(of_score, taken[:, left])[:, None, :]
+    ratios = np.broadcast_to(ratios, (len(ratios), weights.shape[1], int(left.sum()))).ravel()
     products = np.einsum("ia,ib,ic->iabc", score, weights, features[:, left])
     products = products.reshape(len(table), -1)
     people = np.unique(people_of(table), return_inverse=True)[1]
     if len(people) > people.max() + 1:
         products = np.column_stack([np.bincount(people, column) for column in products.T])
     size = np.sqrt((products**2).sum(axis=0))
-    products = products[:, size > 1e-9] / size[size > 1e-9]
-    observed = float(np.abs(products.sum(axis=0)).max(initial=0.0))
+    some = size > 1e-9
+    products = products[:, some] / size[some]
+    observed = float(np.abs(products.sum(axis=0) / np.sqrt(ratios[some])).max(initial=0.0))
     reached, rng = 0, stream(seed, 9)
     for start in range(0, permutations.n, 256):
         copies = min(256, permutations.n - start)

@@ -45,10 +45,15 @@ class FlexibleFit:
 
     def residuals(self, responses: Array) -> Array:
         """Of every column of `responses` (n × r)."""
+        return self.leave_rows_out(responses)[0]
+
+    def leave_rows_out(self, responses: Array) -> tuple[Array, Array]:
+        """Residuals of every column (n × r), and how much its fit took of every direction."""
         n = len(responses)
         responses = responses - responses.mean(axis=0)
+        taken = np.zeros((len(self.values), responses.shape[1]))
         if not len(self.values):
-            return np.asarray(responses)
+            return np.asarray(responses), taken
         along, squares = self.directions.T @ responses, self.directions**2
         smallest = np.full(responses.shape[1], np.inf)
         result = np.zeros_like(responses)
@@ -60,7 +65,25 @@ class FlexibleFit:
             error = (left**2).mean(axis=0)
             better = error < smallest
             smallest[better], result[:, better] = error[better], left[:, better]
-        return result
+            taken[:, better] = kept[:, None]
+        return result, taken
+
+    def variance_ratios(self, first: Array, second: Array) -> Array:
+        r"""Variance of Σ ε̂η̂ over the mean of Σ ε̂²η̂², for every two responses (r × s).
+
+        Notes
+        -----
+        Both residuals have lost the same directions, so that products of different rows are not
+        independent: with :math:`\hat\varepsilon = M\varepsilon, \hat\eta = N\eta` the first
+        is :math:`\lVert M'N \rVert^2`, the second :math:`\sum_i (MM')_{ii} (NN')_{ii}`, here
+        with equal diagonals: n/(n − d) where both fits have taken d directions wholly.
+        """
+        n = len(self.directions)
+        left, left_too = (1 - first) ** 2, (1 - second) ** 2
+        others = n - len(self.values)
+        both = others + left.T @ left_too
+        apart = np.outer(others + left.sum(axis=0), others + left_too.sum(axis=0))
+        return np.asarray(np.maximum(n * both / np.maximum(apart, 1e-9), 1.0))
 
 
 def place_rows(columns: Sequence[Column]) -> Array:

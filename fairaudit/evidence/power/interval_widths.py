@@ -16,12 +16,13 @@ from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.gaps import gap_table
-from fairaudit.evidence.power.pilot import draw_table, keep_one_row_each
+from fairaudit.evidence.power.pilot import draw_table
 from fairaudit.evidence.power.plant import Group
 from fairaudit.evidence.power.power_curve import describe_group, rows_to_try
 from fairaudit.evidence.power.power_result import WIDTH, PowerPoint, SamplePlan
 from fairaudit.metrics._labels import label_groups
 from fairaudit.metrics._prediction_gap import _prediction_gap
+from fairaudit.permute.copies import stream
 
 __all__ = ["MEASURES", "plan_width"]
 
@@ -79,7 +80,7 @@ def plan_width(
     """
     start = time.process_time()
     _check_width(measure, width, power, alpha)
-    table = _keep_groups(keep_one_row_each(table, seed))
+    table = _keep_groups(table.keep_one_row_each(stream(seed, 16)))
     find_widths = _choose_widths(table, measure, alpha, threshold, seed)
     groups = _list_groups(table, find_widths(table))
     tell = progress or (lambda what, done, total: None)

@@ -31,7 +31,7 @@ from fairaudit.testing.omnibus import Omnibus
 from fairaudit.testing.rate_statistics import set_threshold
 from fairaudit.testing.statistic import Statistic
 
-__all__ = ["Pilot", "PlantedEffect", "draw_table", "keep_one_row_each", "null_table", "plan_effect"]
+__all__ = ["Pilot", "PlantedEffect", "draw_table", "null_table", "plan_effect"]
 
 TABLES = 8  # of each size
 MOST_SIMULATED = 4_000  # rows; of more, the effect grows in their place
@@ -242,15 +242,6 @@ def draw_table(table: AuditTable, n: int, seed: int, number: int) -> tuple[Audit
     """A table of n rows drawn with replacement, and the rows."""
     rows = stream(seed, 9, n, number).integers(0, len(table), n)
     return table.take(rows), rows
-
-
-def keep_one_row_each(table: AuditTable, seed: int) -> AuditTable:
-    """One row of every person, drawn at random: a plan then counts people."""
-    if table.ids is None:
-        return table
-    order = stream(seed, 16).permutation(len(table))
-    first = np.unique(table.ids.codes[order], return_index=True)[1]
-    return replace(table.take(np.sort(order[first])), ids=None)
 
 
 def plan_effect(

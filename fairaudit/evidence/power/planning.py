@@ -12,10 +12,11 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.power.pilot import Pilot, keep_one_row_each, null_table, plan_effect
+from fairaudit.evidence.power.pilot import Pilot, null_table, plan_effect
 from fairaudit.evidence.power.plant import Group, groups_in
 from fairaudit.evidence.power.power_curve import has_enough, plan_group, rows_near, rows_to_try
 from fairaudit.evidence.power.power_result import CERTIFY, PowerPoint, SamplePlan
+from fairaudit.permute.copies import stream
 from fairaudit.testing.statistic import statistic_named
 
 __all__ = ["EFFECTS", "plan_certificate", "plan_rows"]
@@ -97,7 +98,7 @@ def plan_rows(
     """
     start = time.process_time()
     _check_plan(effect, size, power, alpha)
-    table = keep_one_row_each(table, seed)
+    table = table.keep_one_row_each(stream(seed, 16))
     chosen = _choose_groups(table, groups)
     statistics = statistic_named(statistic)
     pilot = Pilot(
@@ -150,7 +151,7 @@ def plan_certificate(
 
     start = time.process_time()
     _check_plan(None, min(limits.values(), default=0.0), power, alpha)
-    table = keep_one_row_each(table, seed)
+    table = table.keep_one_row_each(stream(seed, 16))
     cut = default_threshold(table) if threshold is None else threshold
     certificates(table, limits, alpha=alpha, threshold=cut)  # refuses what cannot be
     everybody = Group("all groups", np.ones(len(table), dtype=bool))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from fairaudit.results import Result
@@ -158,6 +158,7 @@ class SamplePlan(Result):
     most_rows: int
     statistic: str
     seconds: float
+    notes: tuple[str, ...] = field(default=(), metadata={"key": None})
 
     schema: ClassVar[str] = "fairaudit/plan/1"
     plural: ClassVar[str] = "plans"

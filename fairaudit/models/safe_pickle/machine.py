@@ -16,6 +16,7 @@ import numpy as np
 from fairaudit.models.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
 from fairaudit.models.safe_pickle.grants import Grant, Granter, Omitted, Refused, require
 from fairaudit.models.safe_pickle.hashing import keys_of
+from fairaudit.models.safe_pickle.lightgbm_text import check_lightgbm_state
 from fairaudit.models.safe_pickle.rebuild import StoredText, partial_filled, string_dtype
 from fairaudit.models.safe_pickle.soundness import check_attributes
 
@@ -303,6 +304,8 @@ def _fill_estimator(made: Any, state: Any) -> None:
             _check_spline(type(made), state)
         else:
             _check_names(made, state)
+        if (type(made).__module__, type(made).__name__) == ("lightgbm.basic", "Booster"):
+            check_lightgbm_state(state)
         setter(made, state)
         return
     parts = state if type(state) is tuple and len(state) == 2 else (state, None)

@@ -60,7 +60,27 @@ _LEAVES = (
     str,
     type,
     type(None),
+    type(np.max),  # functions of numpy that others can take over
 )
+# Functions of numpy that make one value of a table, unless they keep its dimensions.
+_REDUCTIONS = {
+    "amax",
+    "amin",
+    "average",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nansum",
+    "prod",
+    "std",
+    "sum",
+    "var",
+}
 
 
 def check_objects(root: Any) -> None:
@@ -85,6 +105,8 @@ def check_objects(root: Any) -> None:
         elif type(thing).__module__.partition(".")[0] in _PACKAGES:
             _check_settings(thing)
             check_trees(thing)
+            if type(thing).__name__ == "FunctionTransformer":
+                _check_transformer(thing)
     _check_expansion(boxes)
 
 
@@ -134,6 +156,19 @@ def _check_settings(thing: Any) -> None:
             raise Refused(f"sets {key} of {kind} to a scorer")
         elif isinstance(getattr(type(thing), key, None), FunctionType):
             raise Refused(f"replaces the method {key} of {kind}")
+
+
+def _check_transformer(thing: Any) -> None:
+    """Refuse a step that makes a single value of the table: a text is a path to what comes next."""
+    parts = vars(thing)
+    for key, given in (("func", "kw_args"), ("inverse_func", "inv_kw_args")):
+        function, settings = parts.get(key), dict(parts.get(given) or {})
+        while isinstance(function, partial):
+            settings = {**function.keywords, **settings}
+            function = function.func
+        name = getattr(function, "__name__", "")
+        if name in _REDUCTIONS and settings.get("keepdims") is not True:
+            raise Refused(f"makes one value of the table by numpy.{name}")
 
 
 def _texts(value: Any) -> Iterable[str]:

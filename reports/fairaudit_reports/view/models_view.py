@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.view.audit_view import find_measure
 from fairaudit_reports.view.numerals import figures_after_point, fixed, loss_text, p_text
 from fairaudit_reports.view.sections import Section
-from fairaudit_reports.view.wording import clean
+from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -42,7 +42,10 @@ def build_models_section(result: AuditedModels) -> Section:
         head=head,
         rows=rows,
         right=frozenset(range(1, len(head) - 1)),
-        lines=(_explain_models(models[0].audit),),
+        lines=(
+            _explain_models(models[0].audit),
+            *(clean(note, LONGEST_NOTE) for note in result.notes),
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.view.sections import Row, Section
-from fairaudit_reports.view.wording import clean
+from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
@@ -23,7 +23,7 @@ def build_plan_section(plan: SamplePlan) -> Section:
         head=head,
         rows=[_build_group_row(group, plan, len(outcomes)) for group in plan.groups],
         right=frozenset(range(1, len(head))),
-        lines=_explain_plan(plan),
+        lines=(*_explain_plan(plan), *(clean(note, LONGEST_NOTE) for note in plan.notes)),
     )
 
 

@@ -237,7 +237,7 @@ def _list_chosen(models: Sequence[Model]) -> list[Model]:
 def describe_mixture(result: RemedyResult) -> str | None:
     """The trivial alternative that passes as often as the chosen model; None: none is known."""
     (chosen,) = (row for row in result.curve.to_dict("records") if row["chosen"])
-    if "chance" not in result.mixture or "chance" not in chosen:
+    if "chance" not in result.mixture or _keep_number(chosen.get("chance")) is None:
         return None
     lines = result.mixture.to_dict("records")
     enough = [line for line in lines if line["chance"] >= chosen["chance"]]

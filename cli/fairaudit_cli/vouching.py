@@ -1,0 +1,140 @@
+"""What vouches for a saved record: its digest, its signature, the command that it names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fairaudit.errors import InputError
+from fairaudit.records.canonical import has_digest
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+
+__all__ = ["command_differences", "describe_origin", "list_unchecked"]
+
+#: Settings of a run that decide nothing; they are not compared.
+_OF_THE_RUN = ("jobs", "memory")
+
+
+def describe_origin(record: Mapping[str, Any], key: str | None) -> str:
+    """What a page says that is made from a saved record."""
+    if key is not None:
+        from fairaudit.records.signing import check_signature
+
+        return (
+            f"Made from a saved record that the key {check_signature(record, key)[:16]}… has "
+            "signed: nothing was changed since, and who holds the key vouches for it."
+        )
+    if has_digest(record):
+        return (
+            "Made from a saved record that was not verified. Its digest fits, which shows "
+            "accidents and careless changes only: fairaudit verify repeats the audit, and a "
+            "signature names who vouches for it."
+        )
+    return (
+        "Made from a saved record without a digest (of fairaudit 0.1, or it was taken out): "
+        "nothing vouches for its content. fairaudit verify repeats an audit."
+    )
+
+
+def list_unchecked(record: AuditResult, *, signed: bool) -> Iterator[str]:
+    """What a repeated audit cannot show, in words."""
+    capsule = record.capsule
+    by_whom = "the signature vouches for it" if signed else "only a signature can vouch for it"
+    yield (
+        f"not checked: the date {capsule.created}, the {record.seconds:,.1f} CPU seconds, Python "
+        f"{capsule.python}, the platform and the versions of packages then; {by_whom}"
+    )
+    if capsule.command is None:
+        yield "not checked: how the audit was called; the record names no command"
+
+
+def command_differences(record: AuditResult) -> list[str]:
+    """Where the command of a record contradicts its settings, as ``command: …``."""
+    import shlex
+
+    capsule = record.capsule
+    if capsule.command is None or "$'" in capsule.command:  # what only a shell can read
+        return []
+    try:
+        first, *words = shlex.split(capsule.command)
+        args = _parse(words) if first == "fairaudit" and words[:1] == ["test"] else None
+    except (ValueError, InputError):
+        args = None
+    if args is None:
+        return ["command: it is not one of fairaudit test"]
+    try:
+        return list(_contradictions(args, record))
+    except InputError as error:
+        return [f"command: {error}"]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(message)
+
+
+def _parse(words: list[str]) -> argparse.Namespace:
+    from fairaudit_cli.test import add_arguments
+
+    parser = _Parser(prog="fairaudit test", add_help=False, allow_abbrev=False)
+    add_arguments(parser)
+    args = parser.parse_args(words[1:])
+    args.argv = words
+    return args
+
+
+def _contradictions(args: argparse.Namespace, record: AuditResult) -> Iterator[str]:
+    """What was typed beside what was recorded; settings of a project are not typed."""
+    from dataclasses import asdict
+
+    from fairaudit.auditing.descriptions import recorded as describe
+    from fairaudit.density import CONTINUOUS
+    from fairaudit.permute.laws import LAWS
+    from fairaudit.testing.statistic import STATISTICS
+    from fairaudit_cli.library_calls import permutations_from, plan_from, roles_from
+
+    typed = [
+        entry
+        for entry in args.options
+        if entry.goes_to and entry.name not in _OF_THE_RUN and getattr(args, entry.dest) is not None
+    ]
+    capsule, options = record.capsule, record.capsule.options
+    for name, then in (("--model", capsule.model), ("--data", capsule.data)):
+        said = getattr(args, name[2:])
+        if said is not None and not then:
+            yield f"command: it has {name}, and the record none"
+    if not args.sensitive or not args.data or (args.model is None) == (not args.predictions):
+        return  # the rest stood in the settings of the project
+    for entry in args.options:
+        if getattr(args, entry.dest) is None:
+            setattr(args, entry.dest, entry.default)
+    roles = roles_from(args)
+    copies = permutations_from(args)
+    columns = [column.name for column in record.table.attributes]
+    plan = plan_from(args, roles, columns)
+    now = {
+        **asdict(roles),
+        **plan.record(),
+        "statistic": describe(STATISTICS, plan.statistic),
+        "density": describe(CONTINUOUS, plan.density),
+        "law": describe(LAWS, plan.law),
+        "n": copies.n,
+        "seed": copies.seed,
+    }
+    recorded = {**options, "n": capsule.copies, "seed": capsule.seed}
+    for entry in typed:
+        name = entry.parameter
+        if name in now and name in recorded and _plain(now[name]) != _plain(recorded[name]):
+            yield (
+                f"command: {entry.flag} says {_plain(now[name])!r}, and the record "
+                f"{_plain(recorded[name])!r}"
+            )
+
+
+def _plain(value: Any) -> Any:
+    import json
+
+    return json.loads(json.dumps(value, default=str))

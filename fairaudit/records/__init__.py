@@ -1,0 +1,1 @@
+"""What vouches for a record: its digest, a signature, and a statement for other tools."""
