@@ -59,7 +59,7 @@ _OWN = (
         default=0.75,
     ),
     option(
-        "audit-rows", COUNT, "N", "rows of the coming audit (default: as many as the table has)"
+        "audit-rows", COUNT, "N", "rows of the coming audit (default: as many as were trained on)"
     ),
     option(
         "mu",

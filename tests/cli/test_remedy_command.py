@@ -572,7 +572,7 @@ def test_a_certificate_and_a_tolerance(here, capsys):
     assert cli.main(small("--certify", "kpc=0.001", "--json", sensitive="race,sex")) in (1, 3)
     record = json.loads(capsys.readouterr().out)
     (claim,) = record["after"]["certificates"]
-    assert claim["key"] == "kpc" and record["after"]["verdict"] in ("inconclusive", "violation")
+    assert claim["measure"] == "kpc" and record["after"]["verdict"] in ("inconclusive", "violation")
 
 
 def test_what_is_wrong_with_a_goal(short, capsys):
