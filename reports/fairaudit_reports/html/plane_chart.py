@@ -22,6 +22,7 @@ __all__ = ["Point", "plane"]
 
 _TOP, _BASE = 40.0, 320.0
 _NARROW = 3.4  # pixels of one percent on a phone
+_WORSE = 4  # a dot below a label, beside a place of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,8 @@ def plane(
     lines = [[(across(point.x), upwards(point.y)) for point in path] for path in (line, other)]
     for point, (x, y, anchor) in _labels(points, places, lines):
         kind = "strong" if point.strong else "tick"
-        dx = {"start": 10, "end": -10, "middle": 0}[anchor]
+        away = _away(point)
+        dx = {"start": away, "end": -away, "middle": 0}[anchor]
         marks.append(
             tag("text", point.label, x=f"{x:.3f}%", dx=dx, y=y, text_anchor=anchor, class_=kind)
         )
@@ -113,9 +115,19 @@ def _labels(
     places: Sequence[tuple[float, float]],
     lines: Sequence[Sequence[tuple[float, float]]],
 ) -> list[tuple[Point, tuple[float, float, str]]]:
-    """Labels where even on a phone they touch no dot and no other label; the rest is left out."""
-    boxes = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
+    """Labels where even on a phone they touch no other label and no dot that has one.
+
+    Of these places the one with the fewest dots and lines below; the rest is left out.
+    """
+    boxes = [
+        (x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6)
+        for point, (x, y) in zip(points, places, strict=True)
+        if point.label
+    ]
     crossings = [crossing for line in lines for crossing in _along(line)]
+    crossings += _WORSE * [
+        (x * _NARROW, y) for point, (x, y) in zip(points, places, strict=True) if not point.label
+    ]
     spots = []
     named = [pair for pair in zip(points, places, strict=True) if pair[0].label]
     for point, (x, y) in sorted(named, key=lambda pair: -pair[0].strong):
@@ -130,7 +142,9 @@ def _labels(
             (x, y - 8, "end"),
             (x, y + 16, "end"),
         ):
-            left = x * _NARROW + {"start": 10, "end": -10 - wide, "middle": -wide / 2}[spot[2]]
+            away = _away(point)
+            aside = {"start": away, "end": -away - wide, "middle": -wide / 2}[spot[2]]
+            left = x * _NARROW + aside
             box = (left, spot[1] - 11, left + wide, spot[1] + 3)
             if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in boxes):
                 continue
@@ -141,6 +155,11 @@ def _labels(
             boxes.append(best[2])
             spots.append((point, best[1]))
     return spots
+
+
+def _away(point: Point) -> int:
+    """Pixels between the middle of a dot and a label beside it."""
+    return 14 if point.strong else 10
 
 
 def _along(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
