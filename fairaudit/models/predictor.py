@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from fairaudit.models.adapters import Adapter, adapter_of
 from fairaudit.models.answers import Answer, Meaning, Scores, several_outcomes
 from fairaudit.models.guard import no_side_effects
 from fairaudit.models.safe_pickle import first_line
+from fairaudit.models.sandbox import Limits, SandboxedModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,28 @@ class Predictor:
     classes: NDArray[Any] | None
     notes: tuple[str, ...] = ()
     guarded: bool = False
+
+    @property
+    def sandbox(self) -> bool | Limits:
+        """What the model's process may use; False for a model in this process."""
+        return self.model.limits if isinstance(self.model, SandboxedModel) else False
+
+    def opened_here(self) -> Predictor:
+        """The same file in this process, opened by the allow-list, for callers that need `model`.
+
+        The sandbox has opened it before, and nothing happened.
+        """
+        from fairaudit.models.loading import open_model
+
+        held = self.model
+        if not isinstance(held, SandboxedModel) or held.data is None or self.source is None:
+            return self
+        opened = open_model(held.data, self.source, held.trust)
+        held.close()
+        said = (
+            "The model was opened in the sandbox first, and then in this process, which needs it."
+        )
+        return replace(opened, notes=(*opened.notes, said))
 
     def columns(
         self,
