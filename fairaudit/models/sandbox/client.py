@@ -48,7 +48,7 @@ class Model:
     name: str
     data: bytes | None = field(repr=False)
     trust: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     folder: str | None = None
     without: tuple[str, ...] = ()
     opener: str | None = None

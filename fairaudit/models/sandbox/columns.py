@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["pack_table", "unpack_table"]
 
-_EXTENSION = "boolean Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 Float32 Float64".split()
+_WHOLE = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
+_EXTENSION = ("boolean", "Float32", "Float64", *_WHOLE)
 _TEXT = ("object", "str", "string")
 _LONGEST = 100_000  # characters of one value that a model returns
 
@@ -89,7 +90,7 @@ def _unpack(
         levels = pd.Index(_unpack(packed["levels"], arrays, packed["count"], own=True))
         return pd.Series(pd.Categorical.from_codes(codes, levels, ordered=packed["ordered"]))
     dtype = packed["dtype"]
-    if not own and dtype not in (*_EXTENSION, *_TEXT) and not np.dtype(dtype).kind in "biuf":
+    if not own and dtype not in (*_EXTENSION, *_TEXT) and np.dtype(dtype).kind not in "biuf":
         raise Broken("dtype")
     if "texts" in packed:
         return _texts(packed["texts"], next(arrays), dtype, own=own)

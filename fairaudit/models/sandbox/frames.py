@@ -59,7 +59,7 @@ class Channel:
         self._write(_HEAD.pack(len(header), len(arrays)), deadline)
         self._write(header, deadline)
         for array in arrays:
-            self._write(memoryview(array.view(np.uint8).reshape(-1)), deadline)
+            self._write(array.view(np.uint8).reshape(-1).data, deadline)
 
     def receive(self, *, most: int | None = None, deadline: float | None = None) -> Message:
         """The next message; `most` bounds its bytes. EOFError: the other side has gone."""

@@ -1,7 +1,7 @@
 """A filter of system calls (seccomp): no sockets, no programs, no processes, no files to write.
 
-What a model needs stays allowed: memory, threads, clocks, files opened for reading. The rest of this
-list answers "not permitted"; the filter cannot be taken off again.
+What a model needs stays allowed: memory, threads, clocks, files opened for reading. What is listed
+here answers "not permitted"; the filter cannot be taken off again.
 """
 
 from __future__ import annotations
