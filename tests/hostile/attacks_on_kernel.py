@@ -57,7 +57,7 @@ ATTACKS = {
     "one_long = ctypes.c_ulong(1)\n"
     "made = libc.process_vm_writev({pid}, one, one_long, other, one_long, ctypes.c_ulong(0))\n"
     + _CHECK,
-    "trace the caller": _C + "made = libc.ptrace(16, {pid}, None, None)\n" + _CHECK,
+    "trace the caller": _C + "made = libc.ptrace(0x4206, {pid}, None, None)\n" + _CHECK,
     "send a signal to the caller": "import os, signal; os.kill({pid}, signal.SIGUSR1)",
     "raise the limits": "import resource\n"
     "resource.setrlimit(resource.RLIMIT_FSIZE, (2**40, 2**40))",

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from fairaudit.models.sandbox.kernel import system_call
+from fairaudit.models.sandbox.readable import OWN_PROCESS
 
 __all__ = ["landlock_version", "restrict_files"]
 
@@ -39,6 +40,8 @@ def restrict_files(readable: Iterable[str], listed: Iterable[str] = ()) -> int:
         fields.append(_ABSTRACT_SOCKETS_AND_SIGNALS)
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     rules = system_call("landlock_create_ruleset", attributes, len(attributes), 0)
+    with suppress(OSError):  # stays open: what the rule is about must not be forgotten
+        os.open(OWN_PROCESS, os.O_PATH)
     try:
         for path in readable:
             _allow(rules, path, _READ_FILE | _READ_DIR)

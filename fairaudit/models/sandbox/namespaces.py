@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from fairaudit.models.sandbox.kernel import c_call, system_call
+from fairaudit.models.sandbox.readable import OWN_PROCESS
 
 __all__ = ["enter_namespaces", "leave_file_system"]
 
@@ -19,7 +20,7 @@ _MOUNT, _IPC, _USER, _PID, _NETWORK = 0x20000, 0x8000000, 0x10000000, 0x20000000
 _BIND, _REC, _PRIVATE, _READ_ONLY, _NO_SUID, _REMOUNT = 4096, 16384, 1 << 18, 1, 2, 32
 _DETACH = 2
 _HERE, _RECURSIVE = -100, 0x8000  # AT_FDCWD, AT_RECURSIVE
-_STAGE = "/proc"  # exists everywhere, and nothing to be read lies below
+_STAGES = ("/mnt", "/media", "/srv", "/boot", "/run", "/var", "/opt", "/home")
 
 
 def enter_namespaces() -> bool:
@@ -49,20 +50,29 @@ def _write(path: str, text: str) -> None:
 def leave_file_system(paths: Iterable[str]) -> None:
     """Move to a file system that has these paths, read-only, and nothing else."""
     places = sorted(path for path in {os.path.abspath(path) for path in paths} if _exists(path))
+    real = {path: os.path.realpath(path) for path in places}
+    stage = _stage([*real.values(), *places])
     _mount(None, "/", None, _REC | _PRIVATE)
-    _mount("tmpfs", _STAGE, "tmpfs", _NO_SUID)
+    _mount("tmpfs", stage, "tmpfs", _NO_SUID)
     done: list[str] = []
-    for place in sorted({os.path.realpath(path) for path in places}):
-        if not any(place.startswith(f"{above}/") for above in done):
-            _bind(place)
+    own_processes = _mount_processes(stage)
+    for path, place in sorted(real.items(), key=lambda item: item[1]):
+        if path == OWN_PROCESS:
+            if not own_processes:
+                _bind(place, stage + path)
+                os.symlink("self", f"{stage}/proc/{os.getpid()}")
+        elif own_processes and path.startswith("/proc/"):
+            continue
+        elif not any(f"{place}/".startswith(f"{above}/") for above in done):
+            _bind(place, stage + place)
             done.append(place)
     for link in places:
-        new = _STAGE + link
-        if os.path.realpath(link) != link and not os.path.lexists(new):
+        new = stage + link
+        if real[link] != link and not os.path.lexists(new):
             with suppress(OSError):  # its folder may be a link itself, made a moment ago
                 os.makedirs(os.path.dirname(new), exist_ok=True)
-                os.symlink(os.path.realpath(link), new)
-    os.chdir(_STAGE)
+                os.symlink(real[link], new)
+    os.chdir(stage)
     here = b"."
     system_call("pivot_root", here, here)
     c_call("umount2", here, _DETACH)
@@ -70,12 +80,30 @@ def leave_file_system(paths: Iterable[str]) -> None:
     _make_read_only("/", recursive=False)
 
 
+def _stage(paths: Iterable[str]) -> str:
+    """A folder that may be covered meanwhile: there, and with nothing that is wanted below it."""
+    for folder in _STAGES:
+        wanted = any(f"{path}/".startswith(f"{folder}/") for path in paths)
+        if not wanted and os.path.isdir(folder) and not os.path.islink(folder):
+            return folder
+    raise OSError(0, "there is no folder for the new file system")
+
+
+def _mount_processes(stage: str) -> bool:
+    """A /proc that knows the processes of this namespace; not where a container hides parts."""
+    os.mkdir(f"{stage}/proc")
+    try:
+        _mount("proc", f"{stage}/proc", "proc", _NO_SUID | _READ_ONLY)
+    except OSError:
+        return False
+    return True
+
+
 def _exists(path: str) -> bool:
     return os.access(path, os.R_OK)
 
 
-def _bind(place: str) -> None:
-    new = _STAGE + place
+def _bind(place: str, new: str) -> None:
     if os.path.isdir(place):
         os.makedirs(new, exist_ok=True)
     else:

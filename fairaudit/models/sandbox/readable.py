@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Readable", "readable_paths"]
+__all__ = ["OWN_PROCESS", "Readable", "readable_paths"]
+
+OWN_PROCESS = "/proc/self"  # threadpoolctl looks there for libraries
 
 # Libraries, time zones, and how many cores there are; no settings, no homes, no data.
 _SYSTEM = (
@@ -24,6 +26,9 @@ _SYSTEM = (
     "/etc/localtime",
     "/dev/null",
     "/dev/urandom",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
     "/sys/devices/system/cpu",
 )
 _INSTALLED = ("site-packages", "dist-packages")
@@ -42,7 +47,7 @@ class Readable:
 def readable_paths(folders: Sequence[str] = ()) -> Readable:
     """For this interpreter; `folders` are those of code that the caller trusts."""
     prefixes = [os.path.join(prefix, "lib") for prefix in {sys.prefix, sys.base_prefix}]
-    whole, listed = [*_SYSTEM, *prefixes, *folders], []
+    whole, listed = [OWN_PROCESS, *_SYSTEM, *prefixes, *folders], []
     for entry in sys.path:
         path = os.path.abspath(entry)
         below = any(path.startswith(f"{prefix}/") for prefix in prefixes)

@@ -22,7 +22,8 @@ from contextlib import suppress
 from importlib import import_module, invalidate_caches
 from typing import Any, NoReturn
 
-from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
+from fairaudit.errors import FairAuditError, MissingDependencyError
+from fairaudit.models.safe_pickle import first_line
 from fairaudit.models.sandbox.confine import Wanted, confine
 from fairaudit.models.sandbox.frames import STATUS, Channel, Message
 from fairaudit.models.sandbox.kernel import prctl
@@ -169,10 +170,8 @@ def _serve(request: dict[str, Any], data: int, namespaces: str | None) -> None:
                 answer = Message({"facts": _facts(predictor)})
             else:
                 answer = _answer(predictor, question)
-        except FairAuditError as error:
+        except Exception as error:  # ours, or of a library that was not let do what it does
             answer = Message(_error(error, request["name"]))
-        except MemoryError:
-            answer = Message({"memory": True})
         channel.send(answer)
 
 
@@ -202,8 +201,8 @@ def _facts(predictor: Any) -> dict[str, Any]:
 def _plain_classes(classes: Any) -> list[Any] | None:
     if classes is None:
         return None
-    listed = classes.tolist() if hasattr(classes, "tolist") else list(classes)
-    return [x if isinstance(x, (bool, int, float, str)) else str(x) for x in listed]
+    values = [x.item() if hasattr(x, "item") else x for x in classes]
+    return [x if isinstance(x, (bool, int, float, str)) else str(x) for x in values]
 
 
 def _answer(predictor: Any, question: Message) -> Message:
@@ -216,9 +215,10 @@ def _answer(predictor: Any, question: Message) -> Message:
     return Message(content, packed.arrays)
 
 
-def _error(error: FairAuditError, name: str) -> dict[str, Any]:
-    cause = error.__cause__
-    if isinstance(error, InputError) and isinstance(cause, MemoryError):
+def _error(error: Exception, name: str) -> dict[str, Any]:
+    ours = isinstance(error, FairAuditError)
+    cause = error.__cause__ if ours else error
+    if isinstance(cause, MemoryError):
         return {"memory": True}
     if isinstance(cause, PermissionError):
         what = cause.strerror or "not permitted"
@@ -226,7 +226,7 @@ def _error(error: FairAuditError, name: str) -> dict[str, Any]:
         return {"refused": f"{what}{where}"}
     named = getattr(error, "argument", None) or ()
     return {
-        "error": str(error),
+        "error": str(error) if ours else f"{name} cannot be opened: {first_line(error)}.",
         "missing": isinstance(error, MissingDependencyError),
         "argument": [named] if isinstance(named, str) else list(named),
     }
