@@ -53,6 +53,8 @@ class Canaries:
         self.before = self._marks()
 
     def _marks(self):
+        if not (self.folder / "mark").exists():
+            return None
         facts = os.stat(self.folder / "mark")
         return facts.st_mode, facts.st_mtime_ns, facts.st_size, sorted(os.listdir(self.folder))
 

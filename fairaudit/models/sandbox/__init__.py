@@ -13,33 +13,18 @@ Arrays and JSON pass between the processes, never pickles, and this side checks 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from fairaudit.models.sandbox.client import Model, Process, is_possible
+from fairaudit.models.sandbox.client import Model, is_possible
+from fairaudit.models.sandbox.layers import Layer, describe_gaps, probe, sandbox_layers
 from fairaudit.models.sandbox.limits import Limits
 from fairaudit.models.sandbox.model import SandboxedModel
 
-__all__ = ["Limits", "Model", "SandboxedModel", "describe_gaps", "is_possible", "probe"]
-
-
-def probe(without: tuple[str, ...] = ()) -> dict[str, str | None]:
-    """What each layer says on this machine: None, or why it is missing."""
-    process = Process(Model(name="probe", data=None, without=without))
-    process.close()
-    return process.layers
-
-
-def describe_gaps(layers: Mapping[str, str | None]) -> str | None:
-    """One line about what the sandbox lacks here; None if it lacks nothing that matters."""
-    missing = {name for name, why in layers.items() if why is not None}
-    open_doors = []
-    if {"landlock", "file system"} <= missing:
-        open_doors.append("read your files")
-        if "seccomp" in missing:
-            open_doors.append("write them")
-    if {"namespaces", "seccomp"} <= missing:
-        open_doors += ["use the network", "start programs"]
-    if not open_doors:
-        return None
-    lacks = ", ".join(f"{name} ({why})" for name, why in layers.items() if why is not None)
-    return f"The sandbox lacks {lacks}: a hostile model could {', '.join(open_doors)}."
+__all__ = [
+    "Layer",
+    "Limits",
+    "Model",
+    "SandboxedModel",
+    "describe_gaps",
+    "is_possible",
+    "probe",
+    "sandbox_layers",
+]
