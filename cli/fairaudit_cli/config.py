@@ -145,10 +145,6 @@ def _refuse_danger(key: str, value: Any, path: Path) -> None:
             f"{path}: 'suppress' can only be stricter than {SUPPRESS} in a file. Got {value}; pass "
             "--suppress on the command line."
         )
-    if key == "sandbox" and value is False:
-        raise InputError(
-            f"{path}: 'sandbox' can only be true in a file. Pass --no-sandbox on the command line."
-        )
     if key == "model" and _FUNCTION.fullmatch(value):
         raise InputError(
             f"{path}: 'model' must be a file here; {value!r} would run code of the project. Pass "

@@ -66,11 +66,7 @@ _OPTIONS = (
         "into one too",
     ),
     option(
-        "sandbox",
-        OFF,
-        None,
-        "open and ask the model in this process: for files that you trust",
-        file=READERS,
+        "sandbox", OFF, None, "open and ask the model in this process: for files that you trust"
     ),
     option(
         "data",

@@ -190,6 +190,20 @@ def open_model(data: bytes, source: str, trusted: tuple[str, ...]) -> Predictor:
     )
 
 
+def opened_here(predictor: Predictor) -> Predictor:
+    """The same file in this process, opened by the allow-list, for callers that need the object.
+
+    The sandbox has opened it before, and nothing happened.
+    """
+    held = predictor.model
+    if not isinstance(held, SandboxedModel) or held.data is None or predictor.source is None:
+        return predictor
+    opened = open_model(held.data, predictor.source, held.trust)
+    held.close()
+    said = "The model was opened in the sandbox and then in this process, which needs it."
+    return replace(opened, notes=(*opened.notes, said))
+
+
 def import_model(source: str) -> Predictor:
     """The function ``package.module:function``, imported here."""
     module, _, name = source.partition(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -63,23 +63,6 @@ class Predictor:
     def sandbox(self) -> bool | Limits:
         """What the model's process may use; False for a model in this process."""
         return self.model.limits if isinstance(self.model, SandboxedModel) else False
-
-    def opened_here(self) -> Predictor:
-        """The same file in this process, opened by the allow-list, for callers that need `model`.
-
-        The sandbox has opened it before, and nothing happened.
-        """
-        from fairaudit.models.loading import open_model
-
-        held = self.model
-        if not isinstance(held, SandboxedModel) or held.data is None or self.source is None:
-            return self
-        opened = open_model(held.data, self.source, held.trust)
-        held.close()
-        said = (
-            "The model was opened in the sandbox first, and then in this process, which needs it."
-        )
-        return replace(opened, notes=(*opened.notes, said))
 
     def columns(
         self,

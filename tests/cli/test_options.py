@@ -218,6 +218,7 @@ def test_the_settings_that_a_file_may_have():
     assert set(TABLE) - set(KEYS) == {
         "trust",
         "isolate",
+        "sandbox",
         "json",
         "jobs",
         "resume",

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from fairaudit.models.sandbox.client import Model, is_possible
 from fairaudit.models.sandbox.layers import Layer, describe_gaps, probe, sandbox_layers
-from fairaudit.models.sandbox.limits import Limits
 from fairaudit.models.sandbox.model import SandboxedModel
+from fairaudit.models.sandbox.process_limits import Limits
 
 __all__ = [
     "Layer",

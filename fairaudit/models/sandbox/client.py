@@ -14,15 +14,16 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 from fairaudit.errors import InputError
-from fairaudit.models.sandbox.frames import STATUS, Broken, Channel, Message
-from fairaudit.models.sandbox.limits import Limits
+from fairaudit.models.sandbox.process_limits import Limits
+from fairaudit.models.sandbox.wire import STATUS, Broken, Channel, Message
 
 __all__ = ["Ended", "Model", "Process", "explain", "is_possible"]
 
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); " + (
-    "from fairaudit.models.sandbox.server import main; main(int(sys.argv[2]))"
+    "from fairaudit.models.confined_process import main; main(int(sys.argv[2]))"
 )
 #: What the environment of a model may know: nothing but how many threads to use, and letters.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
@@ -101,12 +102,15 @@ class _Server:
     def end(self) -> None:
         self.control.close()
         if self.owner == os.getpid():
-            with suppress(ProcessLookupError):
+            try:
+                self.process.wait(1)
+            except subprocess.TimeoutExpired:  # it is still importing
                 self.process.kill()
-            self.process.wait()
+                self.process.wait()
 
 
 _server: _Server | None = None
+_running: WeakSet[Process] = WeakSet()
 _lock = threading.Lock()
 
 
@@ -115,8 +119,14 @@ def _start(request: dict[str, Any]) -> tuple[Channel, socket.socket]:
     with _lock:
         if _server is None or not _server.usable:
             _server = _Server()
-            atexit.register(_server.end)
+            atexit.register(_end_all, _server)
         return _server.start(request)
+
+
+def _end_all(server: _Server) -> None:
+    for process in list(_running):
+        process.close()
+    server.end()
 
 
 def _search_path() -> list[str]:
@@ -150,6 +160,7 @@ class Process:
             "without": list(model.without),
         }
         self._channel, self._life = _start(request)
+        _running.add(self)
         deadline = time.monotonic() + model.limits.seconds + _GRACE
         #: What each layer says: None, or why it is missing.
         self.layers: dict[str, str | None] = _layers(self._receive(2**16, deadline))

@@ -54,8 +54,8 @@ def system_call(name: str, *args: Any) -> int:
 
 
 def prctl(option: int, value: int = 0) -> int:
-    zero = ctypes.c_ulong(0)
-    return c_call("prctl", option, ctypes.c_ulong(value), zero, zero, zero)
+    words = [ctypes.c_ulong(word) for word in (value, 0, 0, 0)]
+    return c_call("prctl", option, *words)
 
 
 def drop_capabilities() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.models.answers import Meaning, Scores
 from fairaudit.models.sandbox.client import Ended, Model, Process, explain
-from fairaudit.models.sandbox.columns import pack_table, unpack_table
-from fairaudit.models.sandbox.frames import Broken, Message
-from fairaudit.models.sandbox.limits import Limits
+from fairaudit.models.sandbox.process_limits import Limits
+from fairaudit.models.sandbox.wire import Broken, Message
+from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 
 if TYPE_CHECKING:
     import pandas as pd

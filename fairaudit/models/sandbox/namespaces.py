@@ -118,7 +118,8 @@ def _make_read_only(path: str, *, recursive: bool) -> None:
     attributes = struct.pack("=4Q", _READ_ONLY | _NO_SUID, 0, 0, 0)
     flags = _RECURSIVE if recursive else 0
     try:
-        system_call("mount_setattr", _HERE, path.encode(), flags, attributes, len(attributes))
+        place = (_HERE, os.fsencode(path), flags)
+        system_call("mount_setattr", *place, attributes, len(attributes))
     except OSError:  # before Linux 5.12
         _mount(None, path, None, _REMOUNT | _BIND | _READ_ONLY | _NO_SUID)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.models.sandbox.frames import Broken, Message
+from fairaudit.models.sandbox.wire import Broken, Message
 
 if TYPE_CHECKING:
     import pandas as pd

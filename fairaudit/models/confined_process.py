@@ -25,10 +25,10 @@ from typing import Any, NoReturn
 from fairaudit.errors import FairAuditError, MissingDependencyError
 from fairaudit.models.safe_pickle import first_line
 from fairaudit.models.sandbox.confine import Wanted, confine
-from fairaudit.models.sandbox.frames import STATUS, Channel, Message
 from fairaudit.models.sandbox.kernel import prctl
 from fairaudit.models.sandbox.namespaces import enter_namespaces
 from fairaudit.models.sandbox.readable import readable_paths
+from fairaudit.models.sandbox.wire import STATUS, Channel, Message
 
 __all__ = ["main"]
 
@@ -39,10 +39,10 @@ _MOST_REQUEST = 2**18
 def main(descriptor: int) -> NoReturn:
     """Fork a keeper for each request, until the caller is gone."""
     control = socket.socket(fileno=descriptor)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # keepers that have ended need no farewell
     gc.disable()
     while True:
         text, descriptors, _, _ = socket.recv_fds(control, _MOST_REQUEST, 2)
+        _bury(os.WNOHANG if text else 0)
         if not text:
             os._exit(0)
         request = json.loads(text)
@@ -59,6 +59,13 @@ def main(descriptor: int) -> NoReturn:
             os.close(descriptor)
 
 
+def _bury(options: int) -> None:
+    """Take leave of keepers that have ended, so that their time counts as the caller's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, options)[0]:
+            pass
+
+
 def _end(run: Any, *args: Any) -> NoReturn:
     """Run the rest of a forked process, and never return into the code of the other."""
     try:
@@ -71,7 +78,6 @@ def _end(run: Any, *args: Any) -> NoReturn:
 
 
 def _keep(request: dict[str, Any], data: int, life: int) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
     namespaces: str | None = "switched off"
     if "namespaces" not in request["without"]:
@@ -156,7 +162,6 @@ def _serve(request: dict[str, Any], data: int, namespaces: str | None) -> None:
     layers = confine(wanted, namespaces)
     if folders:
         os.chdir(folders[0])
-    gc.enable()
     channel.send(Message({"layers": layers}))
     predictor = None
     while True:
@@ -167,6 +172,7 @@ def _serve(request: dict[str, Any], data: int, namespaces: str | None) -> None:
         try:
             if "open" in question.content:
                 predictor = _open(question)
+                gc.enable()
                 answer = Message({"facts": _facts(predictor)})
             else:
                 answer = _answer(predictor, question)
@@ -206,7 +212,7 @@ def _plain_classes(classes: Any) -> list[Any] | None:
 
 
 def _answer(predictor: Any, question: Message) -> Message:
-    from fairaudit.models.sandbox.columns import pack_table, unpack_table
+    from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 
     made = predictor.answer(unpack_table(question), on=question.content["on"])
     packed = pack_table(made.table)
