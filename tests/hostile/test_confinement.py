@@ -207,8 +207,6 @@ def test_the_attacks_are_real(canaries, name):
     said = attack(data, without=LAYERS)
     if name == "read the environment":  # which is clean all the same
         assert "nothing there" in said and not canaries.touched()
-    elif name == "write a file":  # what a file may hold is limited to nothing
-        assert canaries.touched() == ["files"] and "too large" in said
     else:
         assert said is None and canaries.touched() == ["files"]
 
