@@ -127,9 +127,11 @@ def values_to_train(
 
 
 def model_to_replace(model: Any, method: Method) -> Predictor:
-    from fairaudit.models import predictor_of
+    from fairaudit.models import opened_here, predictor_of
 
     old = predictor_of(model)
+    if method.corrects:  # the object itself is refitted around, which no other process can do
+        old = opened_here(old)
     if method.corrects and (old.features is None or not hasattr(old.model, "fit")):
         raise InputError(
             "The method postprocess needs a fitted scikit-learn model that knows the names of its "
