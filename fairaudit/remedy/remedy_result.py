@@ -197,9 +197,11 @@ class RemedyResult(Result):
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
             sizes = {
                 name: frame[name].map(lambda value: coarse(value, step))
-                for name in ("kpc", "deo")
+                for name in ("kpc", "deo", "ranking", "brier", "calibration_error")
                 if name in frame
             }
+            if "chance" in frame:
+                sizes["chance"] = frame["chance"].map(lambda value: coarse(value, 0.01))
             if "prediction_gap" in frame:
                 unit = 0.0 if after.gaps is None else after.gaps.unit
                 sizes["prediction_gap"] = frame["prediction_gap"].map(
@@ -209,6 +211,15 @@ class RemedyResult(Result):
             return frame.assign(loss=losses, **sizes)
 
         loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
+
+        def of_rows(quality: Quality) -> Quality:
+            return Quality(
+                ranking=coarse(quality.ranking, step),
+                brier=coarse(quality.brier, step),
+                calibration_error=coarse(quality.calibration_error, step),
+            )
+
+        forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
         power = self.power and replace(
             self.power,
             kpc=coarse(self.power.kpc, step),
@@ -219,7 +230,10 @@ class RemedyResult(Result):
             masked,
             notes=tuple(dict.fromkeys((*self.notes, note))),
             loss=loss,
+            quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
+            forgone=tuple(forgone),
             power=power,
+            chance=coarse(self.chance, 0.01),
             curve=rounded(self.curve),
             mixture=rounded(self.mixture),
         )
