@@ -141,7 +141,7 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
 
 def print_table(runs: list[dict[str, Any]]) -> None:
     print(
-        "| task | attributes at prediction | rows | pass | no repair | loss | plain | trivial mixture"
+        "| task | attributes known | rows | pass | no repair | loss | plain | trivial mixture"
         " that passes as often | ranking | plain | Brier | plain | ECE | CPU s |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")

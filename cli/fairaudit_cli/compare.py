@@ -10,7 +10,7 @@ from fairaudit.errors import InputError, retold
 from fairaudit_cli.config import settle
 from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.library_calls import plan_from, roles_from
+from fairaudit_cli.library_calls import load_from, plan_from, roles_from
 from fairaudit_cli.option_values import FILES, TEXT, Kind, Option, finite, option
 from fairaudit_cli.options import ROLES, add_options
 from fairaudit_cli.shell_text import command_line
@@ -45,6 +45,8 @@ OPTIONS: tuple[str | Option, ...] = (
         "fitted models: .pkl, .joblib, .skops, .onnx, or package.module:function",
     ),
     "trust",
+    "isolate",
+    "sandbox",
     *(name for name in ROLES if name != "predictions"),
     "alpha",
     "permutations",
@@ -78,7 +80,6 @@ def _one_by_one(args: argparse.Namespace) -> int:
     """The audits of several models in one table."""
     from fairaudit.comparison.audited_models import AuditedModels
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.models import load_model
     from fairaudit_cli.progress import ProgressBar
 
     check_outputs(args, AuditedModels)
@@ -90,7 +91,7 @@ def _one_by_one(args: argparse.Namespace) -> int:
         )
     roles = roles_from(args)
     plan = plan_from(args, roles, power=False, with_r=False)
-    models = [load_model(name, trust=tuple(args.trust or ())) for name in args.models]
+    models = [load_from(args, name) for name in args.models]
     frame, sources = read_tables(args.data)
     audited: list[AuditedModel] = []
     with ProgressBar() as bar:
@@ -109,7 +110,6 @@ def _beside_production(args: argparse.Namespace) -> int:
     from fairaudit.comparison.compare_models import compare_frame
     from fairaudit.comparison.comparison_result import Comparison
     from fairaudit.data.reading.files import read_tables
-    from fairaudit.models import load_model
 
     check_outputs(args, Comparison)
     if args.baseline is None or args.candidate is None or args.models:
@@ -117,9 +117,7 @@ def _beside_production(args: argparse.Namespace) -> int:
     if args.on == "scores":
         raise InputError("Gaps compare labels. Leave out --on; --threshold turns scores into them.")
     roles = replace(roles_from(args), on="scores")
-    models = [
-        load_model(name, trust=tuple(args.trust or ())) for name in (args.baseline, args.candidate)
-    ]
+    models = [load_from(args, name) for name in (args.baseline, args.candidate)]
     frame, sources = read_tables(args.data)
     result = compare_frame(
         frame,

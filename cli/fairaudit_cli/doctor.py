@@ -9,6 +9,7 @@ from fairaudit_cli.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from fairaudit.integrations.environment import Component, Diagnosis
+    from fairaudit.models.sandbox import Layer
 
 __all__ = ["add_arguments", "run"]
 
@@ -30,7 +31,12 @@ def _as_json(diagnosis: Diagnosis) -> str:
     from dataclasses import asdict
 
     components = [{**asdict(part), "state": part.state} for part in diagnosis.components]
-    facts = {"ok": diagnosis.ok, "components": components, "warnings": diagnosis.warnings}
+    facts = {
+        "ok": diagnosis.ok,
+        "components": components,
+        "warnings": diagnosis.warnings,
+        "sandbox": [asdict(layer) for layer in diagnosis.sandbox],
+    }
     return json.dumps(facts, indent=2)
 
 
@@ -39,8 +45,16 @@ def _as_text(diagnosis: Diagnosis) -> str:
 
     core = [_row(part) for part in diagnosis.components if part.core]
     optional = [_row(part) for part in diagnosis.components if not part.core]
+    layers = [_layer_row(layer) for layer in diagnosis.sandbox]
+    optional += [[], ["sandbox of model files"], *layers] if layers else []
     lines = [aligned_table([*core, [], ["optional"], *optional])]
     return "\n".join([*lines, *(f"\nwarning: {text}" for text in diagnosis.warnings)])
+
+
+def _layer_row(layer: Layer) -> list[str]:
+    if layer.problem is None:
+        return [layer.name, "ok", layer.detail, layer.protects]
+    return [layer.name, "missing", layer.detail, f"{layer.problem}; for {layer.protects}"]
 
 
 def _row(part: Component) -> list[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fairaudit.models import Predictor
     from fairaudit.testing.permutations import Permutations
 
-__all__ = ["permutations_from", "plan_from", "predictor_from", "roles_from"]
+__all__ = ["load_from", "permutations_from", "plan_from", "predictor_from", "roles_from"]
 
 
 def roles_from(args: argparse.Namespace) -> Roles:
@@ -53,14 +53,19 @@ def roles_from(args: argparse.Namespace) -> Roles:
 def predictor_from(args: argparse.Namespace) -> Predictor | None:
     if args.model is None:
         return None
-    trust = tuple(args.trust or ())
-    if getattr(args, "isolate", None) is not None:
-        from fairaudit.models.isolation import Limits, isolated_model
+    return load_from(args, args.model)
 
-        return isolated_model(args.model, trust=trust, limits=Limits.parse(args.isolate))
+
+def load_from(args: argparse.Namespace, source: str) -> Predictor:
+    """A model as the options say: which names are trusted, and what confines it."""
     from fairaudit.models import load_model
+    from fairaudit.models.sandbox import Limits
 
-    return load_model(args.model, trust=trust)
+    limits = args.isolate
+    if limits is not None and args.sandbox is False:
+        raise InputError("--no-sandbox and --isolate exclude each other. Leave one of them out.")
+    sandbox = args.sandbox is not False if limits is None else Limits.parse(limits)
+    return load_model(source, trust=tuple(args.trust or ()), sandbox=sandbox)
 
 
 def permutations_from(args: argparse.Namespace) -> Permutations:

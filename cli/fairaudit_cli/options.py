@@ -62,7 +62,11 @@ _OPTIONS = (
         "isolate",
         LIMITS,
         "LIMITS",
-        "load and ask the model in a process without network, with limits (8GB,300s)",
+        "limits of the process that the model is opened and asked in (8GB,300s); a function is put "
+        "into one too",
+    ),
+    option(
+        "sandbox", OFF, None, "open and ask the model in this process: for files that you trust"
     ),
     option(
         "data",
@@ -305,7 +309,7 @@ _OPTIONS = (
 )
 
 TABLE = {entry.name: entry for entry in _OPTIONS}
-MODEL = ("model", "trust")
+MODEL = ("model", "trust", "isolate", "sandbox")
 ROLES = ("data", *(entry.name for entry in _OPTIONS if entry.goes_to == "roles"))
 
 

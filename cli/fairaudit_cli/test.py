@@ -78,9 +78,8 @@ def _in_shards(args: argparse.Namespace, roles: Roles, predictor: Predictor | No
     from fairaudit.auditing.engines.entry import audit_files
     from fairaudit_cli.progress import ProgressBar
 
-    for option in ("isolate", "resume"):
-        if getattr(args, option) is not None:
-            raise InputError(f"--{option} does not go with shards. Leave it out.")
+    if args.resume is not None:
+        raise InputError("--resume does not go with shards. Leave it out.")
     plan = plan_from(args, roles)
     engine = args.engine or ("local" if args.scheduler is None else "dask")
     with ProgressBar() as bar:
@@ -109,6 +108,8 @@ def _verify_command(args: argparse.Namespace) -> str | None:
     if args.model is not None:
         words += ["--model", args.model]
         words += [f"--trust={name}" for name in args.trust or ()]
+    if args.sandbox is False:
+        words.append("--no-sandbox")
     if args.isolate is not None:
         words.append(f"--isolate={args.isolate}" if args.isolate else "--isolate")
     return command_line([*words, "--data", *args.data])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "add_arguments", "differences", "run"]
 
-OPTIONS = (*MODEL, "isolate", "data", "jobs")
+OPTIONS = (*MODEL, "data", "jobs")
 
 #: Fields that say when, where and how long, and differ from run to run.
 _CIRCUMSTANCES = (

@@ -6,6 +6,10 @@ import platform
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairaudit.models.sandbox import Layer
 
 __all__ = ["Component", "Diagnosis", "examine"]
 
@@ -47,10 +51,11 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All components, and warnings about the installation as a whole."""
+    """All components, warnings about the installation, and what confines model files here."""
 
     components: tuple[Component, ...]
     warnings: tuple[str, ...]
+    sandbox: tuple[Layer, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -87,7 +92,7 @@ _OPTIONAL = (
 
 
 def examine() -> Diagnosis:
-    """Look at the installation. Imports nothing but rpy2, which is the one that can fail late.
+    """Look at the installation. Imports no package but rpy2, which is the one that can fail late.
 
     Examples
     --------
@@ -110,7 +115,19 @@ def examine() -> Diagnosis:
         *(_component(module, name, "core", name) for module, name in _CORE),
     ]
     optional = [_component(module, module, use, pip) for module, use, pip in _OPTIONAL]
-    return Diagnosis((*core, *_r_components(), *optional), _warnings())
+    layers, gaps = _sandbox()
+    return Diagnosis((*core, *_r_components(), *optional), (*_warnings(), *gaps), layers)
+
+
+def _sandbox() -> tuple[tuple[Layer, ...], tuple[str, ...]]:
+    """What confines model files here, and what that leaves open."""
+    try:
+        from fairaudit.models.sandbox import describe_gaps, sandbox_layers
+    except ImportError:  # of numpy, which stands among the missing
+        return (), ()
+    layers = sandbox_layers()
+    gaps = describe_gaps({layer.name: layer.problem for layer in layers})
+    return layers, () if gaps is None else (gaps,)
 
 
 def _component(module: str, distribution: str, needed_for: str, pip: str) -> Component:

@@ -20,8 +20,8 @@ from fairaudit.models.answers import (
     with_categories,
 )
 from fairaudit.models.boosters import LightGBMBooster, XGBoostBooster
-from fairaudit.models.isolation import IsolatedModel
 from fairaudit.models.onnx import OnnxSession
+from fairaudit.models.sandbox import SandboxedModel
 
 
 class Adapter(Protocol):
@@ -49,7 +49,7 @@ class Adapter(Protocol):
 
 
 def adapter_of(model: Any) -> Adapter:
-    if isinstance(model, IsolatedModel):
+    if isinstance(model, SandboxedModel):
         return model
     package = type(model).__module__.partition(".")[0]
     name = type(model).__name__

@@ -19,6 +19,7 @@ from fairaudit.models.foreign import foreign_file
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
 from fairaudit.models.safe_pickle import add_working_directory, check_trust, first_line, load_pickle
+from fairaudit.models.sandbox import Limits, Model, SandboxedModel, describe_gaps, is_possible
 from fairaudit.models.skops_file import open_skops
 
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
@@ -70,7 +71,9 @@ def _is_model(model: Any) -> bool:
     )
 
 
-def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
+def load_model(
+    source: str, *, trust: Sequence[str] = (), sandbox: bool | Limits = True
+) -> Predictor:
     """Open a model file, or import a function, and get it ready to predict.
 
     Parameters
@@ -82,14 +85,59 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
         ``package.module:function``: a function that takes a table.
     trust : sequence of str
         Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
+    sandbox : bool or Limits
+        Whether a file is opened and asked in a process that the kernel confines, and what that may
+        use. A function is code of yours and runs in this process, unless limits are given.
+        False: the file is opened here, where `Predictor.model` is the object itself.
     """
     source = os.fspath(source)
     trusted = check_trust(trust)
     spec = _FUNCTION.fullmatch(source)
     if spec is not None and not os.path.exists(source):
-        return replace(predictor_of(_import_function(spec[1], spec[2])), source=source)
-    path = Path(source)
-    stem = path.name.lower()
+        if not isinstance(sandbox, Limits):
+            return import_model(source)
+        return _confined(source, None, trusted, sandbox)
+    data = _read(source)
+    if sandbox is False or not is_possible():
+        predictor = open_model(data, source, trusted)
+        gap = () if sandbox is False else (f"{os.name} has no sandbox for the model.",)
+        return replace(predictor, notes=(*predictor.notes, *gap))
+    return _confined(source, data, trusted, sandbox if isinstance(sandbox, Limits) else Limits())
+
+
+def _confined(
+    source: str, data: bytes | None, trusted: tuple[str, ...], limits: Limits
+) -> Predictor:
+    if not is_possible():
+        raise InputError(
+            "'isolate' needs Linux or macOS. Audit predictions instead of the model.",
+            argument="isolate",
+        )
+    own = data is None or bool(trusted)  # code of the caller, which may lie in this folder
+    model = SandboxedModel(
+        Model(
+            name=source if data is None else Path(source).name,
+            data=data,
+            trust=trusted,
+            limits=limits,
+            folder=os.getcwd() if own else None,
+        )
+    )
+    gaps = describe_gaps(model.layers)
+    return Predictor(
+        model=model,
+        source=source,
+        kind=model.kind,
+        sha256=None if data is None else hashlib.sha256(data).hexdigest(),
+        features=model.features,
+        n_features=model.n_features,
+        classes=model.classes,
+        notes=model.notes if gaps is None else (*model.notes, gaps),
+    )
+
+
+def _opener(source: str) -> Callable[[bytes, str, tuple[str, ...]], Any]:
+    stem = Path(source).name.lower()
     packed = next((end for end in _PACKED if stem.endswith(end)), "")
     suffix = Path(stem.removesuffix(packed)).suffix
     opened = OPEN.get(suffix)
@@ -97,6 +145,12 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
         raise foreign_file(source, suffix) or InputError(
             f"{source!r} is not a known kind of model file: {_UNDERSTOOD}."
         )
+    return opened
+
+
+def _read(source: str) -> bytes:
+    _opener(source)
+    path = Path(source)
     if path.exists() and not (path.is_file() or path.is_dir()):  # a device has no end
         raise InputError(
             f"{source!r} is not a file but a device or pipe. Save the model to a file."
@@ -109,16 +163,22 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
         raise InputError(f"The file {source!r} cannot be read: {error.strerror}.") from None
     if not data:
         raise InputError(f"{path.name} is empty. Save the model again.")
+    return data
+
+
+def open_model(data: bytes, source: str, trusted: tuple[str, ...]) -> Predictor:
+    """The model in the bytes of a file, opened in this process through the allow-list."""
+    name = Path(source).name
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model = opened(data, path.name, trusted)
+            model = _opener(source)(data, name, trusted)
         except InputError as error:
             saved = _versions(caught)
-            raise retold(error, f"{error} {saved}" if saved else str(error)) from None
+            raise retold(error, f"{error} {saved}" if saved else str(error)) from error.__cause__
     if isinstance(model, type) or not _is_model(model):
         raise InputError(
-            f"{path.name} holds a {type(model).__name__}, not a fitted model. "
+            f"{name} holds a {type(model).__name__}, not a fitted model. "
             "Save the model itself, the object that has predict."
         )
     return replace(
@@ -128,6 +188,26 @@ def load_model(source: str, *, trust: Sequence[str] = ()) -> Predictor:
         notes=_notes(caught),
         guarded=not trusted,
     )
+
+
+def opened_here(predictor: Predictor) -> Predictor:
+    """The same file in this process, opened by the allow-list, for callers that need the object.
+
+    The sandbox has opened it before, and nothing happened.
+    """
+    held = predictor.model
+    if not isinstance(held, SandboxedModel) or held.data is None or predictor.source is None:
+        return predictor
+    opened = open_model(held.data, predictor.source, held.trust)
+    held.close()
+    said = "The model was opened in the sandbox and then in this process, which needs it."
+    return replace(opened, notes=(*opened.notes, said))
+
+
+def import_model(source: str) -> Predictor:
+    """The function ``package.module:function``, imported here."""
+    module, _, name = source.partition(":")
+    return replace(predictor_of(_import_function(module, name)), source=source)
 
 
 def _import_function(module: str, name: str) -> Any:

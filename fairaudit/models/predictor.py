@@ -17,6 +17,7 @@ from fairaudit.models.adapters import Adapter, adapter_of
 from fairaudit.models.answers import Answer, Meaning, Scores, several_outcomes
 from fairaudit.models.guard import no_side_effects
 from fairaudit.models.safe_pickle import first_line
+from fairaudit.models.sandbox import Limits, SandboxedModel
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,11 @@ class Predictor:
     classes: NDArray[Any] | None
     notes: tuple[str, ...] = ()
     guarded: bool = False
+
+    @property
+    def sandbox(self) -> bool | Limits:
+        """What the model's process may use; False for a model in this process."""
+        return self.model.limits if isinstance(self.model, SandboxedModel) else False
 
     def columns(
         self,

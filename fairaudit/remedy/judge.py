@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Judge"]
 
 _COPIES = 199
-#: Of the error of the rows, the share that a repair has: it removes part of the directions that
-#: the audit looks at, and uses chances where the audit sees answers. Chosen on COMPAS, split 101.
-_LEFT = 0.5
 _HOPELESS = 0.005  # the test on these rows: an audit of as many will not pass
 
 
@@ -58,12 +55,12 @@ class Judge:
     _plain: AuditTable | None = None
     _law: Any = None
 
-    def measure(self, scores: Array, *, kept: float | None = None) -> dict[str, Any]:
+    def measure(self, scores: Array, *, left: float | None = None) -> dict[str, Any]:
         """Of scores of the larger class, of all classes, or numbers.
 
-        The first ones are those of plain training, beside which others collapse. `kept` is for
-        models that were made to pass on these rows: the share of their answers that is no mere
-        chance. What is left of a dependence is then off by the sampling error of the rows.
+        The first ones are those of plain training, beside which others collapse. `left` is for
+        models that were made to pass on these rows: the variance of the dependence that is left,
+        in that of the noise of these rows.
         """
         from fairaudit.remedy.collapse import collapse
         from fairaudit.remedy.tradeoff import evaluate
@@ -77,8 +74,8 @@ class Judge:
             **asdict(quality_of(scores, outcome)),
             "collapsed": collapse(table, self._plain),
         }
-        left = None if kept is None else _LEFT * kept**2 * self.coming_rows / len(self.rows)
-        return record | self._test(scores, left)
+        growth = self.coming_rows / len(self.rows)
+        return record | self._test(scores, None if left is None else left * growth)
 
     def p_value(self, scores: Array) -> float:
         table = self.table_of(scores)

@@ -65,7 +65,7 @@ class _Search:
                 "strength": candidate.strength,
                 "levels": candidate.levels,
                 "attributes": candidate.attributes,
-                **self.judge.measure(scores, kept=candidate.kept),
+                **self.judge.measure(scores, left=candidate.left),
             }
         return self.records[candidate.key]
 

@@ -21,6 +21,7 @@ __all__ = ["LEVELS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
 STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 #: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
 LEVELS = (2, 3)
+_OF_CHANCES = 0.5  # error of chances, in that of answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +64,16 @@ class Candidate:
         return self.stage_sees or self.base.attributes
 
     @property
-    def kept(self) -> float | None:
-        """The share of the answers that is no mere chance, where something was done to them."""
-        if not self.randomized and self.mu == self.base.values[0]:
-            return None
-        return 1 - max(self.strength - 1, 0.0)
+    def left(self) -> float | None:
+        """Variance of the dependence that is left, in that of the noise of as many rows.
+
+        Moments that are zero on these rows are off by their error on others. A stage has less of
+        it: what it zeroes are moments of chances, the audit sees answers, and mere chance among
+        them depends on nothing. None for plain training, which zeroes nothing.
+        """
+        if self.randomized:
+            return _OF_CHANCES * (1 - max(self.strength - 1, 0.0)) ** 2
+        return None if self.mu == self.base.values[0] else 1.0
 
     @property
     def key(self) -> tuple[int, int, float, int, bool]:

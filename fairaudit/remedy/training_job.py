@@ -159,14 +159,14 @@ def values_to_train(
 
 
 def model_to_replace(model: Any, method: Method | None) -> Predictor:
-    from fairaudit.models import predictor_of
+    from fairaudit.models import opened_here, predictor_of
 
     old = predictor_of(model)
-    if (
-        method is not None
-        and method.corrects
-        and (old.features is None or not hasattr(old.model, "fit"))
-    ):
+    corrects = method is not None and method.corrects
+    if method is None or corrects:  # the object itself is looked at, or wrapped
+        old = opened_here(old)
+    if corrects and (old.features is None or not hasattr(old.model, "fit")):
+        assert method is not None  # noqa: S101  for mypy
         raise InputError(
             f"The method {method.name} needs a fitted scikit-learn model that knows the names of "
             "its features. Use another method, which trains a model of its own."

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from fairaudit import __version__
 from fairaudit.errors import InputError
 from fairaudit.integrations import environment
+from fairaudit.models import sandbox
 from fairaudit_cli import main as cli
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.termination import Terminated
@@ -138,6 +140,7 @@ def test_closed_pipe_is_quiet():
 def test_imports_nothing_heavy(statement):
     script = f"""
 import sys
+from functools import partial
 try:
     {statement}
 except SystemExit:
@@ -163,6 +166,29 @@ def test_doctor_json():
     assert by_name["fairaudit"]["version"] == __version__
     assert by_name["numpy"]["state"] == "ok"
     assert by_name["onnxruntime"]["install"] == "pip install onnxruntime"
+    layers = [layer["name"] for layer in facts["sandbox"]]
+    assert layers == ["namespaces", "file system", "landlock", "seccomp"]
+
+
+@pytest.mark.parametrize(
+    "without, said",
+    [
+        (("namespaces",), None),  # Landlock and seccomp hold what they would
+        (("namespaces", "landlock"), "could read your files."),
+        (("namespaces", "landlock", "seccomp"), "read your files, write them, use the network"),
+    ],
+)
+def test_doctor_tells_what_a_sandbox_lacks(monkeypatch, capsys, without, said):
+    whole = sandbox.probe()
+    if any(whole.values()):
+        pytest.skip(f"this system lacks {whole}")
+    monkeypatch.setattr(sandbox, "sandbox_layers", partial(sandbox.sandbox_layers, without))
+    assert cli.main(["doctor"]) == ExitCode.OK
+    shown = capsys.readouterr().out
+    for name in without:
+        assert re.search(rf"^{name} +missing +switched off; for ", shown, re.MULTILINE)
+    assert ("warning: The sandbox lacks" in shown) is (said is not None)
+    assert said is None or said in shown
 
 
 def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):

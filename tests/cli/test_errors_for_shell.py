@@ -15,7 +15,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.errors import InputError, retold
 from fairaudit.models import load_model
-from fairaudit.models.isolation import Limits
+from fairaudit.models.sandbox import Limits
 from fairaudit_cli.main import COMMANDS, _parsers, main
 from fairaudit_cli.options import TABLE
 

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from fairaudit.errors import InputError
 from fairaudit.models import load_model
 from fairaudit.models.safe_pickle import is_allowed, load_pickle
 
@@ -24,7 +25,7 @@ def check_file(path, model, table):
     """The file at `path` holds the model: same class, same predictions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        predictor = load_model(str(path))
+        predictor = load_model(str(path), sandbox=False)
         assert type(predictor.model) is type(model)
         own = np.asarray(model.predict(table))
         if table.ndim == 1 or (own.ndim == 2 and own.shape[1] > 1):
@@ -33,6 +34,49 @@ def check_file(path, model, table):
             made = predictor.predict(pd.DataFrame(table), on="labels")["label"]
             own = np.ravel(own)
         np.testing.assert_allclose(made, own)
+
+
+def check_confined(path, table):
+    """The same answers, to the bit, and the same errors in and out of the sandbox."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        here, confined = load_model(str(path), sandbox=False), load_model(str(path))
+        assert confined.sandbox and (here.kind, here.notes) == (confined.kind, confined.notes)
+        assert (here.features, here.n_features) == (confined.features, confined.n_features)
+        np.testing.assert_array_equal(here.classes, confined.classes)
+        for on in ("scores", "labels"):
+            answers = [
+                _answer(predictor, pd.DataFrame(table), on) for predictor in (here, confined)
+            ]
+            if isinstance(answers[0], str):
+                assert answers[0] == answers[1]
+                continue
+            pd.testing.assert_frame_equal(*(a.table for a in answers), check_exact=True)
+            assert answers[0].meaning == answers[1].meaning
+            assert list(answers[0].classes or ()) == list(answers[1].classes or ())
+
+
+def _answer(predictor, table, on):
+    try:
+        return predictor.answer(table, on=on)
+    except InputError as error:
+        return str(error)
+
+
+SAMPLE = ("GaussianProcessClassifier", "HistGradientBoostingClassifier", "MLPRegressor", "SVC")
+
+
+@pytest.mark.parametrize("form", ["pickle 5", "joblib packed", "skops"])
+@pytest.mark.parametrize("name", [*SAMPLE, *list(MODELS)[-12:]])
+def test_the_same_in_and_out_of_the_sandbox(name, form, tmp_path):
+    if form != "pickle 5" and name not in SAMPLE:
+        pytest.skip("one form is enough; torture.py has all")
+    model, table = fitted(name) or (None, None)
+    file = None if model is None else saved(model, form)
+    if file is None:
+        pytest.skip("there is no such file")
+    (tmp_path / file[0]).write_bytes(file[1])
+    check_confined(tmp_path / file[0], table)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -57,7 +57,7 @@ def test_predictions_of_a_file_are_guarded(tmp_path, monkeypatch):
     table = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0]})
     path = tmp_path / "model.pkl"
     path.write_bytes(pickle.dumps(LogisticRegression().fit(table, [0, 1, 0, 1])))
-    predictor = load_model(str(path))
+    predictor = load_model(str(path), sandbox=False)
     monkeypatch.setattr(
         LogisticRegression, "predict_proba", lambda self, X: (tmp_path / "canary").touch()
     )

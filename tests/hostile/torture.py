@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = ("models", "tables", "kills")
+SECTIONS = ("models", "confinement", "tables", "kills")
 
 
 def main() -> int:

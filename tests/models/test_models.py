@@ -400,20 +400,20 @@ def test_skops_refuses_what_is_not_allowed(tmp_path, monkeypatch):
     path = tmp_path / "model.skops"
     skops.dump(Plain().fit(X, Y), path)
     with pytest.raises(InputError, match=f"allow-list: {NAME}") as refused:
-        load_model(str(path))
+        load_model(str(path), sandbox=False)
     assert f"'trust' {NAME}" in str(refused.value)
-    assert len(load_model(str(path), trust=[NAME]).predict(X)) == N
+    assert len(load_model(str(path), trust=[NAME], sandbox=False).predict(X)) == N
     search = RandomizedSearchCV(LogisticRegression(), {"C": stats.uniform(0.1, 1)}, n_iter=1, cv=2)
     skops.dump(search.fit(X, Y), path)
     with pytest.raises(InputError, match=r"scipy\.stats"):
-        load_model(str(path))
+        load_model(str(path), sandbox=False)
     path.write_bytes(b"PK rubbish")
     with pytest.raises(InputError, match="cannot be read as a skops file"):
-        load_model(str(path))
+        load_model(str(path), sandbox=False)
     skops.dump(Ridge().fit(X, Y), path)
     monkeypatch.setattr(Ridge, "__setstate__", lambda self, state: 1 / 0)
     with pytest.raises(InputError, match="skops file: division by zero"):
-        load_model(str(path))
+        load_model(str(path), sandbox=False)
 
 
 def test_skops_of_a_missing_package(tmp_path, monkeypatch, one_thread):
@@ -421,10 +421,10 @@ def test_skops_of_a_missing_package(tmp_path, monkeypatch, one_thread):
     lightgbm = pytest.importorskip("lightgbm")
     model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1, n_jobs=1).fit(X, Y)
     skops.dump(model, tmp_path / "m.skops")
-    check_round_trip(load_model(str(tmp_path / "m.skops")), model, X)
+    check_round_trip(load_model(str(tmp_path / "m.skops"), sandbox=False), model, X)
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(MissingDependencyError, match=r"m\.skops: .*pip install lightgbm"):
-        load_model(str(tmp_path / "m.skops"))
+        load_model(str(tmp_path / "m.skops"), sandbox=False)
 
 
 def onnx_file(path, model, example, **options):
@@ -587,7 +587,7 @@ def test_versions_are_noted(tmp_path):
     path.write_bytes(data.replace(f"V{version}\n".encode(), b"V1.0.2\n"))
     with warnings.catch_warnings():
         warnings.simplefilter("error", InconsistentVersionWarning)
-        predictor = load_model(str(path))
+        predictor = load_model(str(path), sandbox=False)
     (note,) = predictor.notes
     assert note.startswith(f"Saved by scikit-learn 1.0.2 and opened by {version}: ")
     assert "StandardScaler" in note and "Ridge" in note
@@ -650,7 +650,7 @@ def test_missing_packages_are_named(tmp_path, monkeypatch, name, package, instal
     (tmp_path / name).write_bytes(b"x")
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingDependencyError, match=install):
-        load_model(str(tmp_path / name))
+        load_model(str(tmp_path / name), sandbox=False)
 
 
 def test_a_pickle_of_a_missing_package(monkeypatch):

@@ -63,7 +63,12 @@ def audit_files(
     partitions, columns = list_partitions(paths)
     model = None
     if predictor is not None:
-        model = ModelFile(_make_absolute(str(predictor.source)), trust, predictor.sha256)
+        model = ModelFile(
+            source=_make_absolute(str(predictor.source)),
+            trust=trust,
+            sha256=predictor.sha256,
+            sandbox=predictor.sandbox,
+        )
     with _start_engine(engine, scheduler, plan) as running:
         names = file_names(paths)
         places = [_make_absolute(name) for name in names]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit.models import Predictor
+    from fairaudit.models.sandbox import Limits
 
 __all__ = [
     "KEY",
@@ -106,20 +107,21 @@ def list_partitions(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
     return partitions, columns
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """A model that every worker loads for itself, through the same allow-list."""
+    """A model that every worker loads for itself, by the same allow-list into the same sandbox."""
 
     source: str
     trust: tuple[str, ...]
     sha256: str | None
+    sandbox: bool | Limits
 
 
 @lru_cache(maxsize=2)
 def load_once(model: ModelFile) -> Predictor:
     from fairaudit.models import load_model
 
-    predictor = load_model(model.source, trust=model.trust)
+    predictor = load_model(model.source, trust=model.trust, sandbox=model.sandbox)
     if predictor.sha256 != model.sha256:
         raise InputError(
             f"The model file {model.source!r} differs from the one that the audit started with."

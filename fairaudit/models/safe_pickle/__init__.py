@@ -14,7 +14,8 @@ and matrices that point outside of themselves, and lists without end are refused
 What is not. This reduces what a hostile file can do and does not prevent everything: the numbers of
 nearest neighbors, support vectors and boosters are not checked, and their compiled parts believe
 them, so that a crafted file can crash the process, or worse. The time and memory of predicting are
-not bounded either. Files from strangers belong in `fairaudit.models.isolation` or a container.
+not bounded either. All of it therefore happens in `fairaudit.models.sandbox` unless the caller
+says otherwise.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""`--isolate`: the same numbers, and what goes wrong in the model's process is one line."""
+"""A model in a process of its own: the same numbers, and what goes wrong there is one line."""
 
 import contextlib
 import json
 import pickle
 import socket
 import threading
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairaudit.errors import InputError
-from fairaudit.models import load_model
-from fairaudit.models.isolation import Limits, _read, _write, isolated_model
+from fairaudit.models import load_model, opened_here
+from fairaudit.models.sandbox import Limits
+from fairaudit.models.sandbox.wire import Channel
+from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 from fairaudit_cli.main import main
 
 MODULE = """
@@ -28,8 +31,10 @@ def crashes(table):
     ctypes.string_at(0)
 
 def sleeps(table):
-    subprocess.Popen(["sleep", "600"])
     time.sleep(600)
+
+def starts(table):
+    subprocess.Popen(["sleep", "600"])
 
 def takes(table):
     return np.ones(50 * 2**30 // 8)[: len(table)]
@@ -86,24 +91,37 @@ def run(capsys, model, *options):
 
 def untimed(value):
     if isinstance(value, dict):
-        clock = ("seconds", "created", "command")
+        clock = ("seconds", "created", "command", "digest")  # the last is over the others
         return {key: untimed(item) for key, item in value.items() if key not in clock}
     return [untimed(item) for item in value] if isinstance(value, list) else value
 
 
-def test_same_numbers(folder, capsys):
-    status, out, _ = run(capsys, "model.pkl")
-    again, isolated, err = run(capsys, "model.pkl", "--isolate")
+@pytest.mark.parametrize("options", [[], ["--isolate"], ["--isolate", "2GB,100s"]])
+def test_same_numbers(folder, capsys, options):
+    status, here, _ = run(capsys, "model.pkl", "--no-sandbox")
+    again, confined, err = run(capsys, "model.pkl", *options)
     assert (status, err) == (again, "")
-    assert untimed(json.loads(out)) == untimed(json.loads(isolated))
+    assert untimed(json.loads(here)) == untimed(json.loads(confined))
+
+
+def test_one_or_the_other(folder, capsys):
+    status, _, err = run(capsys, "model.pkl", "--no-sandbox", "--isolate")
+    assert status == 2 and "exclude each other" in err
+
+
+def test_a_file_of_settings_cannot_switch_it_off(folder, capsys):
+    (folder / "fairaudit.toml").write_text("sandbox = false\n")
+    status, _, err = run(capsys, "model.pkl")
+    assert status == 2 and "'sandbox' cannot be set in a file. Pass --no-sandbox" in err
 
 
 @pytest.mark.parametrize(
     "name, options, message",
     [
         ("crashes", [], r"crashed (SIGSEGV)"),
-        ("sleeps", ["3s"], "did not answer within 3 s"),
-        ("takes", ["4GB"], "Unable to allocate 50.0 GiB"),
+        ("sleeps", ["3s"], "it ran longer than 3 s"),
+        ("starts", [], "it tried what no model needs"),
+        ("takes", ["4GB"], "it needed more than 4 GB of memory"),
         ("exits", [], "ended without an answer"),
         ("raises", [], "no such. "),
     ],
@@ -127,16 +145,16 @@ def test_no_network(folder, capsys):
         threading.Thread(target=listen, daemon=True).start()
         port = str(server.getsockname()[1])
         (folder / "scoring_net.py").write_text(MODULE.replace("PORT", port))
-        predictor = isolated_model("scoring_net:works")
-        if any("network" in note for note in predictor.notes):
+        predictor = load_model("scoring_net:works", sandbox=Limits())
+        if any("use the network" in note for note in predictor.notes):
             pytest.skip("this system does not let the network be cut off")
         status, _, err = run(capsys, "scoring_net:calls", "--isolate")
-    assert status == 2 and "cannot predict" in err and not heard
+    assert status == 2 and "the system refused it" in err and not heard
 
 
 def test_a_function_that_works(folder):
     (folder / "scoring_fine.py").write_text(MODULE)
-    predictor = isolated_model("scoring_fine:works")
+    predictor = load_model("scoring_fine:works", sandbox=Limits())
     frame = pd.read_csv("table.csv")
     made = predictor.predict(frame[["income"]])
     np.testing.assert_array_equal(made["prediction"], frame["income"] / 10)
@@ -149,15 +167,32 @@ def test_hostile_files_are_refused_there_too(folder, capsys):
 
 
 def test_a_file_that_changes(folder):
-    predictor = isolated_model("model.pkl")
-    own = load_model("model.pkl")
+    """What was read once is what is asked."""
+    predictor, own = load_model("model.pkl"), load_model("model.pkl", sandbox=False)
     table = pd.read_csv("table.csv")[["income"]]
+    (folder / "model.pkl").write_bytes(b"something else")
     for on in ("scores", "labels"):
-        pd.testing.assert_frame_equal(predictor.predict(table, on=on), own.predict(table, on=on))
-    own.model.coef_ += 1
-    (folder / "model.pkl").write_bytes(pickle.dumps(own.model))
-    with pytest.raises(InputError, match="changed while it was audited"):
-        predictor.predict(table)
+        pd.testing.assert_frame_equal(
+            predictor.predict(table, on=on), own.predict(table, on=on), check_exact=True
+        )
+
+
+def test_a_model_is_copied_and_starts_anew(folder):
+    predictor = load_model("model.pkl")
+    table = pd.read_csv("table.csv")[["income"]]
+    made = predictor.predict(table)
+    predictor.model.close()
+    for again in (predictor, pickle.loads(pickle.dumps(predictor))):
+        pd.testing.assert_frame_equal(again.predict(table), made)
+
+
+def test_the_object_itself_where_it_is_needed(folder):
+    predictor = load_model("model.pkl")
+    here = opened_here(predictor)
+    assert hasattr(here.model, "coef_") and not hasattr(predictor.model, "coef_")
+    assert (here.sha256, here.kind) == (predictor.sha256, predictor.kind)
+    assert "in this process" in here.notes[-1] and here.sandbox is False
+    assert opened_here(here) is here
 
 
 def test_limits():
@@ -168,7 +203,7 @@ def test_limits():
             Limits.parse(text)
 
 
-def test_tables_between_the_processes(tmp_path):
+def test_tables_between_the_processes():
     table = pd.DataFrame(
         {
             "float": [1.5, np.nan],
@@ -176,15 +211,19 @@ def test_tables_between_the_processes(tmp_path):
             "bool": [True, False],
             "text": ["a", None],
             "object": pd.Series(["a", 1], dtype=object),
+            "missing": pd.Series([None, np.nan], dtype=object),
+            "other": pd.Series([pd.NA, Decimal("0.1")], dtype=object),
+            "short": np.array([1, 2], dtype=np.float32),
+            "string": pd.array(["b", None], dtype="string"),
             "whole": pd.array([1, None], dtype="Int64"),
             "time": pd.to_datetime(["2020-01-01", None]),
             "level": pd.Categorical(["x", None], categories=["y", "x"], ordered=True),
             "number": pd.Categorical([2, 1]),
         }
     )
-    with open(tmp_path / "f", "w+b") as file:
-        _write(file, {"a": 1}, table)
-        file.seek(0)
-        told, made = _read(file)
-    assert told == {"a": 1}
+    one, other = socket.socketpair()
+    with one, other:
+        Channel(one.fileno()).send(pack_table(table))
+        made = unpack_table(Channel(other.fileno()).receive())
     pd.testing.assert_frame_equal(made, table)
+    assert [type(value) for value in made["object"]] == [type(value) for value in table["object"]]
