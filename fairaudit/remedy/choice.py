@@ -88,7 +88,7 @@ class Rule:
                 f"'mu' must be a number or 'auto'. Got {mu!r}.", argument="mu"
             ) from None
         if method is None:
-            raise InputError("A value of 'mu' needs a 'method'.", argument="method")
+            raise InputError("A value of 'mu' needs a 'method'.", argument=("mu", "method"))
         method.check(value)
         return cls(value=value, chance=chance, alpha=alpha)
 

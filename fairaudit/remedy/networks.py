@@ -61,7 +61,7 @@ class StackedMLP(nn.Module):
         if shapes != [weight.shape for weight, _ in layers]:
             raise InputError(
                 "With warm_start the network must keep its shape: features, 'hidden', 'predictor'.",
-                argument="warm_start",
+                argument=("warm_start", "hidden", "predictor"),
             )
         for place, (weight, bias) in enumerate(layers):
             self.weights[place].copy_(torch.as_tensor(weight))

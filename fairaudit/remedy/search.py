@@ -104,28 +104,10 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
     import pandas as pd
 
     report = progress or (lambda what, done, total: None)
-    train, table = job.parts["train"], job.table
-    ids = table.ids
-    units = (
-        np.arange(len(train))
-        if ids is None
-        else np.unique(ids.codes[train], return_inverse=True)[1]
-    )
-    folds = deal_folds(
-        table.outcome.codes[train],
-        units,
-        job.plan.permutations.seed,
-        classes=table.outcome.kind.is_categorical,
-    )
-    stages = Stages(
-        frame=table.frame.iloc[train],
-        y=table.target[train],
-        columns=[column.take(train) for column in table.attributes],
-        folds=folds,
-        ids=table.roles.ids,
-        seed=job.plan.permutations.seed,
-    )
-    found = _Search(job, job.judge(train, folds), stages)
+    table = job.table
+    stages = _stages_for(job)
+    folds = stages.folds
+    found = _Search(job, job.judge(job.parts["train"], folds), stages)
     learner = learner_for(old)
     steps = 2 * len(MUS) + len(_FEW_MUS) + 1
     report("search", 0, steps)
@@ -163,6 +145,23 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
         features=chosen.base.features,
         forgone=forgone,
         notes=chosen.base.notes,
+    )
+
+
+def _stages_for(job: Job) -> Stages:
+    """Last stages on the training rows, which are dealt into folds by person."""
+    train, table, seed = job.parts["train"], job.table, job.plan.permutations.seed
+    units = np.arange(len(train))
+    if table.ids is not None:
+        units = np.unique(table.ids.codes[train], return_inverse=True)[1]
+    classes = table.outcome.kind.is_categorical
+    return Stages(
+        frame=table.frame.iloc[train],
+        y=table.target[train],
+        columns=[column.take(train) for column in table.attributes],
+        folds=deal_folds(table.outcome.codes[train], units, seed, classes=classes),
+        ids=table.roles.ids,
+        seed=seed,
     )
 
 

@@ -7,7 +7,7 @@ rows that neither training nor the choice has seen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,25 +16,24 @@ import numpy as np
 from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
-from fairaudit.data.roles import Roles, column_names
-from fairaudit.errors import InputError
+from fairaudit.data.roles import Roles
 from fairaudit.models import predictor_of
 from fairaudit.remedy.choice import CHANCE, Rule
 from fairaudit.remedy.collapse import collapse
-from fairaudit.remedy.goal import Goal
 from fairaudit.remedy.judgment import advice_for, judged, notes_on, power_to_see
-from fairaudit.remedy.methods import METHODS, Method, Training
+from fairaudit.remedy.methods import Method, Training
+from fairaudit.remedy.model_file import ModelFile, without_file
 from fairaudit.remedy.price import quality_in
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.rows import Audited, Rows
 from fairaudit.remedy.search import search_models
 from fairaudit.remedy.trained import Trained, train_method
 from fairaudit.remedy.training_job import Job, model_to_replace, select_features, values_to_train
+from fairaudit.remedy.wishes import check_correction, goal_of, method_for, plan_of, roles_of
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.models import Predictor
 
 __all__ = ["RepairInterrupted", "repair"]
@@ -180,17 +179,17 @@ def repair(
     if out is not None:
         check_writable(out)
     networks = {"objective": objective, "loss": training_loss, "predictor": predictor}
-    how = _method_for(method, mu=mu, given=[mus, steps, *networks.values()])
-    wanted = _goal_of(goal, kpc, loss)
+    how = method_for(method, mu=mu, given=[mus, steps, *networks.values()])
+    wanted = goal_of(goal, kpc, loss)
     rule = Rule.of(mu, wanted, how, chance=pass_probability, alpha=alpha)
     certified = {**(certify or {}), **rule.goal.limits}
-    plan = _plan_of(
+    plan = plan_of(
         permutations, seed, alpha=alpha, tolerance=dict(tolerance or {}), certify=certified
     )
     old = None if model is None else model_to_replace(model, how)
-    _check_correction(how, old, drop=drop, use_sensitive=use_sensitive)
+    check_correction(how, old, drop=drop, use_sensitive=use_sensitive)
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
-    table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome, **given), old)
+    table = Rows.of(as_pandas(frame), roles_of(roles, sensitive, outcome, **given), old)
     goes = "choice" if rule.looks else "audit"
     parts = table.parts(split, seed, choices_go_to="train" if how is None else goes)
     features, encoder, notes = select_features(
@@ -228,54 +227,6 @@ def repair(
     return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
 
 
-def _method_for(method: Any, *, mu: Any, given: Sequence[Any]) -> Method | None:
-    """The method; None is a search."""
-    if method is None:
-        method = "search" if mu == "auto" and all(value is None for value in given) else "fairicp"
-    if method != "search":
-        chosen: Method = METHODS.get(method)
-        return chosen
-    if mu != "auto" or any(value is not None for value in given):
-        raise InputError(
-            "A search has no value or setting of one method. Name a 'method', or leave 'mu', "
-            "'mus', 'steps', 'objective', 'training_loss' and 'predictor' out.",
-            argument="method",
-        )
-    return None
-
-
-def _goal_of(goal: str | None, kpc: float | None, loss: float | None) -> Goal | None:
-    if sum(wish is not None for wish in (goal, kpc, loss)) > 1:
-        raise InputError(
-            "Choose by one of 'mu', 'goal', 'kpc' and 'loss', and leave the others out.",
-            argument=("mu", "goal", "kpc", "loss"),
-        )
-    if goal is not None:
-        return Goal.parse(goal)
-    return None if kpc is None and loss is None else Goal(kpc=kpc, loss=loss)
-
-
-def _plan_of(permutations: Permutations | int, seed: int, **settings: Any) -> Plan:
-    from fairaudit.auditing.audit_plan import Plan
-
-    copies = Permutations(n=permutations) if isinstance(permutations, int) else permutations
-    return Plan(permutations=replace(copies, seed=seed), power=False, with_r=False, **settings)
-
-
-def _check_correction(
-    method: Method | None, old: Predictor | None, *, drop: Sequence[str], use_sensitive: bool
-) -> None:
-    if method is None or not method.corrects:
-        return
-    unseen = use_sensitive and "use_sensitive" not in method.takes
-    if old is None or unseen or drop:
-        neither = "and neither 'use_sensitive' nor 'drop'" if unseen else "and not 'drop'"
-        raise InputError(
-            f"The method {method.name} corrects a model: pass 'model', {neither}.",
-            argument=("model", "use_sensitive", "drop"),
-        )
-
-
 def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) -> RemedyResult:
     """Train, choose, audit and judge; the notes are those of the training."""
     job, plan = audits.job, audits.job.plan
@@ -284,7 +235,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
     else:
         trained = train_method(job, audits.checkpoint, audits.progress)
     curve, choice = trained.curve, trained.choice
-    file = _ModelFile.of(trained.model, out)
+    file = ModelFile.of(trained.model, out)
     try:
         before, after = audits.before_and_after(trained, file.source)
     except KeyboardInterrupt:
@@ -296,11 +247,10 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
     judgment = judged(choice, before.result, after.result, collapsed, power)
     refused = out is not None and not force and _no_repair(judgment.outcome, job.rule)
     if refused:
-        file, after = file.unwritten(), _without_file(after)
+        file, after = file.unwritten(), without_file(after)
     else:
         file.write()
-    if audits.checkpoint is not None:
-        audits.checkpoint.remove()
+    audits.forget()
     classes = job.table.outcome.kind.is_categorical
     chosen = curve.iloc[choice.place]
     return RemedyResult(
@@ -348,17 +298,6 @@ def _no_repair(outcome: Outcome, rule: Rule) -> bool:
     return outcome in (Outcome.COLLAPSED, Outcome.NOT_FOUND)
 
 
-def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: Any) -> Roles:
-    if roles is not None:
-        return roles
-    names = column_names(sensitive or ())
-    if not names:
-        raise InputError(
-            "No sensitive attribute. Pass 'sensitive', names of columns.", argument="sensitive"
-        )
-    return Roles(sensitive=names, outcome=outcome, **others)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Audits:
     """The two audits of a repair, on the same rows."""
@@ -375,6 +314,11 @@ class _Audits:
         before = self._audit(self.job.old or predictor_of(trained.plain), "before")
         after = replace(predictor_of(trained.model), source=saved.path, sha256=saved.sha256)
         return before, self._audit(after, "after", before)
+
+    def forget(self) -> None:
+        """What was kept in case of an interruption is not needed any more."""
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
 
     def _audit(self, predictor: Predictor, name: str, like: Audited | None = None) -> Audited:
         job = self.job
@@ -403,42 +347,3 @@ class _Part:
     def __call__(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(f"audit {self.name}: {what}", done, total)
-
-
-@dataclass(frozen=True, slots=True)
-class _ModelFile:
-    """The model as a pickle: its source (with a path, where it is to be written) and the bytes."""
-
-    source: Source
-    content: bytes = field(repr=False)
-
-    @classmethod
-    def of(cls, model: Any, out: str | Path | None) -> _ModelFile:
-        import hashlib
-        import pickle
-
-        content = pickle.dumps(model)
-        path = None if out is None else str(out)
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(Source(path, predictor_of(model).kind, digest), content)
-
-    def write(self) -> str | None:
-        """Where it is now, if anywhere."""
-        from fairaudit.data.reading.write import write_bytes
-
-        if self.source.path is not None:
-            write_bytes(self.source.path, self.content)
-        return self.source.path
-
-    def unwritten(self) -> _ModelFile:
-        return replace(self, source=replace(self.source, path=None))
-
-
-def _without_file(audited: Audited) -> Audited:
-    """The record of an audit whose model was not written."""
-    result = audited.result
-    source = result.capsule.model
-    if source is None:
-        return audited
-    capsule = replace(result.capsule, model=replace(source, path=None))
-    return replace(audited, result=replace(result, capsule=capsule))
