@@ -42,12 +42,18 @@ _HOME |= dict.fromkeys(
     "fairaudit.remedy.estimators",
 )
 _HOME |= {
+    "DerivedPredictor": "fairaudit.remedy.derived",
+    "FairICPBoostingClassifier": "fairaudit.remedy.boosted_trees",
+    "FairICPBoostingRegressor": "fairaudit.remedy.boosted_trees",
     "GerryFairClassifier": "fairaudit.remedy.gerryfair",
     "HGRClassifier": "fairaudit.remedy.hgr_penalty",
     "HGRRegressor": "fairaudit.remedy.hgr_penalty",
     "ICPPostProcessor": "fairaudit.remedy.postprocess",
     "ReductionClassifier": "fairaudit.remedy.reduction",
+    "ThresholdPredictor": "fairaudit.remedy.thresholds",
+    "chance_to_pass": "fairaudit.remedy.pass_chance",
     "repair": "fairaudit.remedy.workflow",
+    "equalized_odds_score": "fairaudit.remedy.scoring",
     "trade_off": "fairaudit.remedy.tradeoff",
 }
 _MODULES = ("datasets", "extend", "metrics")

@@ -44,7 +44,7 @@ def engines() -> tuple[str, ...]:
 def methods() -> tuple[str, ...]:
     from fairaudit.remedy.methods import METHODS
 
-    return tuple(METHODS.names())
+    return ("search", *METHODS.names())  # over several of them
 
 
 def adjustments() -> tuple[str, ...]:

@@ -243,7 +243,7 @@ _OPTIONS = (
         also={
             "plan": "write the plan: .html, .md, .json, .txt, or its curve: .svg, .png; repeatable",
             "missing": "write .html, .md, .json or .txt; repeatable",
-            "remedy": "write a report: .html, .json or .txt; repeatable",
+            "remedy": "write a report: .html, .md, .json or .txt; repeatable",
             "compare": "write a report: .html, .md (a comment on a change), .json or .txt; "
             "repeatable",
             "monitor": "write a report: .html, .md, .json or .txt; repeatable",

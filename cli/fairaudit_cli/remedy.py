@@ -37,40 +37,65 @@ _OWN = (
         "method",
         TEXT,
         "NAME",
-        "{names}; postprocess corrects --model",
-        default="fairicp",
+        "{names}. search, the default: boosted trees like --model, with and without a randomized "
+        "last stage; the default is fairicp where --mu, --mus, --steps or a setting of networks "
+        "is given. postprocess, derived and thresholds correct --model",
         names=known_names.methods,
+    ),
+    option(
+        "goal",
+        TEXT,
+        "GOAL",
+        'pass (default): the smallest loss that will pass the audit; "certify kpc=0.01" (or '
+        'another measure of --certify): the smallest loss whose certificates hold; "kpc<=0.01": '
+        'the smallest loss up to this KPC; "loss<=0.25": the smallest KPC up to this loss. Never '
+        "a collapsed model or one that a random mixture with a constant beats",
+    ),
+    option(
+        "pass-probability",
+        NUMBER,
+        "SHARE",
+        "the predicted chance to pass the coming audit that a search asks for (0.75)",
+        default=0.75,
+    ),
+    option(
+        "audit-rows", COUNT, "N", "rows of the coming audit (default: as many as were trained on)"
     ),
     option(
         "mu",
         TEXT,
         "VALUE|auto",
-        "weight of equalized odds in [0, 1] (hgr: lam; gerryfair: gamma; reduction: the bound). "
-        "auto: the smallest loss that passes the test on rows kept for choosing; never a "
-        "collapsed model or one that a random mixture with a constant beats",
+        "instead of a goal, this weight of equalized odds in [0, 1] (hgr: lam; gerryfair: gamma; "
+        "reduction: the bound; derived and thresholds: the strength)",
         default="auto",
     ),
-    option("kpc", NUMBER, "SIZE", "instead: the smallest loss up to this KPC"),
-    option("loss", NUMBER, "SIZE", "instead: the smallest KPC up to this loss"),
+    option("kpc", NUMBER, "SIZE", 'as --goal "kpc<=SIZE"'),
+    option("loss", NUMBER, "SIZE", 'as --goal "loss<=SIZE"'),
     option("mus", TEXT, "VALUE[,…]", "values to train"),
     option(
         "out",
         TEXT,
         "FILE",
-        "where the new model goes, a pickle of a scikit-learn pipeline; a collapsed model, and "
-        "with --mu auto one that is no repair, is not written",
+        "where the new model goes, a pickle; a collapsed model, and with a goal of the audit "
+        "(pass, certify) one that is no repair, is not written",
     ),
     option("force", ON, None, "write --out all the same", default=False),
     option(
         "split",
         TEXT,
         "SHARES",
-        "shares of the rows for training, choosing and auditing (0.5,0.2,0.3); with a fixed --mu "
-        "the second is audited too",
+        "shares of the rows for training, choosing and auditing (0.5,0.2,0.3); a search chooses by "
+        "cross-fitting on the first two, and with a fixed --mu the second is audited too",
         default="0.5,0.2,0.3",
     ),
     option("drop", TEXTS, "COLUMN[,…]", "columns that are not features"),
-    option("use-sensitive", ON, None, "make the sensitive attributes features", default=False),
+    option(
+        "use-sensitive",
+        ON,
+        None,
+        "allow a model that must know the sensitive attributes to predict",
+        default=False,
+    ),
     option("objective", TEXT, "NAME", "kernel (default) or adversarial, as in the paper"),
     option(
         "training-loss",
@@ -81,12 +106,18 @@ _OWN = (
     option("predictor", TEXT, "NAME", "mlp (default) or linear"),
     option("steps", COUNT, "N", "length of the training, in the method's unit"),
 )
+_DETERMINISTIC = option(
+    "deterministic", ON, None, "let a search take no model whose answers are drawn", default=False
+)
 OPTIONS: tuple[str | Option, ...] = (
     *MODEL,
     *(name for name in ROLES if name not in ("predictions", "on", "threshold")),
     *_OWN,
+    _DETERMINISTIC,
     "report",
     "alpha",
+    "tolerance",
+    "certify",
     "permutations",
     "seed",
     "jobs",
@@ -99,7 +130,7 @@ OPTIONS: tuple[str | Option, ...] = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
-        "Exit status: 0 repaired, 1 the new model (or plain training, where no repair is found) "
+        "Exit status: 0 repaired, 1 the new model (or the nearest one, where no repair is found) "
         "violates equalized odds, 2 bad input, 3 inconclusive or collapsed. Columns and the level "
         "may stand in [tool.fairaudit]."
     )
@@ -137,6 +168,7 @@ def _repair_model(args: argparse.Namespace) -> RemedyResult:
     given["mus"] = None if args.mus is None else _numbers("--mus", args.mus)
     given["split"] = _numbers("--split", args.split)
     given["drop"] = names_in(args.drop)
+    given["randomize"] = not args.deterministic
     if args.seed < 0:
         raise InputError(f"--seed must be 0 or more. Got {args.seed}.")
     old = predictor_from(args)
@@ -148,6 +180,8 @@ def _repair_model(args: argparse.Namespace) -> RemedyResult:
             model=old,
             seed=args.seed,
             alpha=args.alpha,
+            tolerance=args.tolerance,
+            certify=args.certify,
             permutations=permutations_from(args),
             resume=args.resume,
             data=sources,

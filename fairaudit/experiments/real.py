@@ -141,9 +141,11 @@ def methods(
         "epochs": 20 if task in ("adult", "acsincome") else 100,
     }
     icp, fdl, hgr = (getattr(fa, f"{name}{kind}") for name in ("FairICP", "FDL", "HGR"))
+    game["calibrate"] = False  # scores as the paper's, which are not calibrated
+    kernel = shared | {"calibrate": False}
     networks = {
-        "kernel": (icp(**shared), "mu", MUS),
-        "kernel-ce": (icp(loss="cross_entropy", **shared), "mu", MUS),
+        "kernel": (icp(**kernel), "mu", MUS),
+        "kernel-ce": (icp(loss="cross_entropy", **kernel), "mu", MUS),
         "adversarial": (icp(**game), "mu", MUS),
         "hgr": (
             hgr(**shared),
@@ -171,7 +173,7 @@ class CorrectedBoosting(BaseEstimator):
     def fit_path(self, X: Any, y: Array, sensitive_features: Any, mus: Any) -> list[Any]:
         half = len(y) // 2
         model = _boosting("Classifier", self.max_iter).fit(X.iloc[:half], y[:half])
-        corrected = fa.ICPPostProcessor(model, options={"steps": 200})
+        corrected = fa.ICPPostProcessor(model, options={"steps": 200, "calibrate": False})
         models: list[Any] = corrected.fit_path(
             X.iloc[half:], y[half:], sensitive_features.iloc[half:], mus
         )

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
 from fairaudit._types import Array
-from fairaudit.data.columns import Column, columns_from
+from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
-from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.remedy.validation import validate_data
+from fairaudit.errors import InputError
+from fairaudit.remedy.calibration import learn_slopes
+from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
+from fairaudit.remedy.network_parts import Bar, torch_parts
+from fairaudit.remedy.outcomes import Classes, Numbers
 
 __all__ = ["Classes", "Classifier", "Numbers", "Regressor", "Remedy", "sensitive_columns"]
 
 Draw = Callable[[int], Array]
 
 
-def sensitive_columns(sensitive_features: Any, n: int, estimator: Any) -> tuple[Column, ...]:
-    """The sensitive attributes, checked."""
-    if sensitive_features is None:
-        raise InputError(
-            f"{type(estimator).__name__}.fit needs the sensitive attributes: "
-            "fit(X, y, sensitive_features=A)."
-        )
-    columns = columns_from(sensitive_features, argument="sensitive_features")
-    for column in columns:
-        if len(column) != n:
-            raise InputError(
-                f"sensitive_features has {len(column)} rows, X has {n}. Pass one per row of X."
-            )
-        if len(column.levels) == 1:
-            raise InputError(f"Sensitive column {column.name!r} has a single value.")
-    return columns
-
-
-class Remedy(BaseEstimator):
+class Remedy(Features, BaseEstimator):
     """A predictor trained for a small loss and for equalized odds.
 
     Parameters
@@ -54,8 +39,7 @@ class Remedy(BaseEstimator):
         measure of dependence instead: no game, deterministic, faster.
     loss : {"error", "cross_entropy"}
         Of a classifier. ``"error"`` aims at few misclassified rows: a smooth step plus a part of
-        the cross-entropy. ``"cross_entropy"`` gives better probabilities, and more errors at the
-        same dependence.
+        the cross-entropy. ``"cross_entropy"`` makes more errors at the same dependence.
     density : str or density
         Law behind the conditional copies; for a categorical outcome ``"auto"`` permutes within
         classes.
@@ -70,11 +54,23 @@ class Remedy(BaseEstimator):
     weight_decay : float
         Times half the squared length of the weights, added to the loss.
     validation_fraction : float
-        Rows on which the best weights are chosen, by (1 − μ) loss + 1.5 μ ρ². 0 keeps the last.
-    random_state : int
+        Rows on which the best weights are chosen, by (1 − μ) loss + 1.5 μ ρ², and probabilities
+        calibrated. 0 keeps the last weights, uncalibrated.
+    random_state : int, numpy generator or None
+        None draws a fresh seed; `seed_` says which.
     device : str
+        Of torch, such as ``"cpu"`` or ``"cuda"``.
     progress : bool
         Show a bar on stderr.
+    calibrate : bool
+        Of a classifier with the loss ``"error"``: stretch the logits by one map for everybody,
+        learned on the validation rows. Labels, and the order of two-class scores, stay.
+    class_weight : dict, "balanced" or None
+        Of a classifier: how much an error in a class counts. In the loss and the calibration, not
+        in the dependence.
+    warm_start : bool
+        Start from the weights, the scaling and the encoder of the last `fit`, for further steps or
+        a neighboring μ.
 
     Attributes
     ----------
@@ -82,8 +78,25 @@ class Remedy(BaseEstimator):
         Loss, dependence ρ² and criterion on the validation rows while training.
     layers_ : list of (weights, bias)
         Of the built-in predictors; prediction needs numpy alone.
+    calibration_ : array or None
+        Slopes of the logit below and above 0 (one slope for more than two classes).
+    encoder_ : transformer or None
+        Of features with text, categories or gaps.
+    seed_ : int
+        That was used.
     n_features_in_, feature_names_in_, classes_ : as usual
+
+    Notes
+    -----
+    `sample_weight` in `fit` says how many people a row stands for. It weighs the loss, and with
+    classes and the kernel objective the dependence too; the copies of a continuous outcome and the
+    adversary follow the rows as they are.
     """
+
+    # of files that earlier versions have saved
+    calibrate: bool = True
+    class_weight: Any = None
+    warm_start: bool = False
 
     def __init__(
         self,
@@ -101,9 +114,12 @@ class Remedy(BaseEstimator):
         discriminator_learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
         validation_fraction: float = 0.1,
-        random_state: int = 0,
+        random_state: Any = 0,
         device: str = "cpu",
         progress: bool = False,
+        calibrate: bool = True,
+        class_weight: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.mu = mu
         self.predictor = predictor
@@ -121,6 +137,9 @@ class Remedy(BaseEstimator):
         self.random_state = random_state
         self.device = device
         self.progress = progress
+        self.calibrate = calibrate
+        self.class_weight = class_weight
+        self.warm_start = warm_start
 
     # -- what sub-classes say
 
@@ -128,15 +147,17 @@ class Remedy(BaseEstimator):
         """The function number → encoded attributes of that conditional copy."""
         raise NotImplementedError
 
-    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
+    def _outcome(self, y: Array, *, again: bool = False) -> tuple[Column, Array, int]:
         """The outcome as a column, as numbers to learn, and its number of classes."""
         raise NotImplementedError
 
     # -- fitting
 
-    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> Remedy:
+    def fit(
+        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Remedy:
         """Train on features `X`, outcome `y` and any number of sensitive attributes."""
-        self.fit_path(X, y, sensitive_features, [self.mu])
+        self.fit_path(X, y, sensitive_features, [self.mu], sample_weight=sample_weight)
         return self
 
     def fit_path(
@@ -147,26 +168,29 @@ class Remedy(BaseEstimator):
         mus: Sequence[float],
         *,
         offset: Array | None = None,
+        sample_weight: Any = None,
     ) -> list[Remedy]:
         """Fitted copies of this estimator for every μ, trained in one pass; the first is `self`.
 
         `offset` is added to the network's one output while it is trained.
         """
-        train, networks, numpy_layers, settings = _torch_parts(self)
         for mu in mus:
             if not 0 <= mu <= 1:
                 raise InputError(f"'mu' must lie in [0, 1]. Got {mu!r}.", argument="mu")
-        values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=False)
-        attributes = sensitive_columns(sensitive_features, len(values), self)
-        outcome, numbers, classes = self._outcome(target)
-        self.mean_, scale = values.mean(axis=0), values.std(axis=0)
-        self.scale_ = np.where(scale > 1e-12, scale, 1.0)
-        x = (values - self.mean_) / self.scale_
+        again = self.warm_start and hasattr(self, "layers_")
+        x, target = self._learn_standardized(X, y, again=again)
+        attributes = sensitive_columns(sensitive_features, len(x), self)
+        outcome, numbers, classes = self._outcome(target, again=again)
+        weights = row_weights(sample_weight, len(x))
+        in_loss = self._loss_weights(target, weights, classes)
+        self.seed_ = seed_of(self.random_state)
+        train, networks, settings = torch_parts(self, again=again)
         task = self._task(
-            x, outcome, y=numbers, classes=classes, attributes=attributes, offset=offset
+            x, outcome, y=numbers, classes=classes, attributes=attributes, weights=weights
         )
+        task = replace(task, weights=in_loss, offset=task.offset if offset is None else offset)
         fitted: list[Remedy] = [self, *(copy.copy(self) for _ in mus[1:])]
-        bar = _Bar(self.progress)
+        bar = Bar(self.progress)
         every = range(len(mus))
         for places in [[k] for k in every] if networks.custom else [list(every)]:
             network = networks.make(len(places), task.x.shape[1], task.outputs)
@@ -175,12 +199,34 @@ class Remedy(BaseEstimator):
             for at, k in enumerate(places):
                 estimator = fitted[k]
                 estimator.mu = mus[k]
-                estimator.layers_, estimator.network_ = numpy_layers(network, at)
+                estimator.layers_, estimator.network_ = networks.trained(network, at)
                 estimator.history_ = [
                     {key: value if key == "step" else value[at] for key, value in look.items()}
                     for look in history
                 ]
+        for estimator in fitted:
+            estimator._calibrate(task)
         return fitted
+
+    def _loss_weights(self, y: Array, weights: Array | None, classes: int) -> Array | None:
+        """How much every row counts in the loss."""
+        if classes:
+            return class_weights(self.class_weight, y, weights)
+        if self.class_weight is not None:
+            raise InputError("'class_weight' is for a classifier.", argument="class_weight")
+        return weights
+
+    def _calibrate(self, task: Any) -> None:
+        """Learn what the logits are worth, on rows that the weights were not fitted to."""
+        self.calibration_: Array | None = None
+        if not (self.calibrate and self.loss == "error" and task.classes and len(task.valid)):
+            return  # cross-entropy asks for calibrated probabilities by itself
+        rows = task.valid
+        raw = self._outputs(task.x[rows])
+        if task.classes == 2:
+            raw = raw + task.offset[rows, None]
+        weights = None if task.weights is None else task.weights[rows]
+        self.calibration_ = learn_slopes(raw, task.y[rows], weights)
 
     def _task(
         self,
@@ -190,16 +236,16 @@ class Remedy(BaseEstimator):
         y: Array,
         classes: int,
         attributes: Sequence[Column],
-        offset: Array | None,
+        weights: Array | None,
     ) -> Any:
-        from fairaudit.remedy.dependence import attribute_residuals
+        from fairaudit.remedy.attribute_residuals import attribute_residuals
         from fairaudit.remedy.training import Task
 
         encoded = encode(attributes)
         spread = encoded.std(axis=0)
         draw = self._draws(outcome, attributes, encoded)
-        residuals = attribute_residuals(outcome, attributes, draw, self.random_state)
-        order = np.random.default_rng(self.random_state).permutation(len(x))
+        residuals = attribute_residuals(outcome, attributes, draw, self.seed_, weights)
+        order = np.random.default_rng(self.seed_).permutation(len(x))
         held = round(self.validation_fraction * len(x))
         if held and min(held, len(x) - held) < 20:
             raise InputError(
@@ -216,22 +262,24 @@ class Remedy(BaseEstimator):
             residuals=residuals,
             train=np.sort(order[held:]),
             valid=np.sort(order[:held]),
-            offset=np.zeros(len(x)) if offset is None else offset,
+            offset=np.zeros(len(x)),
         )
 
     # -- prediction, without torch for the built-in predictors
 
     def _raw(self, X: Any) -> Array:
         """Outputs of the network, rows × outputs."""
-        check_is_fitted(self, "mean_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
-        hidden = (values - self.mean_) / self.scale_
+        return self._outputs(self._standardized(X))
+
+    def _outputs(self, x: Array) -> Array:
+        """Outputs for standardized features."""
+        hidden = x
         if self.network_ is not None:
             import torch
 
             with torch.no_grad():
                 inputs = torch.as_tensor(hidden, dtype=torch.float32)
-                return self.network_(inputs).numpy().astype(np.float64).reshape(len(values), -1)
+                return self.network_(inputs).numpy().astype(np.float64).reshape(len(x), -1)
         last = len(self.layers_) - 1
         for layer, (weight, bias) in enumerate(self.layers_):
             hidden = hidden @ weight + bias
@@ -240,143 +288,9 @@ class Remedy(BaseEstimator):
         return np.asarray(hidden, dtype=np.float64)
 
 
-class Classes(ClassifierMixin):
-    """Classes as outcome, for estimators whose `_raw` gives logits."""
-
-    _raw: Callable[[Any], Array]
-
-    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError("The outcome has one class. Pass rows of at least two.")
-        (outcome,) = columns_from(
-            {"y": codes}, argument="y", outcome=True, kinds={"y": "categorical"}
-        )
-        return outcome, codes.astype(np.float64), len(self.classes_)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Probabilities of the classes in `classes_`."""
-        from scipy.special import expit, softmax
-
-        raw = self._raw(X)
-        if len(self.classes_) == 2:
-            positive = expit(raw[:, 0])
-            return np.column_stack([1 - positive, positive])
-        return np.asarray(softmax(raw, axis=1))
-
-    def predict(self, X: Any) -> Array:
-        chances = self.predict_proba(X)
-        return np.asarray(self.classes_[chances.argmax(axis=1)])
-
-
-class Numbers(RegressorMixin):
-    """A continuous outcome, for estimators whose `_raw` gives it standardized."""
-
-    _raw: Callable[[Any], Array]
-
-    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
-        numbers = np.asarray(y, dtype=np.float64)
-        self.y_mean_, spread = float(numbers.mean()), float(numbers.std())
-        if spread == 0:
-            raise InputError("The outcome is constant. There is nothing to learn.")
-        self.y_scale_ = spread
-        (outcome,) = columns_from(
-            {"y": numbers}, argument="y", outcome=True, kinds={"y": "continuous"}
-        )
-        return outcome, (numbers - self.y_mean_) / self.y_scale_, 0
-
-    def predict(self, X: Any) -> Array:
-        return self._raw(X)[:, 0] * self.y_scale_ + self.y_mean_
-
-
 class Classifier(Classes, Remedy):
     """A remedy for classes."""
 
 
 class Regressor(Numbers, Remedy):
     """A remedy for a continuous outcome."""
-
-
-class _Networks:
-    """Makes the predictor that was asked for."""
-
-    def __init__(self, remedy: Remedy) -> None:
-        self.remedy = remedy
-        self.custom = not isinstance(remedy.predictor, str)
-
-    def make(self, count: int, inputs: int, outputs: int) -> Any:
-        import torch
-
-        from fairaudit.remedy.networks import SingleModule, StackedMLP
-
-        if self.custom:
-            return SingleModule(copy.deepcopy(self.remedy.predictor)).to(self.remedy.device)
-        known = {"mlp": (inputs, self.remedy.hidden, outputs), "linear": (inputs, outputs)}
-        if self.remedy.predictor not in known:
-            raise InputError(
-                "'predictor' must be 'mlp', 'linear' or a torch module. "
-                f"Got {self.remedy.predictor!r}.",
-                argument="predictor",
-            )
-        generator = torch.Generator().manual_seed(self.remedy.random_state)
-        network = StackedMLP(count, known[self.remedy.predictor], generator)
-        return network.to(self.remedy.device)
-
-
-def _torch_parts(remedy: Remedy) -> Any:
-    """The trainer, if torch is installed."""
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError("Training needs torch: pip install torch nflows") from None
-    from fairaudit.remedy.training import Settings, train
-
-    if remedy.objective not in ("kernel", "adversarial"):
-        raise InputError(
-            f"'objective' must be 'kernel' or 'adversarial'. Got {remedy.objective!r}.",
-            argument="objective",
-        )
-    if remedy.loss not in ("cross_entropy", "error"):
-        raise InputError(f"'loss' must be 'error' or 'cross_entropy'. Got {remedy.loss!r}.")
-    settings = Settings(
-        objective=remedy.objective,
-        loss=remedy.loss,
-        epochs=remedy.epochs,
-        steps=remedy.steps,
-        batch_size=remedy.batch_size,
-        learning_rate=remedy.learning_rate,
-        discriminator_learning_rate=remedy.discriminator_learning_rate,
-        weight_decay=remedy.weight_decay,
-        device=remedy.device,
-        seed=remedy.random_state,
-    )
-
-    def numpy_layers(network: Any, place: int) -> tuple[Any, Any]:
-        if hasattr(network, "layers_of"):
-            return network.layers_of(place), None
-        return None, network.module.cpu().eval()
-
-    return train, _Networks(remedy), numpy_layers, settings
-
-
-class _Bar:
-    """A bar on stderr, if wanted."""
-
-    def __init__(self, on: bool) -> None:
-        self.bar: Any = None
-        self.on = on
-
-    def __call__(self, done: int, total: int) -> None:
-        if not self.on:
-            return
-        if self.bar is None:
-            from rich.console import Console
-            from rich.progress import Progress
-
-            self.bar = Progress(console=Console(stderr=True), transient=True)
-            self.bar.start()
-            self.task = self.bar.add_task("training", total=total)
-        self.bar.update(self.task, completed=done)
-        if done == total:
-            self.bar.stop()
-            self.bar = None

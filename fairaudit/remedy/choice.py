@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairaudit.errors import InputError
+from fairaudit.remedy.goal import Goal
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit.remedy.methods import Method
 
-__all__ = ["CLEAR", "Choice", "Rule", "dominated"]
+__all__ = ["CHANCE", "CLEAR", "Choice", "Rule", "dominated"]
 
 CLEAR = 0.25  # barely passing on few rows is no promise for the audited ones
+CHANCE = 0.75  # to pass the coming audit; small tables rarely promise more without a collapse
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,44 +35,85 @@ class Choice:
     fates: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """How a model of the curve is chosen: by its value, by a bound, or by the test."""
+    """How a model is chosen: by its value, by a bound, by a certificate, or by the test.
 
-    value: float | None
-    kpc: float | None
-    loss: float | None
-    alpha: float
+    Attributes
+    ----------
+    value : float or None
+        Of the method's parameter: this model, whatever it is.
+    goal : Goal
+    chance : float
+        That a model of a search must have to pass the coming audit.
+    alpha : float
+        Of the audit.
+    searches : bool
+        Models are judged by out-of-fold scores and their chance to pass; else by the test on rows
+        kept for choosing, and on the training rows.
+    """
+
+    value: float | None = None
+    goal: Goal = field(default_factory=Goal)
+    chance: float = CHANCE
+    alpha: float = 0.05
+    searches: bool = False
 
     @classmethod
     def of(
-        cls, mu: float | str, kpc: float | None, loss: float | None, alpha: float, method: Method
+        cls,
+        mu: float | str,
+        goal: Goal | None,
+        method: Method | None,
+        *,
+        chance: float = CHANCE,
+        alpha: float = 0.05,
     ) -> Rule:
-        if sum([mu != "auto", kpc is not None, loss is not None]) > 1:
+        if not 0 < chance < 1:
             raise InputError(
-                "Choose by one of 'mu', 'kpc' and 'loss', and leave the others out.",
-                argument=("mu", "kpc", "loss"),
+                f"'pass_probability' must lie between 0 and 1. Got {chance:g}.",
+                argument="pass_probability",
             )
-        value = None
-        if mu != "auto":
-            try:
-                value = float(mu)
-            except ValueError:
-                raise InputError(
-                    f"'mu' must be a number or 'auto'. Got {mu!r}.", argument="mu"
-                ) from None
-            method.check(value)
-        return cls(value, kpc, loss, alpha)
+        if mu == "auto":
+            return cls(goal=goal or Goal(), chance=chance, alpha=alpha, searches=method is None)
+        if goal is not None:
+            raise InputError(
+                "Choose by one of 'mu', 'goal', 'kpc' and 'loss', and leave the others out.",
+                argument=("mu", "goal", "kpc", "loss"),
+            )
+        try:
+            value = float(mu)
+        except ValueError:
+            raise InputError(
+                f"'mu' must be a number or 'auto'. Got {mu!r}.", argument="mu"
+            ) from None
+        if method is None:
+            raise InputError("A value of 'mu' needs a 'method'.", argument=("mu", "method"))
+        method.check(value)
+        return cls(value=value, chance=chance, alpha=alpha)
 
     @property
     def automatic(self) -> bool:
-        """The test decides: what is wanted is a repair, and not a certain model."""
-        return self.value is None and self.kpc is None and self.loss is None
+        """The audit decides: what is wanted is a repair, and not a certain model."""
+        return self.value is None and self.goal.kpc is None and self.goal.loss is None
 
     @property
     def looks(self) -> bool:
         """Rows are needed to choose by."""
         return self.value is None
+
+    def reached(self, record: Mapping[str, Any]) -> bool:
+        """Whether a measured model is good enough."""
+        if self.goal.limits:
+            return bool(record["certified"])
+        if self.goal.kpc is not None:
+            return bool(record["kpc"] <= self.goal.kpc)
+        if self.goal.loss is not None:
+            return bool(record["loss"] <= self.goal.loss)
+        if self.searches:
+            return bool(record["chance"] >= self.chance)
+        fails = record["p_value"] <= self.clear or record.get("p_train", 1.0) <= self.alpha
+        return not fails
 
     @property
     def clear(self) -> float:
@@ -80,12 +124,13 @@ class Rule:
         if self.value is not None:
             return Choice(int(np.argmin(np.abs(curve["mu"] - self.value))), "as asked for")
         if self.automatic:
-            return self._by_test(curve)
+            return self._by_audit(curve)
         return self._by_bound(curve)
 
     def _by_bound(self, curve: pd.DataFrame) -> Choice:
-        names = ("kpc", "loss") if self.kpc is not None else ("loss", "kpc")
-        limit = self.kpc if self.kpc is not None else self.loss
+        goal = self.goal
+        names = ("kpc", "loss") if goal.kpc is not None else ("loss", "kpc")
+        limit = goal.kpc if goal.kpc is not None else goal.loss
         usable = curve[curve["collapsed"].isna()]
         allowed = usable[usable[names[0]] <= limit]
         titles = {"kpc": "KPC", "loss": "loss"}
@@ -103,31 +148,43 @@ class Rule:
             ),
         )
 
-    def _by_test(self, curve: pd.DataFrame) -> Choice:
-        """The smallest loss that passes; else the smallest KPC; never a collapsed model, nor one
-        that the trivial mixture dominates.
+    def _by_audit(self, curve: pd.DataFrame) -> Choice:
+        """The smallest loss that reaches the goal; never a collapsed model, nor one that the
+        trivial mixture dominates. Where none does, the one that comes nearest.
         """
         usable = curve[curve["collapsed"].isna() & ~curve["dominated"]]
-        passed = usable[~(usable["p_value"] <= self.clear) & ~(usable["p_train"] <= self.alpha)]
-        where = (
-            f"p > {self.clear:g} on the rows for choosing and > {self.alpha:g} on the training rows"
-        )
-        if not passed.empty:
+        reached = usable[[self.reached(record) for record in usable.to_dict("records")]]
+        what = self._describe_wanted()
+        if not reached.empty:
+            count = f"{len(reached)} of {len(curve)}"
             return Choice(
-                int(passed["loss"].idxmin()),
-                (
-                    f"the smallest loss among the {len(passed)} of {len(curve)} models whose test "
-                    "has "
-                    f"{where}"
-                ),
+                int(reached["loss"].idxmin()), f"the smallest loss of the {count} models {what}"
             )
         rest = usable[usable.index != 0]
         if rest.empty:
-            return Choice(0, "plain training; no other model is worth having", _fates(curve))
-        fates = "" if len(rest) == len(curve) - 1 else f" ({_fates(curve)})"
-        return Choice(
-            int(rest["kpc"].idxmin()),
-            (f"the smallest KPC on the rows for choosing; no model's test has {where}{fates}"),
+            return Choice(
+                0,
+                "plain training; no other model is worth having",
+                _fates(curve) or "no value was tried",
+            )
+        fates = _fates(curve)
+        if not self.searches or self.goal.limits:
+            others = f" ({fates})" if fates else ""
+            why = f"the smallest KPC on the rows for choosing; there is no model {what}{others}"
+            return Choice(int(rest["kpc"].idxmin()), why)
+        nearest = int(rest["chance"].idxmax())
+        best = f"the best has {100 * rest['chance'][nearest]:.0f} %"
+        why = f"there is no model {what}; {best}"
+        return Choice(nearest, why, "; ".join(filter(None, [why, fates])))
+
+    def _describe_wanted(self) -> str:
+        if self.goal.limits:
+            return f"whose certificates hold ({self.goal})"
+        if self.searches:
+            return f"with a chance of at least {100 * self.chance:g} % to pass the coming audit"
+        return (
+            f"whose test has p > {self.clear:g} on the rows for choosing and > {self.alpha:g} on "
+            "the training rows"
         )
 
 
@@ -141,22 +198,22 @@ def _fates(curve: pd.DataFrame) -> str:
         for count, what in ((collapsed, "collapsed"), (beaten, "worse than the trivial mixture"))
         if count
     ]
-    return ", ".join(counts) or "no value was tried"
+    return ", ".join(counts)
 
 
-def dominated(curve: pd.DataFrame, mixture: pd.DataFrame, clear: float) -> list[bool]:
+def dominated(curve: pd.DataFrame, mixture: pd.DataFrame, rule: Rule) -> list[bool]:
     """For every model: does a mixture of plain training with a constant do better?
 
-    Better is a smaller loss with no larger KPC (estimates below 0 count as 0), and a test that
-    passes where the model's passes: KPC of few rows is noisy. Plain training, the first model, is
-    what is mixed.
+    Better is a smaller loss with no larger KPC (estimates below 0 count as 0), and a goal that is
+    reached where the model reaches it: KPC of few rows is noisy. Plain training, the first model,
+    is what is mixed.
     """
+    lines = mixture.to_dict("records")
 
-    def beaten(model: dict[Any, Any]) -> bool:
-        better = mixture["loss"] < model["loss"]
-        as_fair = mixture["kpc"] <= max(model["kpc"], 0.0)
-        passes = mixture["p_value"] >= min(model["p_value"], clear)
-        return bool((better & as_fair & passes).any())
+    def beats(line: Mapping[Any, Any], model: Mapping[Any, Any]) -> bool:
+        as_fair = line["kpc"] <= max(model["kpc"], 0.0)
+        reached = rule.reached(line) or not rule.reached(model)
+        return bool(line["loss"] < model["loss"] and as_fair and reached)
 
     _, *models = curve.to_dict("records")
-    return [False, *map(beaten, models)]
+    return [False, *(any(beats(line, model) for line in lines) for model in models)]

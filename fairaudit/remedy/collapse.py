@@ -12,10 +12,10 @@ from fairaudit.data.columns import Column, level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.remedy.rows import predicted_codes
 
-__all__ = ["FEWEST_OTHERS", "KEPT", "ODDS", "collapse"]
+__all__ = ["FEWEST_OTHERS", "KEPT", "ODDS", "auc_lift", "class_scores", "collapse"]
 
 FEWEST_OTHERS = 0.01  # share of rows with another answer than the most common one
-KEPT = 0.25  # of the ranking: lift of AUC over 1/2, or correlation with a continuous outcome
+KEPT = 0.5  # of the ranking: lift of AUC over 1/2, or correlation with a continuous outcome
 ODDS = 4.0  # factor between the odds of a predicted share and those that there were
 SPREAD = 0.1  # of the old predictions' standard deviation
 _SURE = 1.645  # standard errors that a ranking must be away from none
@@ -33,8 +33,8 @@ def collapse(new: AuditTable, old: AuditTable) -> str | None:
     """Why the new model is none any more beside the old one on these rows; None: it is one.
 
     For classes: (a) fewer than 1 % of the rows (and fewer than a quarter of those in the outcome)
-    get another label than the most common one; (b) the lift of AUC over 1/2 is less than a
-    quarter of the old model's, or cannot be told from 0 where the old one's can; (c) the odds of
+    get another label than the most common one; (b) the lift of AUC over 1/2 is less than
+    half of the old model's, or cannot be told from 0 where the old one's can; (c) the odds of
     a predicted class are off by more than a factor of 4 from both its odds in the outcome and
     those of the old model's predictions. For a continuous outcome: (a) a spread of less than a
     tenth of the old predictions'; (b) as above, by the correlation with the outcome; (c) a mean
@@ -131,14 +131,14 @@ def _ranking(table: AuditTable, outcome: Column) -> _Ranking | None:
             return None
         value = np.corrcoef(numbers, outcome.numeric)[0, 1] if numbers.std() > 0 else 0.0
         return _Ranking(float(value), 1 / np.sqrt(len(numbers)))
-    scores = _class_scores(table, outcome)
+    scores = class_scores(table, outcome)
     if scores is None:
         return None
-    lifts = [_lift(score, outcome.codes == k) for k, score in scores.items()]
+    lifts = [auc_lift(score, outcome.codes == k) for k, score in scores.items()]
     return _Ranking(*map(float, np.mean(lifts, axis=0)))
 
 
-def _class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None:
+def class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None:
     """A score for every class (of two: for one)."""
     columns, count = table.prediction.columns, len(outcome.levels)
     if table.prediction.form == "labels":
@@ -154,7 +154,7 @@ def _class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None
     return {known[-1]: scores[known[-1]]} if count == 2 else scores
 
 
-def _lift(score: Array, member: Array) -> tuple[float, float]:
+def auc_lift(score: Array, member: Array) -> tuple[float, float]:
     """AUC − 1/2, and its standard error where there is no ranking."""
     from scipy.stats import rankdata
 

@@ -12,7 +12,7 @@ from fairaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["feature_columns", "transformer_for"]
+__all__ = ["feature_columns", "frame_to_encode", "transformer_for"]
 
 MOST_CATEGORIES = 100  # of a text column; rarer ones share a column
 _LIKE_AN_ID = 0.5  # share of different values
@@ -40,6 +40,25 @@ def feature_columns(frame: pd.DataFrame, without: Sequence[str]) -> list[str]:
         if frame[name].isna().all():
             raise InputError(f"Column {name!r} is empty. Put it into 'drop'.", argument="drop")
     return features
+
+
+def frame_to_encode(X: Any, *, always: bool = False) -> pd.DataFrame | None:
+    """The features as a frame if some are text or missing; None if all are numbers."""
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    from fairaudit.data.reading.frames import as_pandas
+
+    if hasattr(X, "columns"):
+        frame = as_pandas(X)
+        numbers = all(is_numeric_dtype(kind) for kind in frame.dtypes)
+        return frame if always or not numbers or frame.isna().any(axis=None) else None
+    values = np.asarray(X) if always else X
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        return None
+    if always or (values.dtype.kind == "f" and np.isnan(values).any()):
+        return pd.DataFrame(values, columns=[f"x{place}" for place in range(values.shape[1])])
+    return None
 
 
 def transformer_for(frame: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:

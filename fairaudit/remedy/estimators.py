@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-def _permuted(
+def draw_permuted(
     way: Any, outcome: Column, attributes: Sequence[Column], encoded: Array, seed: int
 ) -> Draw:
     sampler = way.prepare(outcome, attributes, steps=None, seed=seed).sampler
@@ -33,31 +33,31 @@ class _ByICP:
     """Copies by inverse conditional permutation: only q(y|a) is modeled."""
 
     density: Any
-    random_state: int
+    seed_: int
 
     def _draws(self, outcome: Column, attributes: Sequence[Column], encoded: Array) -> Draw:
-        return _permuted(ICP(self.density), outcome, attributes, encoded, self.random_state)
+        return draw_permuted(ICP(self.density), outcome, attributes, encoded, self.seed_)
 
 
 class _ByCP:
     """Copies by conditional permutation, weighted by q(a|y) (Berrett et al. 2020)."""
 
     density: Any
-    random_state: int
+    seed_: int
 
     def _draws(self, outcome: Column, attributes: Sequence[Column], encoded: Array) -> Draw:
-        return _permuted(CP(self.density), outcome, attributes, encoded, self.random_state)
+        return draw_permuted(CP(self.density), outcome, attributes, encoded, self.seed_)
 
 
 class _ByRandomization:
     """Copies drawn from a model of q(a|y) (Romano et al. 2020)."""
 
     density: Any
-    random_state: int
+    seed_: int
 
     def _draws(self, outcome: Column, attributes: Sequence[Column], encoded: Array) -> Draw:
         way = ConditionalRandomization(self.density)
-        return way.fit(outcome, attributes, seed=self.random_state).draw
+        return way.fit(outcome, attributes, seed=self.seed_).draw
 
 
 class FairICPClassifier(_ByICP, Classifier):

@@ -13,22 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 from fairaudit._types import Array
 from fairaudit.data.encode import encode
 from fairaudit.errors import InputError
-from fairaudit.remedy.base import sensitive_columns
-from fairaudit.remedy.validation import validate_data
+from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
+from fairaudit.remedy.outcomes import class_codes
 
 __all__ = ["GerryFairClassifier", "Mixture"]
 
 
-class Mixture(ClassifierMixin, BaseEstimator):
+class Mixture(Features, ClassifierMixin, BaseEstimator):
     """A classifier of two classes that mixes rules."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
     def _codes(self, y: Array) -> Array:
         """The outcome as 0 and 1."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise InputError("The outcome has one class. Pass rows of two.")
+        self.classes_, codes = class_codes(self, y)
         if len(self.classes_) > 2:
             raise InputError(
+                "Only binary classification is supported. The type of the target is multiclass. "
                 f"{type(self).__name__} needs an outcome of two classes. "
                 f"Got {len(self.classes_)}: compare one of them with the rest."
             )
@@ -79,8 +83,10 @@ class GerryFairClassifier(Mixture):
     rates : {"FP", "FN"}
     estimator : regressor, optional
         Predicts costs from features; least squares in closed form unless given.
-    random_state : int
+    random_state : int, numpy generator or None
         Of the regressors. Least squares needs none.
+    class_weight : dict, "balanced" or None
+        How much an error in a class costs the learner.
 
     Attributes
     ----------
@@ -96,12 +102,16 @@ class GerryFairClassifier(Mixture):
         That the auditor finds for the mixture on the training rows.
     history_ : list of dict
         Error and violation after every round.
+    encoder_ : transformer or None
+        Of features with text, categories or gaps.
     n_features_in_, feature_names_in_, classes_ : as usual
 
     Notes
     -----
     A round takes O(rows × features) time. The authors' code reads the membership of the first
-    negative row for all rows when it updates the costs; here every row has its own.
+    negative row for all rows when it updates the costs; here every row has its own. `sample_weight`
+    in `fit` counts for learner and auditor; a regressor of your own must take it. There is no warm
+    start: the classifier is the mixture of all rounds of one game.
 
     References
     ----------
@@ -118,6 +128,8 @@ class GerryFairClassifier(Mixture):
     True
     """
 
+    class_weight: Any = None  # of files that earlier versions have saved
+
     def __init__(
         self,
         gamma: float = 0.01,
@@ -126,7 +138,8 @@ class GerryFairClassifier(Mixture):
         rounds: int = 500,
         rates: str = "FP",
         estimator: Any = None,
-        random_state: int = 0,
+        random_state: Any = 0,
+        class_weight: Any = None,
     ) -> None:
         self.gamma = gamma
         self.C = C
@@ -134,16 +147,21 @@ class GerryFairClassifier(Mixture):
         self.rates = rates
         self.estimator = estimator
         self.random_state = random_state
+        self.class_weight = class_weight
 
-    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> GerryFairClassifier:
+    def fit(
+        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> GerryFairClassifier:
         """Train on features `X`, outcome `y` of two classes and any sensitive attributes."""
         self._check()
-        values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=False)
+        values, target = self._learn_features(X, y)
         attributes = sensitive_columns(sensitive_features, len(values), self)
         codes = self._codes(target)
         event = codes if self.rates == "FP" else 1 - codes  # what is right to predict
-        learner = _Learner(self, values)
-        auditor = _Auditor(encode(attributes), event == 0)
+        weights = row_weights(sample_weight, len(values))
+        costs = class_weights(self.class_weight, target, weights)
+        learner = _Learner(self, values, costs)
+        auditor = _Auditor(encode(attributes), event == 0, weights)
         self.history_ = self._play(learner, auditor, event)
         self.n_rounds_, self.violation_ = self._chosen()
         self.coef_: Any = None
@@ -174,7 +192,7 @@ class GerryFairClassifier(Mixture):
         for number in range(1, self.rounds + 1):
             answer = learner.respond(plain + (self.C / max(number - 1, 1)) * played)
             mixture += (answer - mixture) / number
-            error = float(np.abs(mixture - event).mean())
+            error = float(np.average(np.abs(mixture - event), weights=auditor.weights))
             violation, costs = auditor.respond(mixture)
             history.append({"error": error, "violation": violation})
             if violation > self.gamma:
@@ -201,7 +219,7 @@ class GerryFairClassifier(Mixture):
 
     def _share(self, X: Any) -> Array:
         check_is_fitted(self, "n_rounds_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
+        values = self._features(X)
         if self.estimators_ is None:
             below = (values @ self.coef_.T + self.intercept_ < 0).mean(axis=1)
         else:
@@ -212,23 +230,25 @@ class GerryFairClassifier(Mixture):
 class _Learner:
     """Rules of least expected cost: predict 1 where the regression of its cost is below 0."""
 
-    def __init__(self, remedy: GerryFairClassifier, values: Array) -> None:
-        self.remedy, self.values = remedy, values
+    def __init__(self, remedy: GerryFairClassifier, values: Array, weights: Array | None) -> None:
+        self.remedy, self.values, self.weights = remedy, values, weights
+        self.seed = seed_of(remedy.random_state)
         self.rules: list[Any] = []
         if remedy.estimator is None:
-            self.center = values.mean(axis=0)
-            self.inverse = np.linalg.pinv(values - self.center)
+            self.center = np.average(values, axis=0, weights=weights)
+            self.inverse = _weighted_inverse(values - self.center, weights)
 
     def respond(self, costs: Array) -> Array:
         """The rule's predictions on the training rows."""
         if self.remedy.estimator is not None:
             rule = clone(self.remedy.estimator)
             if "random_state" in rule.get_params():
-                rule.set_params(random_state=self.remedy.random_state + len(self.rules))
-            self.rules.append(rule.fit(self.values, costs))
+                rule.set_params(random_state=self.seed + len(self.rules))
+            counted = {} if self.weights is None else {"sample_weight": self.weights}
+            self.rules.append(rule.fit(self.values, costs, **counted))
             return np.asarray(rule.predict(self.values) < 0, dtype=np.float64)
         slopes = self.inverse @ costs
-        level = float(costs.mean() - self.center @ slopes)
+        level = float(np.average(costs, weights=self.weights) - self.center @ slopes)
         self.rules.append(np.concatenate([[level], slopes]))
         return (self.values @ slopes + level < 0).astype(np.float64)
 
@@ -236,12 +256,14 @@ class _Learner:
 class _Auditor:
     """The subgroup with the largest violation that least squares finds."""
 
-    def __init__(self, encoded: Array, rows: Array) -> None:
+    def __init__(self, encoded: Array, rows: Array, weights: Array | None) -> None:
         self.rows = np.flatnonzero(rows)
         self.n = len(encoded)
+        self.weights = weights
+        self.inside = None if weights is None else weights[self.rows]
         inside = encoded[self.rows]
-        self.centered = inside - inside.mean(axis=0)
-        self.inverse = np.linalg.pinv(self.centered)
+        self.centered = inside - np.average(inside, axis=0, weights=self.inside)
+        self.inverse = _weighted_inverse(self.centered, self.inside)
 
     def respond(self, mixture: Array) -> tuple[float, Array]:
         """The violation, and what it adds to the costs of predicting 1.
@@ -250,9 +272,17 @@ class _Auditor:
         regression does for both signs.
         """
         rates = mixture[self.rows]
-        excess = (rates - rates.mean()) / self.n
+        excess = (rates - np.average(rates, weights=self.inside)) / self.n
         group = self.centered @ (self.inverse @ excess) < 0
-        total = float(excess[group].sum())
+        total = float((excess if self.inside is None else excess * self.inside)[group].sum())
         costs = np.zeros(self.n)
-        costs[self.rows] = -np.sign(total) * (group.mean() - group)
+        costs[self.rows] = -np.sign(total) * (np.average(group, weights=self.inside) - group)
         return abs(total), costs
+
+
+def _weighted_inverse(values: Array, weights: Array | None) -> Array:
+    """What gives the slopes of weighted least squares: slopes = inverse @ target."""
+    if weights is None:
+        return np.asarray(np.linalg.pinv(values))
+    root = np.sqrt(weights)
+    return np.asarray(np.linalg.pinv(values * root[:, None]) * root)

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from fairaudit._types import Array
 from fairaudit.data.columns import Column
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.remedy.base import Classes, Numbers, sensitive_columns
-from fairaudit.remedy.validation import validate_data
+from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
+from fairaudit.remedy.outcomes import Classes, Numbers
 
 __all__ = ["HGRClassifier", "HGRRegressor"]
 
@@ -25,7 +24,7 @@ _GRADIENT = 5.0
 _SELU, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-class _Penalized(BaseEstimator):
+class _Penalized(Features, BaseEstimator):
     """A predictor trained on its loss plus λ times the conditional χ² of prediction and attributes.
 
     Parameters
@@ -40,7 +39,12 @@ class _Penalized(BaseEstimator):
         The penalty is estimated within a batch, so small ones make it noisy.
     learning_rate, weight_decay : float
         The rate falls to 0 along a cosine.
-    random_state : int
+    random_state : int, numpy generator or None
+        None draws a fresh seed; `seed_` says which.
+    class_weight : dict, "balanced" or None
+        Of a classifier: how much an error in a class counts in the loss.
+    warm_start : bool
+        Start from the weights, the scaling and the encoder of the last `fit`.
 
     Attributes
     ----------
@@ -48,6 +52,10 @@ class _Penalized(BaseEstimator):
         Prediction needs numpy alone.
     history_ : list of dict
         Mean loss and penalty of every epoch.
+    encoder_ : transformer or None
+        Of features with text, categories or gaps.
+    seed_ : int
+        That was used.
     n_features_in_, feature_names_in_, classes_ : as usual
 
     Notes
@@ -59,8 +67,13 @@ class _Penalized(BaseEstimator):
     authors' code takes the mean over the grid of Y. A continuous attribute or outcome enters by
     its normal scores, which leave χ² as it is and tame outliers. Several attributes: the sum over
     them, one at a time. The paper defines nothing joint, so dependence on a combination of
-    attributes is not seen. Several outputs (classes): the mean over them.
+    attributes is not seen. Several outputs (classes): the mean over them. `sample_weight` in `fit`
+    weighs loss and penalty.
     """
+
+    # of files that earlier versions have saved
+    class_weight: Any = None
+    warm_start: bool = False
 
     def __init__(
         self,
@@ -72,7 +85,9 @@ class _Penalized(BaseEstimator):
         batch_size: int = 256,
         learning_rate: float = 1e-2,
         weight_decay: float = 0.0,
-        random_state: int = 0,
+        random_state: Any = 0,
+        class_weight: Any = None,
+        warm_start: bool = False,
     ) -> None:
         self.lam = lam
         self.predictor = predictor
@@ -82,34 +97,49 @@ class _Penalized(BaseEstimator):
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.random_state = random_state
+        self.class_weight = class_weight
+        self.warm_start = warm_start
 
-    def _outcome(self, y: Array) -> tuple[Column, Array, int]:
+    def _outcome(self, y: Array, *, again: bool = False) -> tuple[Column, Array, int]:
         """The outcome as a column, as numbers to learn, and its number of classes."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> _Penalized:
+    def fit(
+        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> _Penalized:
         """Train on features `X`, outcome `y` and any number of sensitive attributes."""
-        self.fit_path(X, y, sensitive_features, [self.lam])
+        self.fit_path(X, y, sensitive_features, [self.lam], sample_weight=sample_weight)
         return self
 
     def fit_path(
-        self, X: Any, y: Any, sensitive_features: Any, lams: Sequence[float]
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        lams: Sequence[float],
+        *,
+        sample_weight: Any = None,
     ) -> list[_Penalized]:
         """Fitted copies of this estimator for every λ, trained in one pass; the first is `self`."""
         self._check(lams)
-        values, target = validate_data(self, X, y, dtype=np.float64, y_numeric=False)
-        attributes = sensitive_columns(sensitive_features, len(values), self)
-        outcome, numbers, classes = self._outcome(target)
-        self.mean_, scale = values.mean(axis=0), values.std(axis=0)
-        self.scale_ = np.where(scale > 1e-12, scale, 1.0)
-        outputs = 1 if classes <= 2 else classes
-        inner = [self.hidden] if self.predictor == "mlp" else []
-        widths = [values.shape[1], *inner, outputs]
-        densities = [_densities(column, outcome, self.batch_size) for column in attributes]
-        x = (values - self.mean_) / self.scale_
-        layers, history = _train(
-            self, widths, x=x, y=numbers, classes=classes, densities=densities, lams=lams
+        again = self.warm_start and hasattr(self, "layers_")
+        x, target = self._learn_standardized(X, y, again=again)
+        attributes = sensitive_columns(sensitive_features, len(x), self)
+        outcome, numbers, classes = self._outcome(target, again=again)
+        if self.class_weight is not None and not classes:
+            raise InputError("'class_weight' is for a classifier.", argument="class_weight")
+        weights = row_weights(sample_weight, len(x))
+        task = _Task(
+            x=x,
+            y=numbers,
+            classes=classes,
+            densities=[_densities(column, outcome, self.batch_size) for column in attributes],
+            in_loss=class_weights(self.class_weight, target, weights) if classes else weights,
+            weights=weights,
+            start=self.layers_ if again else None,
         )
+        self.seed_ = seed_of(self.random_state)
+        layers, history = _train(self, task, lams)
         fitted: list[Any] = [self, *(copy.copy(self) for _ in lams[1:])]
         for place, (estimator, lam) in enumerate(zip(fitted, lams, strict=True)):
             estimator.lam = lam
@@ -133,9 +163,7 @@ class _Penalized(BaseEstimator):
                 raise InputError(f"The 'lam' parameter must be at least 0. Got {lam!r}.")
 
     def _raw(self, X: Any) -> Array:
-        check_is_fitted(self, "layers_")
-        values = validate_data(self, X, dtype=np.float64, reset=False)
-        hidden = (values - self.mean_) / self.scale_
+        hidden = self._standardized(X)
         for number, (weight, bias) in enumerate(self.layers_):
             if number:
                 negative = _SELU * np.expm1(np.minimum(hidden, 0.0))
@@ -235,14 +263,21 @@ def _weights(column: Column, points: Array, width: float) -> Array:
 # ---------------------------------------------------------------- training, with torch
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Task:
+    """Rows to learn from, their weights in loss and penalty, and layers to start from."""
+
+    x: Array
+    y: Array
+    classes: int
+    densities: Sequence[_Densities]
+    in_loss: Array | None
+    weights: Array | None
+    start: Any
+
+
 def _train(
-    remedy: Any,
-    widths: list[int],
-    x: Array,
-    y: Array,
-    classes: int,
-    densities: Sequence[_Densities],
-    lams: Sequence[float],
+    remedy: Any, task: _Task, lams: Sequence[float]
 ) -> tuple[list[Any], list[dict[str, list[float]]]]:
     """Layers of every model and the history; models differ by their λ alone."""
     try:
@@ -251,21 +286,30 @@ def _train(
         raise MissingDependencyError("Training needs torch: pip install torch nflows") from None
     from fairaudit.remedy.networks import StackedMLP
 
-    random = torch.Generator().manual_seed(remedy.random_state)
-    network = StackedMLP(len(lams), widths, random)
+    random = torch.Generator().manual_seed(remedy.seed_)
+    x, classes = task.x, task.classes
+    outputs = 1 if classes <= 2 else classes
+    inner = [remedy.hidden] if remedy.predictor == "mlp" else []
+    network = StackedMLP(len(lams), [x.shape[1], *inner, outputs], random)
+    if task.start is not None:
+        network.start_from(task.start)
     parameters = list(network.parameters())
     optimizer = torch.optim.Adam(
         parameters, lr=remedy.learning_rate, weight_decay=remedy.weight_decay
     )
     inputs = torch.as_tensor(x, dtype=torch.float32)
-    target = torch.as_tensor(y).to(torch.long if classes > 2 else torch.float32)
+    target = torch.as_tensor(task.y).to(torch.long if classes > 2 else torch.float32)
     parts = [
         (
             *(torch.as_tensor(v, dtype=torch.float32) for v in (d.attribute, d.outcome, d.points)),
             d.width,
         )
-        for d in densities
+        for d in task.densities
     ]
+    in_loss, people = (
+        torch.ones(len(x)) if w is None else torch.as_tensor(w, dtype=torch.float32)
+        for w in (task.in_loss, task.weights)
+    )
     weight = torch.tensor(lams, dtype=torch.float32)
     batches = max(1, round(len(x) / remedy.batch_size))
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, remedy.epochs * batches)
@@ -274,12 +318,14 @@ def _train(
         totals = torch.zeros(2, len(lams))
         for rows in torch.randperm(len(x), generator=random).tensor_split(batches):
             output = _forward(network, inputs[rows])
-            loss = _loss(output, target[rows], classes)
+            loss = (_loss(output, target[rows], classes) * in_loss[rows]).mean(dim=1)
             penalty = torch.zeros(len(lams))
             if any(lams):
                 score = _score(output, classes)
                 for a, given, points, width in parts:
-                    penalty = penalty + _chi_squared(score, a[rows], given[rows], points, width)
+                    penalty = penalty + _chi_squared(
+                        score, a[rows] * people[rows, None], given[rows], points, width
+                    )
             optimizer.zero_grad(set_to_none=True)
             (loss + weight * penalty).sum().backward()
             _clip(parameters)
@@ -303,17 +349,17 @@ def _forward(network: Any, x: Any) -> Any:
 
 
 def _loss(output: Any, y: Any, classes: int) -> Any:
-    """Cross-entropy or mean squared error of every model."""
+    """Cross-entropy or squared error of every model and row."""
     from torch.nn import functional as F
 
     if classes > 2:
         wide = y.expand(len(output), -1)
-        return F.cross_entropy(output.transpose(1, 2), wide, reduction="none").mean(dim=1)
+        return F.cross_entropy(output.transpose(1, 2), wide, reduction="none")
     flat = output[:, :, 0]
     if classes == 2:
         wide = y.expand_as(flat)
-        return F.binary_cross_entropy_with_logits(flat, wide, reduction="none").mean(dim=1)
-    return (flat - y).square().mean(dim=1)
+        return F.binary_cross_entropy_with_logits(flat, wide, reduction="none")
+    return (flat - y).square()
 
 
 def _score(output: Any, classes: int) -> Any:

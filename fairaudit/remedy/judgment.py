@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,10 @@ from fairaudit.testing.statistic import statistic_named
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.remedy.choice import Choice
+    from fairaudit.remedy.forgone import Forgone
     from fairaudit.remedy.rows import Audited
+    from fairaudit.remedy.trained import Trained
+    from fairaudit.remedy.training_job import Job
 
 __all__ = ["Judgment", "advice_for", "judged", "notes_on", "power_to_see"]
 
@@ -68,8 +71,7 @@ def judged(
         empty = "" if collapsed is None else f" It is no better: {collapsed}."
         return Judgment(
             Outcome.NOT_FOUND,
-            f"No repair found: of the models that were trained towards equalized odds, "
-            f"{choice.fates}. Plain training is left, {what} ({_p(after)}).{empty}",
+            f"No repair found: {choice.fates}. {_left(choice)} {what} ({_p(after)}).{empty}",
             Verdict.VIOLATION if still else Verdict.INCONCLUSIVE,
         )
     if collapsed is not None:
@@ -95,6 +97,12 @@ def judged(
         f"{_percent(power.power)} of such samples; a violation {size}{_was(before)} may be left.",
         Verdict.NO_VIOLATION,
     )
+
+
+def _left(choice: Choice) -> str:
+    if choice.place == 0:
+        return "Plain training is left,"
+    return "The model that comes nearest was audited,"
 
 
 def _doubt(before: AuditResult, after: AuditResult, power: CarriedPower | None) -> str | None:
@@ -138,20 +146,22 @@ def _kpc(before: AuditResult, after: AuditResult) -> str:
     return f", KPC {sizes[0]:.3f}, before {sizes[1]:.3f}"
 
 
-def advice_for(
-    outcome: Outcome, mixture: Any, clear: float, *, use_sensitive: bool
-) -> tuple[str, ...]:
-    """What would help where there is no repair."""
+def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
+    """What would help where there is no repair, and what another permission would bring."""
+    mixture = trained.mixture
+    brought = [_describe_forgone(offer) for offer in trained.forgone]
     if outcome is Outcome.REPAIRED:
-        return ()
+        return tuple(brought)
     if outcome is Outcome.INCONCLUSIVE:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
-    if not use_sensitive:
+    advice += brought
+    if not job.use_sensitive and not brought:
         advice.append(
             "Attributes at prediction time (use_sensitive), where the law lets a model have them."
         )
-    passing = mixture[(mixture["p_value"] > clear) & (mixture["share"] < 1)]
+    reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
+    passing = mixture[reached & (mixture["share"] < 1)]
     trivial = (
         ""
         if passing.empty
@@ -161,14 +171,25 @@ def advice_for(
             f"{passing['loss'].iloc[0]:.3g}"
         )
     )
-    advice.append(
-        f"Randomized answers (the method reduction, for classes and categories){trivial}."
-    )
+    if job.method is not None:
+        advice.append(
+            f"A search over methods, with a randomized last stage (method search){trivial}."
+        )
     advice.append(
         "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
         "with an audit (certify)."
     )
     return tuple(advice)
+
+
+def _describe_forgone(offer: Forgone) -> str:
+    names = {
+        "attributes": "With the sensitive attributes at prediction time (use_sensitive)",
+        "randomization": "With answers that have a share of chance (randomize)",
+    }
+    if offer.loss is None:
+        return f"{names[offer.what]} the goal would not be reached either."
+    return f"{names[offer.what]} the goal is reached at a loss of {offer.loss:.3g}."
 
 
 def notes_on(result: RemedyResult) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from fairaudit._registry import Named, Registry, found_at
 from fairaudit.errors import InputError
 
-__all__ = ["METHODS", "MUS", "Correction", "Method", "Training"]
+__all__ = ["METHODS", "MUS", "Correction", "LastStage", "Method", "Training"]
 
 VALIDATION = 0.1  # share of the training rows
 _FEWEST_VALID = 20
@@ -25,6 +26,7 @@ class Training:
     steps: int | None = None
     seed: int = 0
     progress: bool = False
+    use_sensitive: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +51,10 @@ class Method:
     largest : float
         The largest value of the parameter; the smallest is 0.
     takes : tuple of str
-        Which of ``objective``, ``loss``, ``predictor``, ``progress`` and ``validation_fraction``
-        the estimators have.
+        Which of ``objective``, ``loss``, ``predictor``, ``progress``, ``validation_fraction``
+        and, of methods that correct a model, ``use_sensitive`` the estimators have.
+    options : mapping
+        Further parameters of the estimators.
     """
 
     name: str
@@ -62,9 +66,12 @@ class Method:
     symbol: str = ""
     largest: float = float("inf")
     takes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     #: Whether a model that exists is corrected; otherwise a new one is trained.
     corrects: ClassVar[bool] = False
+    #: Whether a correction looks at the features too, which must then be numbers without gaps.
+    sees_features: ClassVar[bool] = False
 
     def check(self, value: float) -> None:
         """Refuse a value that the parameter cannot have."""
@@ -96,7 +103,7 @@ class Method:
         return found_at(family) if isinstance(family, str) else family
 
     def _options(self, training: Training, rows: int) -> dict[str, Any]:
-        options: dict[str, Any] = {"random_state": training.seed}
+        options: dict[str, Any] = {"random_state": training.seed, **self.options}
         for option in ("objective", "loss", "predictor"):
             value = getattr(training, option)
             if value is not None and option not in self.takes:
@@ -120,6 +127,7 @@ class Correction(Method):
     """A network on top of the model that exists."""
 
     corrects: ClassVar[bool] = True
+    sees_features: ClassVar[bool] = True
 
     def estimator(
         self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
@@ -127,6 +135,22 @@ class Correction(Method):
         options = self._options(training, rows)
         seed = options.pop("random_state")
         return self.family(classes)(old, value, options=options, random_state=seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastStage(Method):
+    """Another law of the answers of the model that exists, which sees its scores alone."""
+
+    corrects: ClassVar[bool] = True
+
+    def estimator(
+        self, value: float, training: Training, *, rows: int, classes: bool, old: Any = None
+    ) -> Any:
+        # a convex problem is solved to its end, however long that takes
+        options = self._options(replace(training, steps=None), rows)
+        if "use_sensitive" in self.takes:
+            options["use_sensitive"] = training.use_sensitive
+        return self.family(classes)(old, **{self.parameter: value}, **options)
 
 
 _METHOD = "fairaudit.remedy.methods:Method"
@@ -147,6 +171,7 @@ def _family(home: str, name: str, *kinds: str) -> dict[str, Any]:
 
 _BOTH = ("Classifier", "Regressor")
 _PROCESSOR = "fairaudit.remedy.postprocess:ICPPostProcessor"
+_DERIVED = "fairaudit.remedy.derived:DerivedPredictor"
 
 METHODS = Registry(
     kind="method",
@@ -160,6 +185,16 @@ METHODS = Registry(
             _METHOD, {"name": "faircp", **_family("estimators", "FairCP", *_BOTH), **_BY_MU}
         ),
         "fdl": Named(_METHOD, {"name": "fdl", **_family("estimators", "FDL", *_BOTH), **_BY_MU}),
+        "boosting": Named(
+            _METHOD,
+            {
+                "name": "boosting",
+                **_family("boosted_trees", "FairICPBoosting", *_BOTH),
+                **_BY_MU,
+                "length": "rounds",
+                "takes": ("validation_fraction",),
+            },
+        ),
         "hgr": Named(
             _METHOD,
             {
@@ -196,6 +231,29 @@ METHODS = Registry(
         "postprocess": Named(
             "fairaudit.remedy.methods:Correction",
             {"name": "postprocess", "classifier": _PROCESSOR, "regressor": _PROCESSOR, **_BY_MU},
+        ),
+        "derived": Named(
+            "fairaudit.remedy.methods:LastStage",
+            {
+                "name": "derived",
+                "classifier": _DERIVED,
+                "regressor": _DERIVED,
+                "parameter": "strength",
+                "grid": (0.0, 0.5, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
+                "largest": 2.0,
+                "takes": ("use_sensitive",),
+            },
+        ),
+        "thresholds": Named(
+            "fairaudit.remedy.methods:LastStage",
+            {
+                "name": "thresholds",
+                "classifier": "fairaudit.remedy.thresholds:ThresholdPredictor",
+                "parameter": "strength",
+                "grid": (0.0, 0.5, 1.0, 1.1, 1.2, 1.3, 1.4, 1.6),
+                "largest": 2.0,
+                "takes": ("use_sensitive",),
+            },
         ),
     },
 )

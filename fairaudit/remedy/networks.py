@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from fairaudit.errors import InputError
+
 __all__ = ["SingleModule", "StackedMLP"]
 
 
@@ -51,6 +53,19 @@ class StackedMLP(nn.Module):
             if layer < last:
                 hidden = torch.relu(hidden)
         return hidden
+
+    @torch.no_grad()  # type: ignore[untyped-decorator]
+    def start_from(self, layers: Sequence[tuple[Any, Any]]) -> None:
+        """Give every model these weights; layers of another shape are refused."""
+        shapes = [tuple(weight.shape[1:]) for weight in self.weights]
+        if shapes != [weight.shape for weight, _ in layers]:
+            raise InputError(
+                "With warm_start the network must keep its shape: features, 'hidden', 'predictor'.",
+                argument=("warm_start", "hidden", "predictor"),
+            )
+        for place, (weight, bias) in enumerate(layers):
+            self.weights[place].copy_(torch.as_tensor(weight))
+            self.biases[place].copy_(torch.as_tensor(bias))
 
     def layers_of(self, model: int) -> list[tuple[Any, Any]]:
         """Weights and biases of one model as numpy arrays."""

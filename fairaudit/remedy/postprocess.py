@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,8 +16,8 @@ from fairaudit._types import Array
 from fairaudit.data.classes import in_classes_of
 from fairaudit.data.columns import columns_from
 from fairaudit.errors import InputError
-from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.estimators import FairICPClassifier, FairICPRegressor
+from fairaudit.remedy.inputs import sensitive_columns
 
 __all__ = ["ICPPostProcessor"]
 
@@ -40,7 +40,7 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
     use_sensitive : bool
     options : dict, optional
         Further parameters of `FairICPClassifier` or `FairICPRegressor`.
-    random_state : int
+    random_state : int, numpy generator or None
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
         *,
         use_sensitive: bool = False,
         options: dict[str, Any] | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
         self.mu = mu
@@ -75,13 +75,21 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
         self.options = options
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sensitive_features: Any = None) -> ICPPostProcessor:
+    def fit(
+        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> ICPPostProcessor:
         """Learn the correction."""
-        self.fit_path(X, y, sensitive_features, [self.mu])
+        self.fit_path(X, y, sensitive_features, [self.mu], sample_weight=sample_weight)
         return self
 
     def fit_path(
-        self, X: Any, y: Any, sensitive_features: Any, mus: Sequence[float]
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        mus: Sequence[float],
+        *,
+        sample_weight: Any = None,
     ) -> list[ICPPostProcessor]:
         """Fitted copies for every μ, trained in one pass; the first is `self`."""
         attributes = sensitive_columns(sensitive_features, len(X), self)
@@ -103,7 +111,9 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
             correction = FairICPRegressor(**options)
         own = self._own(X)
         inputs = self._inputs(X, own, self._encoded(attributes) if self.use_sensitive else None)
-        corrections = correction.fit_path(inputs, target, attributes, mus, offset=own)
+        corrections = correction.fit_path(
+            inputs, target, attributes, mus, offset=own, sample_weight=sample_weight
+        )
         fitted = [self, *(copy.copy(self) for _ in mus[1:])]
         for estimator, mu, network in zip(fitted, mus, corrections, strict=True):
             estimator.mu, estimator.correction_ = mu, network
@@ -112,8 +122,8 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
     @available_if(lambda self: is_classifier(self.estimator))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, sensitive_features: Any = None) -> Array:
         """Corrected probabilities of the two classes."""
-        positive = expit(self._corrected(X, sensitive_features))
-        return np.column_stack([1 - positive, positive])
+        corrected = self._corrected(X, sensitive_features)
+        return np.asarray(self.correction_._chances(corrected[:, None]))
 
     def predict(self, X: Any, sensitive_features: Any = None) -> Array:
         corrected = self._corrected(X, sensitive_features)

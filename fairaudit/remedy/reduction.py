@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from fairaudit._types import Array
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.geometry.tied_blocks import find_tied_blocks
-from fairaudit.remedy.base import sensitive_columns
 from fairaudit.remedy.gerryfair import Mixture
+from fairaudit.remedy.inputs import seed_of, sensitive_columns
 from fairaudit.remedy.validation import validate_data
 
 __all__ = ["ReductionClassifier"]
@@ -40,7 +40,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
     max_iter : int
     sample_weight_name : str
         Name of the estimator's argument, such as ``"svc__sample_weight"`` in a pipeline.
-    random_state : int
+    random_state : int, numpy generator or None
         Of the estimators, unless they have one.
 
     Attributes
@@ -51,11 +51,14 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
         Their probabilities.
     gap_ : float
         Duality gap of the solution.
+    n_iter_ : int
+        Rounds that were played.
     n_features_in_, feature_names_in_, classes_ : as usual
 
     Notes
     -----
-    Several attributes are crossed into one. They must be categorical.
+    Several attributes are crossed into one. They must be categorical. There is no `sample_weight`
+    or `class_weight`: the reduction works by weights of the rows, and fairlearn takes no others.
 
     References
     ----------
@@ -80,7 +83,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
         eps: float = 0.01,
         max_iter: int = 50,
         sample_weight_name: str = "sample_weight",
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         self.difference_bound = difference_bound
         self.estimator = estimator
@@ -101,7 +104,7 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             raise MissingDependencyError(
                 "ReductionClassifier needs fairlearn: pip install fairlearn"
             ) from None
-        values, target = self._features(X, y)
+        values, target = self._learn_data(X, y)
         codes = self._codes(np.asarray(target)).astype(np.int64)
         groups = self._groups(sensitive_features, len(codes))
         solver = ExponentiatedGradient(
@@ -123,15 +126,15 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
         weights = np.array([float(solver.weights_[place]) for place in places])
         self.weights_ = weights / weights.sum()
         self.gap_ = float(solver.best_gap_)
+        self.n_iter_ = int(solver.last_iter_) + 1
         return self
 
-    def _features(self, X: Any, y: Any = None) -> Any:
+    def _learn_data(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Numbers for the default estimator; otherwise what the caller passed."""
-        how: dict[str, Any] = {"dtype": np.float64} if self.estimator is None else {}
-        how["skip_check_array"] = self.estimator is not None
-        if y is None:
-            return validate_data(self, X, reset=False, **how)
-        return validate_data(self, X, y, **how)
+        if self.estimator is None:
+            return self._learn_features(X, y)
+        values, target = validate_data(self, X, y, skip_check_array=True)
+        return values, target
 
     def _base(self, features: int) -> Any:
         if self.estimator is None:
@@ -140,9 +143,9 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
             # Newton's steps need no features of one scale; their cost is cubic in the features
             solver = "newton-cholesky" if features <= _NEWTON else "lbfgs"
             return LogisticRegression(max_iter=1000, solver=solver)
-        base = clone(self.estimator)
+        base, seed = clone(self.estimator), seed_of(self.random_state)
         unset = {
-            name: self.random_state
+            name: seed
             for name, value in base.get_params().items()
             if name.rpartition("__")[2] == "random_state" and value is None
         }
@@ -161,6 +164,10 @@ class ReductionClassifier(MetaEstimatorMixin, Mixture):
 
     def _share(self, X: Any) -> Array:
         check_is_fitted(self, "weights_")
-        values = self._features(X)
+        values = (
+            self._features(X)
+            if self.estimator is None
+            else validate_data(self, X, reset=False, skip_check_array=True)
+        )
         votes = np.column_stack([estimator.predict(values) for estimator in self.estimators_])
         return np.clip(votes @ self.weights_, 0.0, 1.0)

@@ -13,6 +13,8 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.findings import Verdict
 from fairaudit.data.facts import Source
 from fairaudit.evidence.power.power_result import CarriedPower
+from fairaudit.remedy.forgone import Forgone
+from fairaudit.remedy.price import Quality
 from fairaudit.results import Result
 
 __all__ = ["Outcome", "RemedyResult", "measured"]
@@ -53,10 +55,21 @@ class RemedyResult(Result):
         Of the trade-off; ``"mu"`` unless the method has its own.
     mu : float
         Its chosen value.
+    strength : float
+        Of the randomized last stage; 0 is none.
+    attributes_at_prediction : bool
+        Whether the model must know the sensitive attributes to predict.
+    goal : str
+        What was wanted; empty where a certain value was.
+    chance : float or None
+        That the model passes the default audit of `coming_rows` new rows, as predicted on the rows
+        for choosing.
+    coming_rows : int or None
     because : str
         Why this value.
-    model : fitted pipeline
-        From the raw feature columns to the prediction.
+    model, plain : fitted pipelines
+        From the raw columns to the prediction; plain training is that without regard to the
+        attributes.
     before, after : AuditResult
         On the same rows, which were used for nothing else.
     collapsed : str or None
@@ -68,12 +81,18 @@ class RemedyResult(Result):
         Before and after, on these rows. None for scores that are no probabilities.
     loss_name : str
         ``"misclassified"`` (a share) or ``"mean squared error"``.
+    quality : tuple of Quality
+        Ranking, Brier score and calibration error before and after, on these rows.
     curve : DataFrame
         Every model on the rows for choosing (the audited ones where nothing was chosen): ``mu``,
         ``loss``, ``kpc``, ``deo``, ``p_value``, ``collapsed`` (why, or None), ``dominated`` by
-        the trivial mixture, ``chosen``; ``p_train`` is the test on the training rows.
+        the trivial mixture, ``chosen``; ``ranking``, ``brier`` and ``calibration_error``,
+        ``chance`` to pass the coming audit; ``p_train`` is the test on the training rows. Of a
+        search also ``method``, ``strength`` and ``attributes`` (needed to predict).
     mixture : DataFrame
         The trivial alternative on these rows: plain training, mixed at random with a constant.
+    forgone : tuple of Forgone
+        What was not allowed, and what it would have brought.
     rows : dict
         Rows in ``"train"``, ``"choice"`` and ``"audit"``.
     split : tuple of float
@@ -114,9 +133,17 @@ class RemedyResult(Result):
     curve: pd.DataFrame = field(repr=False)
     mixture: pd.DataFrame = field(repr=False)
     command: str | None = None
+    strength: float = 0.0
+    attributes_at_prediction: bool = False
+    goal: str = ""
+    chance: float | None = None
+    coming_rows: int | None = None
+    quality: tuple[Quality, Quality] = (Quality(), Quality())
+    forgone: tuple[Forgone, ...] = ()
     before: AuditResult = field(repr=False)
     after: AuditResult = field(repr=False)
     model: Any = field(default=None, repr=False, metadata={"key": None})
+    plain: Any = field(default=None, repr=False, metadata={"key": None})
 
     schema: ClassVar[str] = "fairaudit/remedy/1"
     plural: ClassVar[str] = "remedies"
@@ -170,9 +197,11 @@ class RemedyResult(Result):
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
             sizes = {
                 name: frame[name].map(lambda value: coarse(value, step))
-                for name in ("kpc", "deo")
+                for name in ("kpc", "deo", "ranking", "brier", "calibration_error")
                 if name in frame
             }
+            if "chance" in frame:
+                sizes["chance"] = frame["chance"].map(lambda value: coarse(value, 0.01))
             if "prediction_gap" in frame:
                 unit = 0.0 if after.gaps is None else after.gaps.unit
                 sizes["prediction_gap"] = frame["prediction_gap"].map(
@@ -182,6 +211,15 @@ class RemedyResult(Result):
             return frame.assign(loss=losses, **sizes)
 
         loss = (coarse_loss(self.loss[0], step), coarse_loss(self.loss[1], step))
+
+        def of_rows(quality: Quality) -> Quality:
+            return Quality(
+                ranking=coarse(quality.ranking, step),
+                brier=coarse(quality.brier, step),
+                calibration_error=coarse(quality.calibration_error, step),
+            )
+
+        forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
         power = self.power and replace(
             self.power,
             kpc=coarse(self.power.kpc, step),
@@ -192,7 +230,10 @@ class RemedyResult(Result):
             masked,
             notes=tuple(dict.fromkeys((*self.notes, note))),
             loss=loss,
+            quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
+            forgone=tuple(forgone),
             power=power,
+            chance=coarse(self.chance, 0.01),
             curve=rounded(self.curve),
             mixture=rounded(self.mixture),
         )

@@ -121,10 +121,12 @@ class Rows:
         )
         return 1 - scores if means[-1] == levels[0] else scores
 
-    def parts(self, split: Sequence[float], seed: int, *, choosing: bool) -> dict[str, Index]:
+    def parts(
+        self, split: Sequence[float], seed: int, *, choices_go_to: str = "choice"
+    ) -> dict[str, Index]:
         """Rows of every part; people stay together.
 
-        Where nothing is to be chosen, the rows for choosing are audited too.
+        Where no rows are needed to choose by, those are audited too, or train too.
         """
         shares = len(split) == 3 and all(0 < share < 1 for share in split)
         if not shares or abs(sum(split) - 1) > 1e-6:
@@ -139,12 +141,11 @@ class Rows:
         of_unit = np.empty(len(order), dtype=np.intp)
         of_unit[order] = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
         part = of_unit[units]
-        if not choosing:
-            part[part == 1] = 2
+        kept = {"train": 0, "choice": 1, "audit": 2}[choices_go_to]
+        part[part == 1] = kept
         rows_by_part = {name: np.flatnonzero(part == k) for k, name in enumerate(FEWEST)}
-        self._check(
-            {name: rows for name, rows in rows_by_part.items() if choosing or name != "choice"}
-        )
+        used = rows_by_part if kept == 1 else {k: v for k, v in rows_by_part.items() if len(v)}
+        self._check(used)
         return rows_by_part
 
     def _check(self, parts: Mapping[str, Index]) -> None:

@@ -17,7 +17,7 @@ from fairaudit.remedy.methods import MUS
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TradeOff", "evaluate", "mixed", "mixture", "scores_of", "trade_off"]
+__all__ = ["TradeOff", "evaluate", "mixed", "mixture", "rows_of", "scores_of", "trade_off"]
 
 MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 
@@ -157,7 +157,7 @@ def trade_off(
     ends = [int(n * (1 - choice - report)), int(n * (1 - report))]
     train, choose, tell = np.split(order, ends)
     target = np.asarray(y)
-    fitted_on = (_rows(X, train), target[train], tuple(c.take(train) for c in attributes))
+    fitted_on = (rows_of(X, train), target[train], tuple(c.take(train) for c in attributes))
     if hasattr(estimator, "fit_path") and parameter == "mu":
         models = clone(estimator).fit_path(*fitted_on, mus)
     else:
@@ -169,14 +169,14 @@ def trade_off(
         ]
     rows = []
     for split, part in (("choice", choose), ("report", tell)):
-        some, features = [c.take(part) for c in attributes], _rows(X, part)
+        some, features = [c.take(part) for c in attributes], rows_of(X, part)
         for mu, model in zip(mus, models, strict=True):
             tested = p_values and split == "report"
             measures = evaluate(
                 scores_of(model, features), outcome.take(part), some, p_value=tested
             )
             rows.append({"mu": mu, "split": split, **measures})
-    some, features = [c.take(tell) for c in attributes], _rows(X, tell)
+    some, features = [c.take(tell) for c in attributes], rows_of(X, tell)
     line = mixture(scores_of(models[0], features), outcome.take(tell), some, seed)
     return TradeOff(pd.DataFrame(rows), list(models), line)
 
@@ -297,5 +297,6 @@ def mixture(
     return pd.DataFrame(rows)
 
 
-def _rows(X: Any, rows: Index) -> Any:
+def rows_of(X: Any, rows: Index) -> Any:
+    """These rows of a frame or of an array."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]

@@ -16,7 +16,8 @@ from torch.nn import functional as F
 
 from fairaudit._types import Array
 from fairaudit.errors import FairAuditError
-from fairaudit.remedy.dependence import Dependence, Residuals
+from fairaudit.remedy.attribute_residuals import Residuals
+from fairaudit.remedy.dependence import Dependence
 from fairaudit.remedy.networks import StackedMLP
 
 __all__ = ["DivergedError", "Settings", "Task", "train"]
@@ -62,6 +63,7 @@ class Task:
     residuals : for the kernel penalty and for the criterion
     train, valid : rows
     offset : added to the output
+    weights : of the rows in the loss, with mean 1; None if they count alike
     """
 
     x: Array
@@ -73,6 +75,7 @@ class Task:
     train: Any
     valid: Any
     offset: Array
+    weights: Array | None = None
 
     @property
     def outputs(self) -> int:
@@ -129,6 +132,7 @@ class _Run:
         self.offset = _tensor(task.offset[:, None], device)
         kind = torch.long if task.classes > 2 else torch.float32
         self.y = torch.as_tensor(task.y, device=device).to(kind)
+        self.weights = None if task.weights is None else _tensor(task.weights, device)
         self.train = torch.as_tensor(task.train, device=device)
         self.valid = torch.as_tensor(task.valid, device=device)
         self.penalty = Dependence(task.residuals.take(task.train), device)
@@ -225,13 +229,17 @@ class _Run:
     def _loss(self, output: Tensor, rows: Tensor) -> Tensor:
         """Mean loss of every model."""
         y = self.y[rows].expand(len(self.mu), -1)
+        every = self._row_loss(output, y)
+        return (every if self.weights is None else every * self.weights[rows]).mean(1)
+
+    def _row_loss(self, output: Tensor, y: Tensor) -> Tensor:
         if self.task.classes == 0:
-            return (output[:, :, 0] - y).pow(2).mean(1)
+            return (output[:, :, 0] - y).pow(2)
         entropy = self._cross_entropy(output, y)
         if self.settings.loss == "cross_entropy":
-            return entropy.mean(1)
+            return entropy
         missed = -torch.expm1(-self._cross_entropy(_SHARPNESS * output, y))  # 1 − P(y)
-        return (_ENTROPY * entropy + 2 * (1 - _ENTROPY) * missed).mean(1)
+        return _ENTROPY * entropy + 2 * (1 - _ENTROPY) * missed
 
     def _cross_entropy(self, output: Tensor, y: Tensor) -> Tensor:
         """−log P(y) of every model and row."""

@@ -12,6 +12,7 @@ from fairaudit.auditing.descriptions import described
 from fairaudit.data.reading.frames import as_pandas
 from fairaudit.errors import InputError
 from fairaudit.remedy.choice import Rule
+from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.methods import Method, Training
 from fairaudit.remedy.model_path import Path as TrainedPath
 from fairaudit.remedy.model_path import train_path
@@ -21,7 +22,14 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.models import Predictor
 
-__all__ = ["Job", "model_to_replace", "select_features", "train_models", "values_to_train"]
+__all__ = [
+    "Job",
+    "as_pipeline",
+    "model_to_replace",
+    "select_features",
+    "train_models",
+    "values_to_train",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +38,8 @@ class Job:
 
     Attributes
     ----------
-    method : Method
+    method : Method or None
+        None: several are searched.
     rule : Rule
         Which model of the curve is taken.
     values : list of float
@@ -46,9 +55,15 @@ class Job:
     encoder : transformer or None
         None: the old model has its own.
     training : Training
+    drop : sequence of str
+        Columns that are no features.
+    use_sensitive, randomize : bool
+        Whether the model may know the attributes when it predicts, and may answer by chance.
+    coming_rows : int
+        Of the audit that the model should pass.
     """
 
-    method: Method
+    method: Method | None
     rule: Rule
     values: list[float]
     plan: Plan
@@ -58,11 +73,26 @@ class Job:
     features: list[str]
     encoder: Any
     training: Training
+    drop: Sequence[str]
+    use_sensitive: bool
+    randomize: bool
+    coming_rows: int
 
     @property
     def corrects(self) -> bool:
         """The old model is corrected, and none is trained in its place."""
-        return self.method.corrects
+        return self.method is not None and self.method.corrects
+
+    def judge(self, rows: Index, folds: Index | None = None) -> Judge:
+        """Who measures models on these rows."""
+        return Judge(
+            table=self.trained_table,
+            rows=rows,
+            plan=self.plan,
+            coming_rows=self.coming_rows,
+            limits=self.rule.goal.limits,
+            folds=folds,
+        )
 
     @property
     def trained_table(self) -> Rows:
@@ -86,7 +116,8 @@ class Job:
                 "training": asdict(self.training),
                 "alpha": self.plan.alpha,
                 "copies": [self.plan.permutations.n, self.plan.permutations.seed],
-                "method": described(self.method),
+                "method": None if self.method is None else described(self.method),
+                "allowed": [self.use_sensitive, self.randomize],
                 "values": self.values,
                 **settings,
             }
@@ -97,6 +128,7 @@ def train_models(job: Job, checkpoint: Checkpoint | None) -> TrainedPath:
     """One fitted pipeline per value."""
     table, train = job.table, job.parts["train"]
     rows = table.frame.iloc[train][job.features]
+    assert job.method is not None  # noqa: S101  for mypy: a search trains otherwise
     path = train_path(
         job.method,
         job.values,
@@ -108,7 +140,7 @@ def train_models(job: Job, checkpoint: Checkpoint | None) -> TrainedPath:
         old=job.old.model if job.corrects and job.old is not None else None,
         checkpoint=checkpoint,
     )
-    path.models[:] = [_pipeline(job.encoder, model) for model in path.models]
+    path.models[:] = [as_pipeline(job.encoder, model) for model in path.models]
     if job.rule.value is not None and job.rule.value not in path.values:
         raise KeyboardInterrupt  # stopped before its turn
     return path
@@ -126,16 +158,18 @@ def values_to_train(
     return [plain, *sorted(strengths - {plain}, reverse=rest[0] > rest[-1])]
 
 
-def model_to_replace(model: Any, method: Method) -> Predictor:
+def model_to_replace(model: Any, method: Method | None) -> Predictor:
     from fairaudit.models import opened_here, predictor_of
 
     old = predictor_of(model)
-    if method.corrects:  # the object itself is refitted around, which no other process can do
+    corrects = method is not None and method.corrects
+    if method is None or corrects:  # the object itself is looked at, or wrapped
         old = opened_here(old)
-    if method.corrects and (old.features is None or not hasattr(old.model, "fit")):
+    if corrects and (old.features is None or not hasattr(old.model, "fit")):
+        assert method is not None  # noqa: S101  for mypy
         raise InputError(
-            "The method postprocess needs a fitted scikit-learn model that knows the names of its "
-            "features. Use another method, which trains a model of its own."
+            f"The method {method.name} needs a fitted scikit-learn model that knows the names of "
+            "its features. Use another method, which trains a model of its own."
         )
     return old
 
@@ -143,7 +177,7 @@ def model_to_replace(model: Any, method: Method) -> Predictor:
 def select_features(
     table: Rows,
     train: Index,
-    method: Method,
+    method: Method | None,
     old: Predictor | None,
     drop: Sequence[str],
     use_sensitive: bool,
@@ -155,18 +189,19 @@ def select_features(
     frame = table.frame
     sensitive = [column.name for column in table.attributes]
     others = [name for name in (table.roles.ids, table.roles.weights) if name is not None]
-    if method.corrects and old is not None:
+    if method is not None and method.corrects and old is not None:
         features = old.columns(
             list(frame.columns), outcome=table.outcome.name, sensitive=sensitive, other=others
         )
         numbers = frame[features].select_dtypes("number")
         gaps = [name for name in numbers if numbers[name].isna().any()]
-        if gaps:
+        if gaps and method.sees_features:
             raise InputError(
-                f"The method postprocess needs numbers without gaps; {gaps[0]!r} has some. Fill "
+                f"The method {method.name} needs numbers without gaps; {gaps[0]!r} has some. Fill "
                 "them, or use another method."
             )
-        return features, None, ()
+        known = [name for name in sensitive if use_sensitive and name not in features]
+        return [*features, *known], None, ()
     for name in drop:
         require_column(name, list(frame.columns))
         if name in sensitive or name in (table.outcome.name, *others):
@@ -177,7 +212,7 @@ def select_features(
     return features, encoder, notes
 
 
-def _pipeline(encoder: Any, model: Any) -> Any:
+def as_pipeline(encoder: Any, model: Any) -> Any:
     """Fitted parts as one fitted pipeline."""
     if encoder is None:
         return model

@@ -7,36 +7,34 @@ rows that neither training nor the choice has seen.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fairaudit.auditing.checkpoint import Checkpoint
 from fairaudit.data.facts import Source
 from fairaudit.data.reading.frames import as_pandas
-from fairaudit.data.roles import Roles, column_names
-from fairaudit.errors import InputError
+from fairaudit.data.roles import Roles
 from fairaudit.models import predictor_of
-from fairaudit.remedy.choice import Rule
+from fairaudit.remedy.choice import CHANCE, Rule
 from fairaudit.remedy.collapse import collapse
-from fairaudit.remedy.curve import curve_of
 from fairaudit.remedy.judgment import advice_for, judged, notes_on, power_to_see
-from fairaudit.remedy.methods import METHODS, Method, Training
+from fairaudit.remedy.methods import Method, Training
+from fairaudit.remedy.model_file import ModelFile, without_file
+from fairaudit.remedy.price import quality_in
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.rows import Audited, Rows
-from fairaudit.remedy.training_job import (
-    Job,
-    model_to_replace,
-    select_features,
-    train_models,
-    values_to_train,
-)
+from fairaudit.remedy.search import search_models
+from fairaudit.remedy.trained import Trained, train_method
+from fairaudit.remedy.training_job import Job, model_to_replace, select_features, values_to_train
+from fairaudit.remedy.wishes import check_correction, goal_of, method_for, plan_of, roles_of
 from fairaudit.testing.permutations import Permutations
 
 if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.models import Predictor
-    from fairaudit.remedy.model_path import Path as TrainedPath
 
 __all__ = ["RepairInterrupted", "repair"]
 
@@ -65,7 +63,10 @@ def repair(
     classes: Mapping[str, Any] | None = None,
     missing: str = "auto",
     model: Any = None,
-    method: str | Method = "fairicp",
+    method: str | Method | None = None,
+    goal: str | None = None,
+    pass_probability: float = CHANCE,
+    audit_rows: int | None = None,
     mu: float | str = "auto",
     kpc: float | None = None,
     loss: float | None = None,
@@ -73,6 +74,7 @@ def repair(
     split: Sequence[float] = SPLIT,
     drop: Sequence[str] = (),
     use_sensitive: bool = False,
+    randomize: bool = True,
     objective: str | None = None,
     training_loss: str | None = None,
     predictor: str | None = None,
@@ -80,6 +82,8 @@ def repair(
     seed: int = 0,
     alpha: float = 0.05,
     permutations: Permutations | int = 999,
+    tolerance: Mapping[str, float] | None = None,
+    certify: Mapping[str, float] | None = None,
     out: str | Path | None = None,
     force: bool = False,
     resume: str | Path | None = None,
@@ -102,25 +106,38 @@ def repair(
         As in `Roles`.
     model : fitted model, Predictor or file, optional
         The one to replace. Default: the same training without regard to the attributes.
-    method : str or Method
-        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``, or
-        ``"postprocess"``, which corrects `model`; a name that an installed package added, or an
-        object (`fairaudit.extend`).
+    method : str or Method, optional
+        ``"search"``, the default: boosted trees with the learner of `model`, each with a
+        randomized last stage if it takes one (`randomize`). Or one method: ``"boosting"``,
+        ``"fairicp"``, ``"faircp"``, ``"fdl"``, ``"hgr"``, ``"gerryfair"``, ``"reduction"``;
+        ``"postprocess"``, ``"derived"`` and ``"thresholds"`` correct `model`; a name that an
+        installed package added, or an object (`fairaudit.extend`). Where a value of `mu` or a
+        setting of networks is given, the default is ``"fairicp"``.
+    goal : str, optional
+        ``"pass"``, the default: the smallest loss of a search with a chance of `pass_probability`
+        to pass the coming audit (of one method: whose test has p > 0.25 on the rows for choosing).
+        ``"certify kpc=0.01"`` (or another measure of `fairaudit.certify`): with
+        certificates that hold. ``"kpc<=0.01"``: the smallest loss up to this KPC.
+        ``"loss<=0.2"``: the smallest KPC up to this loss.
+    pass_probability : float
+    audit_rows : int, optional
+        How many rows the coming audit will have; as many as train unless given.
     mu : float or "auto"
-        Value of the method's trade-off parameter. ``"auto"``: the smallest loss among models whose
-        test has p > 0.25 on the rows for choosing, otherwise the smallest KPC; never a collapsed
-        model, nor one that a mixture of plain training with a constant beats.
+        This value of the method's trade-off parameter, in place of a goal.
     kpc, loss : float, optional
-        Choose by a bound instead: the smallest loss up to this KPC, or the reverse.
+        The goals ``"kpc<=…"`` and ``"loss<=…"``.
     mus : sequence of float, optional
         Values to train.
     split : three shares
-        Rows for training, choosing and auditing. With a fixed `mu` there is nothing to choose,
-        and the second share is audited too.
+        Rows for training, choosing and auditing. A search chooses by cross-fitting on the first
+        two; with a fixed `mu` there is nothing to choose, and the second share is audited too.
     drop : names of columns
         No features.
     use_sensitive : bool
-        Make the sensitive attributes features.
+        Allow a model that must know the sensitive attributes to predict.
+    randomize : bool
+        Allow a search to take a model whose answers have a share of chance; the same person
+        always gets the same answer.
     objective, training_loss, predictor : str, optional
         See `FairICPClassifier`.
     steps : int, optional
@@ -130,9 +147,11 @@ def repair(
     alpha : float
     permutations : Permutations or int
         Copies of the two audits.
+    tolerance, certify : mapping, optional
+        Of the two audits; see `fairaudit.audit`.
     out : path, optional
         Where the model goes, as a pickle; after Ctrl-C the best one so far. Not written: a
-        collapsed model, and with ``mu="auto"`` one that is no repair.
+        collapsed model, and with a goal of the audit one that is no repair.
     force : bool
         Write it all the same.
     resume : path, optional
@@ -155,114 +174,116 @@ def repair(
     >>> bool(result.after.joint.kpc < result.before.joint.kpc)
     True
     """
-    from fairaudit.auditing.audit_plan import Plan
     from fairaudit.data.reading.write import check_writable
 
     if out is not None:
         check_writable(out)
-    copies = Permutations(n=permutations) if isinstance(permutations, int) else permutations
-    plan = Plan(alpha=alpha, permutations=replace(copies, seed=seed), power=False, with_r=False)
-    how: Method = METHODS.get(method)
-    rule = Rule.of(mu, kpc, loss, alpha, how)
-    values = values_to_train(how, mus, rule.value)
+    networks = {"objective": objective, "loss": training_loss, "predictor": predictor}
+    how = method_for(method, mu=mu, given=[mus, steps, *networks.values()])
+    wanted = goal_of(goal, kpc, loss)
+    rule = Rule.of(mu, wanted, how, chance=pass_probability, alpha=alpha)
+    certified = {**(certify or {}), **rule.goal.limits}
+    plan = plan_of(
+        permutations, seed, alpha=alpha, tolerance=dict(tolerance or {}), certify=certified
+    )
     old = None if model is None else model_to_replace(model, how)
-    if how.corrects and (old is None or use_sensitive or drop):
-        raise InputError(
-            "The method postprocess corrects a model: pass 'model', and neither 'use_sensitive' "
-            "nor 'drop'.",
-            argument=("model", "use_sensitive", "drop"),
-        )
+    check_correction(how, old, drop=drop, use_sensitive=use_sensitive)
     given = {"positive": positive, "classes": dict(classes or {}), "missing": missing}
-    table = Rows.of(as_pandas(frame), _roles(roles, sensitive, outcome, **given), old)
-    parts = table.parts(split, seed, choosing=rule.looks)
+    table = Rows.of(as_pandas(frame), roles_of(roles, sensitive, outcome, **given), old)
+    goes = "choice" if rule.looks else "audit"
+    parts = table.parts(split, seed, choices_go_to="train" if how is None else goes)
     features, encoder, notes = select_features(
         table, parts["train"], method=how, old=old, drop=drop, use_sensitive=use_sensitive
     )
     hears = bool(getattr(progress, "on", False))
-    lessons = {"objective": objective, "loss": training_loss, "predictor": predictor}
+    training = Training(
+        **networks, steps=steps, seed=seed, progress=hears, use_sensitive=use_sensitive
+    )
     job = Job(
         method=how,
         rule=rule,
-        values=values,
+        values=[] if how is None else values_to_train(how, mus, rule.value),
         plan=plan,
         old=old,
         table=table,
         parts=parts,
         features=features,
         encoder=encoder,
-        training=Training(**lessons, steps=steps, seed=seed, progress=hears),
+        training=training,
+        drop=drop,
+        use_sensitive=use_sensitive,
+        randomize=randomize,
+        coming_rows=len(parts["train"]) if audit_rows is None else audit_rows,
     )
-    wishes = {"mu": mu, "kpc": kpc, "loss": loss, "split": list(split), "drop": list(drop)}
+    wishes = {"mu": mu, "goal": str(rule.goal), "split": list(split), "drop": list(drop)}
     checkpoint = None
     if resume is not None:
-        identity = job.identity(frame, **wishes, use_sensitive=use_sensitive)
-        checkpoint = Checkpoint(resume, identity)
+        checkpoint = Checkpoint(resume, job.identity(frame, **wishes, chance=rule.chance))
     audits = _Audits(job=job, data=data, command=command, progress=progress, checkpoint=checkpoint)
-    result = _train_and_judge(audits, out, force=force, use_sensitive=use_sensitive)
+    result = _train_and_judge(audits, out, force=force)
     shares = tuple(float(share) for share in split)
     if table.roles.weights is not None:
         notes = (WEIGHTS, *notes)
     return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
 
 
-def _train_and_judge(
-    audits: _Audits, out: str | Path | None, *, force: bool, use_sensitive: bool
-) -> RemedyResult:
+def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) -> RemedyResult:
     """Train, choose, audit and judge; the notes are those of the training."""
     job, plan = audits.job, audits.job.plan
-    path = train_models(job, audits.checkpoint)
-    curve, mixture = curve_of(
-        job.trained_table,
-        job.parts,
-        path=path,
-        features=job.features,
-        plan=plan,
-        clear=job.rule.clear,
-        progress=audits.progress,
-    )
-    choice = job.rule.choose(curve)
-    chosen, warning = path.models[choice.place], path.warnings[choice.place]
-    file = _ModelFile.of(chosen, out)
+    if job.method is None:
+        trained = search_models(job, job.old, audits.progress)
+    else:
+        trained = train_method(job, audits.checkpoint, audits.progress)
+    curve, choice = trained.curve, trained.choice
+    file = ModelFile.of(trained.model, out)
     try:
-        before, after = audits.before_and_after(path, chosen, file.source)
+        before, after = audits.before_and_after(trained, file.source)
     except KeyboardInterrupt:
         usable = choice.fates is None and curve["collapsed"].isna()[choice.place]
         written = file.write() if usable or force else None
-        raise RepairInterrupted(chosen, path.values[choice.place], written) from None
+        raise RepairInterrupted(trained.model, trained.value, written) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
     judgment = judged(choice, before.result, after.result, collapsed, power)
     refused = out is not None and not force and _no_repair(judgment.outcome, job.rule)
     if refused:
-        file, after = file.unwritten(), _without_file(after)
+        file, after = file.unwritten(), without_file(after)
     else:
         file.write()
-    if audits.checkpoint is not None:
-        audits.checkpoint.remove()
+    audits.forget()
     classes = job.table.outcome.kind.is_categorical
+    chosen = curve.iloc[choice.place]
     return RemedyResult(
         outcome=judgment.outcome,
         headline=judgment.headline,
         verdict=judgment.verdict,
-        method=job.method.name,
-        parameter=job.method.parameter,
-        mu=path.values[choice.place],
+        method=trained.method.name,
+        parameter=trained.method.parameter,
+        mu=trained.value,
+        strength=float(chosen.get("strength", 0.0)),
+        attributes_at_prediction=bool(chosen.get("attributes", job.use_sensitive)),
+        goal=str(job.rule.goal) if job.rule.value is None else "",
+        chance=None if np.isnan(chosen["chance"]) else float(chosen["chance"]),
+        coming_rows=job.coming_rows,
         because=choice.because,
-        model=chosen,
+        model=trained.model,
+        plain=trained.plain,
         before=before.result,
         after=after.result,
         collapsed=collapsed,
         power=power,
         loss=(before.loss, after.loss),
+        quality=(quality_in(before.table), quality_in(after.table)),
         loss_name="misclassified" if classes else "mean squared error",
         curve=curve.assign(chosen=[k == choice.place for k in range(len(curve))]),
-        mixture=mixture,
+        mixture=trained.mixture,
+        forgone=trained.forgone,
         rows={name: len(rows) for name, rows in job.parts.items()},
         split=(),  # known where it was asked for
         seed=plan.permutations.seed,
-        features=tuple(job.features),
-        notes=() if not warning else (warning,),
-        advice=advice_for(judgment.outcome, mixture, job.rule.clear, use_sensitive=use_sensitive),
+        features=tuple(trained.features),
+        notes=trained.notes,
+        advice=advice_for(judgment.outcome, trained, job),
         old=None if job.old is None else job.old.source or job.old.kind,
         saved=file.source,
         refused=refused,
@@ -277,17 +298,6 @@ def _no_repair(outcome: Outcome, rule: Rule) -> bool:
     return outcome in (Outcome.COLLAPSED, Outcome.NOT_FOUND)
 
 
-def _roles(roles: Roles | None, sensitive: Any, outcome: str | None, **others: Any) -> Roles:
-    if roles is not None:
-        return roles
-    names = column_names(sensitive or ())
-    if not names:
-        raise InputError(
-            "No sensitive attribute. Pass 'sensitive', names of columns.", argument="sensitive"
-        )
-    return Roles(sensitive=names, outcome=outcome, **others)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Audits:
     """The two audits of a repair, on the same rows."""
@@ -298,14 +308,17 @@ class _Audits:
     progress: Progress | None
     checkpoint: Checkpoint | None
 
-    def before_and_after(
-        self, path: TrainedPath, chosen: Any, saved: Source
-    ) -> tuple[Audited, Audited]:
-        if path.interrupted:
+    def before_and_after(self, trained: Trained, saved: Source) -> tuple[Audited, Audited]:
+        if trained.interrupted:
             raise KeyboardInterrupt
-        before = self._audit(self.job.old or predictor_of(path.models[0]), "before")
-        after = replace(predictor_of(chosen), source=saved.path, sha256=saved.sha256)
+        before = self._audit(self.job.old or predictor_of(trained.plain), "before")
+        after = replace(predictor_of(trained.model), source=saved.path, sha256=saved.sha256)
         return before, self._audit(after, "after", before)
+
+    def forget(self) -> None:
+        """What was kept in case of an interruption is not needed any more."""
+        if self.checkpoint is not None:
+            self.checkpoint.remove()
 
     def _audit(self, predictor: Predictor, name: str, like: Audited | None = None) -> Audited:
         job = self.job
@@ -334,42 +347,3 @@ class _Part:
     def __call__(self, what: str, done: int, total: int) -> None:
         if self.progress is not None:
             self.progress(f"audit {self.name}: {what}", done, total)
-
-
-@dataclass(frozen=True, slots=True)
-class _ModelFile:
-    """The model as a pickle: its source (with a path, where it is to be written) and the bytes."""
-
-    source: Source
-    content: bytes = field(repr=False)
-
-    @classmethod
-    def of(cls, model: Any, out: str | Path | None) -> _ModelFile:
-        import hashlib
-        import pickle
-
-        content = pickle.dumps(model)
-        path = None if out is None else str(out)
-        digest = hashlib.sha256(content).hexdigest()
-        return cls(Source(path, predictor_of(model).kind, digest), content)
-
-    def write(self) -> str | None:
-        """Where it is now, if anywhere."""
-        from fairaudit.data.reading.write import write_bytes
-
-        if self.source.path is not None:
-            write_bytes(self.source.path, self.content)
-        return self.source.path
-
-    def unwritten(self) -> _ModelFile:
-        return replace(self, source=replace(self.source, path=None))
-
-
-def _without_file(audited: Audited) -> Audited:
-    """The record of an audit whose model was not written."""
-    result = audited.result
-    source = result.capsule.model
-    if source is None:
-        return audited
-    capsule = replace(result.capsule, model=replace(source, path=None))
-    return replace(audited, result=replace(result, capsule=capsule))

@@ -19,7 +19,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode, sort_by_name
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
-from fairaudit.permute.copies import gathered, stream
+from fairaudit.permute.copies import CopySampler, gathered, stream
 from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.given_outcome import (
     GivenOutcome,
@@ -37,7 +37,9 @@ from fairaudit.testing.product_parts import (
 )
 from fairaudit.testing.statistic import Bound
 
-__all__ = ["PARTS", "Omnibus"]
+__all__ = ["PARTS", "Blend", "Omnibus"]
+
+Blend = Callable[[Index, Array, Array], Array]
 
 #: Part → its weight in the combination.
 PARTS = {
@@ -134,11 +136,25 @@ class Omnibus:
             seen = SeenAttributes(a, a[show_rows(len(table), rng)], len(table))
         return OmnibusOverShifts(_look_at_rows(table, seen), groups, self.parts, rng)
 
+    def bind_blend(self, table: AuditTable, sampler: CopySampler, *, seed: int) -> Blend:
+        """For residuals that are partly the data's and partly a copy's.
+
+        Every part is a sum of squares (or the largest square) of sums over rows: with shares a of
+        the data and b of a copy these sums are a times those of the data plus b times those of
+        the copy. So samples are made in which the effects of the data are larger or smaller.
+        """
+        moves = "within" if sampler.within_outcome else "anywhere"
+        moves = "near" if sampler.near_outcome else moves
+        moves = "prediction" if sampler.moves == "prediction" else moves
+        return self._look(table, moves, seed).blend
+
     def _bind(self, table: AuditTable, moves: str, seed: int) -> Bound:
+        return self._look(table, moves, seed).values
+
+    def _look(self, table: AuditTable, moves: str, seed: int) -> _Products:
         table.require_varying_prediction()
         given = look_at_outcome(table.require_outcome())
-        products = _Products(table, given, moves, self.parts, seed)
-        return products.values
+        return _Products(table, given, moves, self.parts, seed)
 
 
 def _look_at_rows(table: AuditTable, seen: SeenAttributes) -> GivenRows:
@@ -192,6 +208,17 @@ class _Products(ProductParts):
         some = max(1, _AT_ONCE // self.n)
         blocks = (copies[at : at + some] for at in range(0, len(copies), some))
         return np.vstack([self.evaluate(self._move(block)) for block in blocks])
+
+    def blend(self, copies: Index, data: Array, copy: Array) -> Array:
+        """Every part on sums of the data and of each copy, by their shares (one per copy)."""
+        own = self._move(np.arange(self.n)[None, :])[0]
+        some = max(1, _AT_ONCE // self.n)
+        values = []
+        for at in range(0, len(copies), some):
+            moved = self._move(copies[at : at + some])
+            share = copy[at : at + some, None, None]
+            values.append(self.evaluate(data[at : at + some, None, None] * own + share * moved))
+        return np.vstack(values)
 
     def _move(self, copies: Index) -> Array:
         """Per copy what the attributes of each row meet: copies × columns × rows."""

@@ -44,6 +44,7 @@ RENDERERS: dict[str, dict[str, str]] = {
         "Comparison": "markdown.comparison_markdown:render",
         "IncompleteResult": "markdown.incomplete_markdown:render",
         "MonitorResult": "markdown.monitor_markdown:render",
+        "RemedyResult": "markdown.remedy_markdown:render",
         "SamplePlan": "markdown.plan_markdown:render",
     },
     "txt": {

@@ -128,12 +128,16 @@ def test_options_of_the_remedy_are_parameters_of_repair():
 
 def test_names_are_those_of_the_library():
     from fairaudit.density import density_named
+    from fairaudit.remedy.choice import CHANCE
     from fairaudit.remedy.methods import METHODS
     from fairaudit.testing.statistic import statistic_named
+    from fairaudit_cli import remedy
 
     assert known_names.missing_values() == MISSING
     assert known_names.adjustments() == ADJUSTMENTS
-    assert known_names.methods() == tuple(METHODS.names())
+    assert known_names.methods() == ("search", *METHODS.names())
+    (chance,) = (o for o in remedy.OPTIONS if getattr(o, "name", o) == "pass-probability")
+    assert chance.default == CHANCE and f"({CHANCE:g})" in chance.help
     for name in known_names.statistics():
         assert statistic_named(name)
     with pytest.raises(InputError) as error:

@@ -5,6 +5,7 @@ import pickle
 import re
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from fairaudit.models import load_model
 from fairaudit.remedy.methods import METHODS
 from fairaudit.remedy.workflow import repair
 from fairaudit_cli import main as cli
+from fairaudit_cli.report import load_result
 
 QUICK = ("--steps", "100", "--permutations", "99")
 trains = pytest.mark.skipif(find_spec("torch") is None, reason="training needs torch")
@@ -318,7 +320,8 @@ def test_methods(here, method, tmp_path):
         pytest.importorskip("fairlearn" if method == "reduction" else "torch")
     out = str(tmp_path / "fair.pkl")
     value = str(METHODS.get(method).grid[-1])
-    old = ["--model", "old.pkl"] if method == "postprocess" else []
+    old = ["--model", "old.pkl"] if METHODS.get(method).corrects else []
+    old += ["--use-sensitive"] if method == "thresholds" else []
     grid = ["--mus", value, "--mu", value]
     args = small("--method", method, *old, *grid, "--out", out, "--force", sensitive="race,sex")
     assert cli.main(args) in (0, 1, 3)
@@ -334,7 +337,7 @@ def test_one_line_for_what_is_wrong(here, capsys, tmp_path):
     one_line(capsys, small("--mu", "1.5"), r"must lie in \[0, 1\]. Got 1.5")
     one_line(capsys, small("--mu", "much"), "--mu must be a number or 'auto'")
     one_line(capsys, small("--mus", "0,x"), "numbers separated by commas")
-    one_line(capsys, small("--kpc", "0.01"), "one of --mu, --kpc and --loss")
+    one_line(capsys, small("--kpc", "0.01"), "one of --mu, --goal, --kpc and --loss")
     one_line(
         capsys, small("--method", "magic"), "--method parameter must be one of fairicp.*Got 'magic'"
     )
@@ -504,3 +507,77 @@ def test_a_terminal_gets_the_verdicts_in_color(quick, monkeypatch, capsys):
     show_remedy(quick)
     colored = capsys.readouterr().out
     assert "\x1b[" in colored and re.sub(r"\x1b\[[\d;]*m", "", colored).split() == plain.split()
+
+
+@pytest.fixture(scope="module")
+def biased(tmp_path_factory):
+    """Two features, of which one says as much about sex as about the outcome."""
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, 700), rng.choice(["f", "m"], 700)
+    other = 1.5 * (sex == "f") + y + rng.normal(size=700)
+    frame = pd.DataFrame({"x": 2 * y + rng.normal(size=700), "z": other, "sex": sex, "y": y})
+    folder = tmp_path_factory.mktemp("search")
+    frame.to_csv(folder / "biased.csv", index=False)
+    return folder
+
+
+@pytest.fixture
+def short(biased, monkeypatch):
+    """A search over two weights; returns its command line."""
+    pytest.importorskip("lightgbm")
+    from fairaudit.remedy import search
+
+    monkeypatch.setattr(search, "MUS", (0.0, 0.8))
+    monkeypatch.setattr(search, "LEVELS", (2,))
+    monkeypatch.chdir(biased)
+    quick = ("--permutations", "19", "--alpha", "0.1", "--pass-probability", "0.5")
+    names = ("--data", "biased.csv", "--sensitive", "sex", "--outcome", "y")
+    return lambda *more: ["remedy", *names, *quick, *more]
+
+
+def test_a_search_by_default(short, capsys):
+    reports = [word for form in ("html", "md", "txt", "json") for word in ("--report", f"r.{form}")]
+    status = cli.main(short("--audit-rows", "350", "--out", "fair.pkl", "--force", *reports))
+    shown = capsys.readouterr().out
+    result = load_result("r.json")
+    assert status == {"no violation found": 0, "violation": 1}.get(str(result.verdict), 3)
+    assert result.goal == "pass" and result.coming_rows == 350 and result.rows["choice"] == 0
+    assert {"strength", "levels", "attributes", "chance", "ranking"} <= set(result.curve)
+    assert [offer.what for offer in result.forgone] == ["attributes"]
+    page = Path("r.html").read_text()
+    for text in (shown, page, Path("r.md").read_text(), Path("r.txt").read_text()):
+        told = " ".join(re.sub(r"<[^>]*>", " ", text).replace("*", "").split())
+        assert "An audit of 350 new rows passes with a chance of" in told
+        assert "No: it predicts without them." in told
+        assert re.search(r"Brier score .*0\.\d\d\d", told) and "Who gains, who loses?" in told
+        assert "nan" not in told
+    assert page.count("<h1") == 1 and "<script" not in page
+    assert load_model("fair.pkl").features  # without --trust
+
+
+def test_a_search_without_draws(short, capsys):
+    assert cli.main(short("--deterministic", "--use-sensitive", "--json")) in (0, 1, 3)
+    record = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert {row["strength"] for row in record["curve"]} == {0.0} and record["strength"] == 0.0
+    assert any(row["attributes"] for row in record["curve"])
+    assert [offer["what"] for offer in record["forgone"]] == ["randomization"]
+
+
+@trains
+def test_a_certificate_and_a_tolerance(here, capsys):
+    """Of both audits, as in `test`; what is not shown to be small is inconclusive."""
+    cli.main(small("--tolerance", "kpc=0.9", "--json"))
+    record = json.loads(capsys.readouterr().out)
+    assert record["before"]["tolerance"] == record["after"]["tolerance"] == {"kpc": 0.9}
+    assert cli.main(small("--certify", "kpc=0.001", "--json", sensitive="race,sex")) in (1, 3)
+    record = json.loads(capsys.readouterr().out)
+    (claim,) = record["after"]["certificates"]
+    assert claim["measure"] == "kpc" and record["after"]["verdict"] in ("inconclusive", "violation")
+
+
+def test_what_is_wrong_with_a_goal(short, capsys):
+    one_line(capsys, short("--goal", "peace"), "--goal must be 'pass'.*Got 'peace'")
+    one_line(capsys, short("--goal", "certify kpc"), "no number where one is needed")
+    one_line(capsys, short("--goal", "pass", "--kpc", "0.1"), "one of --mu, --goal, --kpc")
+    one_line(capsys, short("--method", "search", "--mu", "0.5"), "A search has no value")
+    one_line(capsys, short("--pass-probability", "1.5"), "--pass-probability must lie between")

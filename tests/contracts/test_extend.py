@@ -39,8 +39,8 @@ from fairaudit_reports.view.repeat import write_python_call
 
 ROOT = Path(__file__).parents[2]
 REPORTS = {point.name: point for point in entry_points(group="fairaudit.reports")}
-QUICK = {"hgr": 4, "gerryfair": 20, "reduction": 5}
-TRAINED = {"maf", "spline", *METHODS.names()} - {"gerryfair", "reduction"}  # by torch
+QUICK = {"hgr": 4, "boosting": 20, "gerryfair": 20, "reduction": 5}
+TRAINED = {"maf", "spline", *METHODS.names()} - {"boosting", "gerryfair", "reduction"}  # by torch
 
 
 @pytest.mark.parametrize("name", sorted({*STATISTICS.names()} - {"max", "ordered"}))

@@ -32,7 +32,7 @@ FORMATS = {
     "models": "html json md txt",
     "monitoring": "html json md txt",
     "plan": "html json md png svg txt",
-    "remedy": "html json txt",
+    "remedy": "html json md txt",
 }
 RECORDS = [
     (path.stem, form)

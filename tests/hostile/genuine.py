@@ -98,8 +98,15 @@ def _others() -> dict[str, Make]:
             n_estimators=3, n_jobs=1, verbose=-1, min_child_samples=5
         ),
         "fairicp": lambda: _remedy(fa.FairICPClassifier(steps=20, validation_fraction=0.0)),
+        "fair boosting": lambda: _remedy(
+            fa.FairICPBoostingClassifier(rounds=3, validation_fraction=0.0)
+        ),
+        "fair boosting by xgboost": lambda: _remedy(
+            fa.FairICPBoostingClassifier(rounds=3, folds=2, learner="xgboost")
+        ),
         "hgr": lambda: _remedy(fa.HGRClassifier(epochs=3, random_state=0)),
         "fdl": lambda: _remedy(fa.FDLClassifier(steps=20, validation_fraction=0.0)),
+        "derived": lambda: _Fits(_derive),
     }
 
 
@@ -119,6 +126,14 @@ class _Fits:
 
 def _remedy(estimator: Any) -> _Fits:
     return _Fits(lambda X, y: estimator.fit(X, y, sensitive_features=np.arange(len(y)) % 2))
+
+
+def _derive(features: Any, y: Any) -> Any:
+    """A last stage that needs no attributes when it predicts."""
+    import fairaudit as fa
+
+    stage = fa.DerivedPredictor(LogisticRegression().fit(features, y), use_sensitive=False)
+    return stage.fit(features, y, sensitive_features=np.arange(len(y)) % 2)
 
 
 for _name, _makes in _every("classifier"):

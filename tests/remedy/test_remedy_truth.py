@@ -397,7 +397,7 @@ def curve(**columns):
     )
 
 
-RULE = Rule.of("auto", None, None, 0.05, METHODS.get("fairicp"))
+RULE = Rule.of("auto", None, METHODS.get("fairicp"))
 
 
 def test_auto_takes_no_model_that_the_mixture_dominates():
@@ -425,10 +425,13 @@ def test_what_the_mixture_dominates():
         {"loss": [0.2, 0.3, 0.4], "kpc": [0.1, 0.02, 0.0], "p_value": [0.005, 0.01, 1.0]}
     )
     models = curve(
-        loss=[0.2, 0.31, 0.31, 0.41], kpc=[0.1, 0.02, 0.02, -0.01], p_value=[0.005, 0.005, 0.3, 0.9]
+        loss=[0.2, 0.31, 0.31, 0.41],
+        kpc=[0.1, 0.02, 0.02, -0.01],
+        p_value=[0.005, 0.005, 0.3, 0.9],
+        p_train=0.5,
     )
     # the third passes, the mixture with its KPC does not; below 0 there is nothing to gain
-    assert dominated(models, line, 0.25) == [False, True, False, True]
+    assert dominated(models, line, RULE) == [False, True, False, True]
 
 
 def test_without_a_repair_the_report_says_what_was_tried_and_what_would_help(
@@ -455,9 +458,9 @@ def test_without_a_repair_the_report_says_what_was_tried_and_what_would_help(
     ]
     assert cli.main([*args, "--report", "r.json"]) == 1
     shown = " ".join(capsys.readouterr().out.split())
-    assert shown.startswith("No repair found: of the models that were trained")
+    assert shown.startswith("No repair found: 2 of 2")
     assert "worse than the mixture" in shown and "not written (no repair found)" in shown
-    for help_ in ("use_sensitive", "Randomized answers", "More rows", "A tolerance"):
+    for help_ in ("use_sensitive", "A search over methods", "More rows", "A tolerance"):
         assert help_ in shown
     record = json.loads((tmp_path / "r.json").read_text())
     assert record["outcome"] == "no repair found" and record["mu"] == 0

@@ -76,15 +76,16 @@ def test_undefined_numbers_of_a_curve_are_dashes():
     (model,) = list_models(result)
     assert model.deo is model.p_value is model.p_train is None
     assert list_gap_sizes([model]) is None
-    assert remedy_text._build_curve_rows(result) == [
-        ["μ", "loss", "KPC", "p", "p, training rows", ""],
-        ["0", "20.0 %", "0.100", "–", "–", "chosen, worse than the mixture"],
+    assert remedy_text._build_curve_rows(result, [model]) == [
+        ["μ", "loss", "KPC", ""],  # columns without a number are left out
+        ["0", "20.0 %", "0.100", "chosen, worse than the mixture"],
     ]
-    assert "nan" not in remedy_curve_section._model(model, result, None)
+    told = SimpleNamespace(**vars(result), rows={"choice": 10}, goal="")
+    assert "nan" not in remedy_curve_section._table(told, [model])
     numbers = SimpleNamespace(
         curve=pd.DataFrame([record | fate | {"prediction_gap": 12.345}]),
         symbol="μ",
         loss_name="mean squared error",
     )
     assert list_gap_sizes(list_models(numbers)) == ("prediction gap", ["12.3"])
-    assert remedy_text._build_curve_rows(numbers)[0][3] == "prediction gap"
+    assert remedy_text._build_curve_rows(numbers, list_models(numbers))[0][3] == "prediction gap"

@@ -1,4 +1,4 @@
-"""Models in a plane of two sizes, joined in their order."""
+"""Models in a plane of two sizes, joined in their order as far as they have one."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ __all__ = ["Point", "plane"]
 
 _TOP, _BASE = 40.0, 320.0
 _NARROW = 3.4  # pixels of one percent on a phone
+_WORSE = 4  # a dot below a label, beside a place of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +43,19 @@ def plane(
     y_name: str,
     title: str,
     description: str,
+    joined: Sequence[Point] | None = None,
 ) -> Markup:
-    """Points joined in their order, beside a dashed line through `other`."""
+    """Points, joined in their order, beside a dashed line through `other`.
+
+    `joined` are the points of the line where it does not run through all.
+    """
+    line = points if joined is None else joined
     xs = [0.0, *(point.x for point in (*points, *other))]
     ys = [point.y for point in (*points, *other)]
     across = _padded(min(xs), max(xs), 15.0, 95.0)  # numbers on the left
     upwards = _padded(min(ys), max(ys), _BASE - 30, _TOP + 16)
     marks = _axes(across, upwards, x_name, y_name)
-    for path, kind in ((other, "trivial"), (points, "path")):
+    for path, kind in ((other, "trivial"), (line, "path")):
         marks += [
             tag(
                 "line",
@@ -67,15 +73,16 @@ def plane(
                 "circle",
                 cx=place(across, point.x),
                 cy=upwards(point.y),
-                r=8 if point.strong else 5,
+                r=8 if point.strong else 5 if point.label or joined is None else 3,
                 class_="chosen" if point.strong else "dot",
             )
         )
     places = [(across(point.x), upwards(point.y)) for point in points]
-    lines = [places, [(across(point.x), upwards(point.y)) for point in other]]
+    lines = [[(across(point.x), upwards(point.y)) for point in path] for path in (line, other)]
     for point, (x, y, anchor) in _labels(points, places, lines):
         kind = "strong" if point.strong else "tick"
-        dx = {"start": 10, "end": -10, "middle": 0}[anchor]
+        away = _away(point)
+        dx = {"start": away, "end": -away, "middle": 0}[anchor]
         marks.append(
             tag("text", point.label, x=f"{x:.3f}%", dx=dx, y=y, text_anchor=anchor, class_=kind)
         )
@@ -108,11 +115,22 @@ def _labels(
     places: Sequence[tuple[float, float]],
     lines: Sequence[Sequence[tuple[float, float]]],
 ) -> list[tuple[Point, tuple[float, float, str]]]:
-    """Labels where even on a phone they touch no dot and no other label; the rest is left out."""
-    boxes = [(x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6) for x, y in places]
+    """Labels where even on a phone they touch no other label and no dot that has one.
+
+    Of these places the one with the fewest dots and lines below; the rest is left out.
+    """
+    boxes = [
+        (x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6)
+        for point, (x, y) in zip(points, places, strict=True)
+        if point.label
+    ]
     crossings = [crossing for line in lines for crossing in _along(line)]
+    crossings += _WORSE * [
+        (x * _NARROW, y) for point, (x, y) in zip(points, places, strict=True) if not point.label
+    ]
     spots = []
-    for point, (x, y) in sorted(zip(points, places, strict=True), key=lambda pair: -pair[0].strong):
+    named = [pair for pair in zip(points, places, strict=True) if pair[0].label]
+    for point, (x, y) in sorted(named, key=lambda pair: -pair[0].strong):
         wide, best = 7.5 * len(point.label), None
         for spot in (
             (x, y - 12, "middle"),
@@ -124,7 +142,9 @@ def _labels(
             (x, y - 8, "end"),
             (x, y + 16, "end"),
         ):
-            left = x * _NARROW + {"start": 10, "end": -10 - wide, "middle": -wide / 2}[spot[2]]
+            away = _away(point)
+            aside = {"start": away, "end": -away - wide, "middle": -wide / 2}[spot[2]]
+            left = x * _NARROW + aside
             box = (left, spot[1] - 11, left + wide, spot[1] + 3)
             if left < 0 or box[2] > 100 * _NARROW or any(_touch(box, other) for other in boxes):
                 continue
@@ -135,6 +155,11 @@ def _labels(
             boxes.append(best[2])
             spots.append((point, best[1]))
     return spots
+
+
+def _away(point: Point) -> int:
+    """Pixels between the middle of a dot and a label beside it."""
+    return 14 if point.strong else 10
 
 
 def _along(line: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.html.plane_chart import Point, plane
-from fairaudit_reports.view.numerals import loss_text, number, p_decimal, typeset
-from fairaudit_reports.view.remedy_view import Model, describe_rows, list_gap_sizes, list_models
+from fairaudit_reports.view.numerals import number, typeset
+from fairaudit_reports.view.remedy_view import (
+    Model,
+    build_curve_columns,
+    describe_mixture,
+    describe_models,
+    describe_rows,
+    list_models,
+    name_model,
+    select_models,
+)
 from fairaudit_reports.view.sections import REMEDY
 from fairaudit_reports.view.wording import capitalize, several
 
@@ -21,15 +30,19 @@ __all__ = ["curve_section"]
 
 def curve_section(result: RemedyResult) -> Markup:
     models = list_models(result)
-    lead = (
-        f"Every model was trained on {result.rows['train']:,} rows and measured on "
-        f"{describe_rows(result)}. Chosen: {result.because}."
+    shown = select_models(models)
+    trained = (
+        ""
+        if result.goal and not result.rows["choice"]
+        else (f"trained on {result.rows['train']:,} rows and ")
     )
+    lead = f"Every model was {trained}measured on {describe_rows(result)}. "
+    mixture = describe_mixture(result)
     return h.section(
         "curve",
         REMEDY,
         [
-            h.paragraph(lead, class_="lead name"),
+            h.paragraph(f"{lead}Chosen: {result.because}.", class_="lead name"),
             _figure(result, models),
             h.paragraph(
                 "The dashed line is what anyone can have: give a random share of people the plain "
@@ -37,7 +50,9 @@ def curve_section(result: RemedyResult) -> Markup:
                 "information away. A repair is worth its price only below that line. A collapsed "
                 "model gives nearly everyone the same answer, or its ranking is lost."
             ),
-            _table(result, models),
+            h.paragraph(mixture) if mixture else None,
+            _table(result, shown),
+            *(h.paragraph(text, class_="quiet") for text in describe_models(models, shown)),
         ],
     )
 
@@ -46,16 +61,20 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
     symbol = result.symbol
     share = result.loss_name == "misclassified"
     unit, y_name = (100, "misclassified, %") if share else (1, result.loss_name)
+    searched = "strength" in result.curve
     points = [
-        Point(f"{symbol} {model.mu:g}", model.kpc, unit * model.loss, model.chosen)
+        Point(_label(model, symbol, searched), model.kpc, unit * model.loss, model.chosen)
         for model in models
     ]
+    path = [k for k, model in enumerate(models) if not (model.strength or model.needs)]
+    path.sort(key=lambda k: models[k].mu)
     mixed = [
         Point("", record["kpc"], unit * record["loss"])
         for record in result.mixture.to_dict("records")
     ]
     keys = [
         ("k-path", f"models, by {symbol}"),
+        *([("k-small", "with a last stage, or the attributes")] if len(path) < len(models) else []),
         ("k-chosen", "the chosen one"),
         ("k-dash", "plain training mixed with a constant"),
     ]
@@ -66,6 +85,7 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
         y_name=f"↑ {y_name}",
         title=f"Loss against KPC on {describe_rows(result)}",
         description=_describe_curve(result, models),
+        joined=[points[k] for k in path] if searched else None,
     )
     caption = (
         "Lower is more accurate. KPC is 0 under equalized odds; estimates from few rows can fall "
@@ -74,50 +94,54 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
     return tag("figure", h.figure_key(keys), chart, tag("figcaption", caption), class_="curve")
 
 
+def _label(model: Model, symbol: str, searched: bool) -> str:
+    """Of a search only the path by the parameter and the chosen one have names."""
+    if model.chosen and searched:
+        return name_model(model, symbol)
+    return "" if model.strength or model.needs else f"{symbol} {model.mu:g}"
+
+
 def _describe_curve(result: RemedyResult, models: Sequence[Model]) -> str:
     symbol = result.symbol
+    losses = [model.loss for model in models]
+    (chosen,) = (model for model in models if model.chosen)
     ends = [
         f"{symbol} = {model.mu:g} with KPC {typeset(model.kpc)} and loss {number(model.loss)}"
-        for model in (models[0], models[-1])
+        for model in (models[0], chosen)
     ]
-    chosen = next(model for model in models if model.chosen)
     return (
-        f"{several(len(models), 'model')}, from {ends[0]} to {ends[1]}. Chosen: {symbol} = "
-        f"{chosen.mu:g}. The table has the numbers."
+        f"{several(len(models), 'model')} with losses from {number(min(losses))} to "
+        f"{number(max(losses))}. The first: {ends[0]}. Chosen: {ends[1]}. The table has the "
+        "numbers."
     )
 
 
 def _table(result: RemedyResult, models: Sequence[Model]) -> Markup:
-    gaps = list_gap_sizes(models)
-    size = None if gaps is None else capitalize(gaps[0])
-    columns = [
-        ("Model", None),
-        (capitalize(result.loss_name), "n"),
-        ("KPC", "n"),
-        *([] if size is None else [(size, "n")]),
-        ("p", "n"),
-        ("p, training rows", "n"),
-        ("Choice", None),
-    ]
-    cells = [
-        None if gaps is None or size is None else h.cell(text, size, "n")
-        for text in ([""] * len(models) if gaps is None else gaps[1])
-    ]
-    rows = (_model(model, result, cell) for model, cell in zip(models, cells, strict=True))
-    return h.table(f"The models on {describe_rows(result)}", columns, [h.body(rows)])
+    columns = build_curve_columns(result, models)
+    names = [_heading(name, result) for name, _ in columns]
+    heads = [("Model", None), *((name, "n") for name in names[1:-1]), ("Choice", None)]
+    rows = (
+        h.row(
+            h.row_head(_row_name(columns[0][1][k], result)),
+            *(
+                h.cell(texts[k].replace("-", "−"), name, "n")
+                for (_, texts), name in zip(columns[1:-1], names[1:-1], strict=True)
+            ),
+            h.cell(_fate(model), "Choice"),
+        )
+        for k, model in enumerate(models)
+    )
+    return h.table(f"The models on {describe_rows(result)}", heads, [h.body(rows)])
 
 
-def _model(model: Model, result: RemedyResult, size: Markup | None) -> Markup:
-    cells = [
-        h.row_head(f"{result.symbol} = {model.mu:g}"),
-        h.cell(loss_text(model.loss, result.loss_name), capitalize(result.loss_name), "n"),
-        h.cell(typeset(model.kpc), "KPC", "n"),
-        *([] if size is None else [size]),
-        h.cell(p_decimal(model.p_value), "p", "n"),
-        h.cell(p_decimal(model.p_train), "p, training rows", "n"),
-        h.cell(_fate(model), "Choice"),
-    ]
-    return h.row(*cells)
+def _heading(name: str, result: RemedyResult) -> str:
+    if name == "loss":
+        return capitalize(result.loss_name)
+    return "Chance to pass" if name == "passes" else name if name == "p" else capitalize(name)
+
+
+def _row_name(text: str, result: RemedyResult) -> str:
+    return text if "strength" in result.curve else f"{result.symbol} = {text}"
 
 
 def _fate(model: Model) -> str | None:

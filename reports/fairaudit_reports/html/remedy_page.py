@@ -21,9 +21,10 @@ from fairaudit_reports.view.evidence_view import (
     list_finite_copies,
 )
 from fairaudit_reports.view.numerals import number, p_decimal, percent
+from fairaudit_reports.view.remedy_answer_view import list_answers, title_advice
 from fairaudit_reports.view.remedy_view import list_audits, list_changes, list_notes
 from fairaudit_reports.view.sections import REMEDY
-from fairaudit_reports.view.wording import capitalize, join_names
+from fairaudit_reports.view.wording import capitalize, end_sentence, join_names
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -52,6 +53,7 @@ def render(result: RemedyResult) -> str:
         _banners(result),
         _facts(result),
         h.contents(REMEDY),
+        _answers(result),
         _change(result),
         curve_section(result),
         h.section("groups", REMEDY, [groups_part(result)]),
@@ -71,8 +73,9 @@ def _headline(result: RemedyResult) -> Markup:
         tag("h1", str(result.outcome), id="verdict"),
     )
     parts = [h.paragraph(result.headline, class_="because name")]
-    if result.advice:
-        parts += [h.paragraph("What would help:", class_="because"), h.bullets(result.advice)]
+    title = title_advice(result)
+    if title:
+        parts += [h.paragraph(f"{title}:", class_="because"), h.bullets(result.advice)]
     verdict = str(result.verdict)
     reasons = tag("div", *parts, class_="because")
     return tag("div", p.icon(verdict), words, reasons, class_=f"banner outcome {p.TONES[verdict]}")
@@ -99,13 +102,24 @@ def _facts(result: RemedyResult) -> Markup:
         [
             ("Audited rows", f"{rows['audit']:,}", "used for nothing else"),
             ("Rows to train", f"{rows['train']:,}", ""),
-            ("Rows to choose", f"{rows['choice']:,}", ""),
+            ("Rows to choose", *_rows_to_choose(result)),
             ("Sensitive attributes", ", ".join(column.name for column in table.attributes), ""),
             ("Outcome", table.outcome.name, table.outcome.kind),
             ("Method", result.method, f"{result.symbol} = {result.mu:g}"),
             ("Level α", number(result.after.alpha), ""),
         ]
     )
+
+
+def _rows_to_choose(result: RemedyResult) -> tuple[str, str]:
+    if result.goal and not result.rows["choice"]:
+        return "–", "those to train, out of fold"
+    return f"{result.rows['choice']:,}", ""
+
+
+def _answers(result: RemedyResult) -> Markup:
+    answers = [(question, end_sentence(answer)) for question, answer in list_answers(result)]
+    return h.section("answers", REMEDY, [h.listing(answers)])
 
 
 def _change(result: RemedyResult) -> Markup:

@@ -30,6 +30,8 @@ STYLE = """
 .key .k-dash { width: 1.75rem; height: 0; background: none; border-top: 2px dashed var(--muted);
   vertical-align: 0.25rem; }
 .key .k-path { width: 1.75rem; height: 2px; background: var(--link); vertical-align: 0.25rem; }
+.key .k-small { width: 6px; height: 6px; border-radius: 50%; background: var(--link);
+  vertical-align: 0.15rem; }
 .key .k-chosen { width: 0.9rem; height: 0.9rem; border-radius: 50%; background: var(--page);
   border: 4px solid var(--none); }
 .key .k-ring { width: 0.7rem; height: 0.7rem; border-radius: 50%; background: var(--page);

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.measured import Estimate, MeasuredValue
 
 __all__ = [
+    "chance_text",
     "count_text",
     "describe_measure",
     "estimate_text",
@@ -113,6 +114,21 @@ def percent(value: float) -> str:
     """A share: ``12.5 %``."""
     text = f"{100 * value:.1f}"
     return f"{text.removesuffix('.0')} %"
+
+
+def chance_text(share: float | None) -> str:
+    """A chance in percent; it is an estimate, and never 0 or 100.
+
+    Examples
+    --------
+    >>> chance_text(0.914), chance_text(1.0), chance_text(0.0), chance_text(None)
+    ('91 %', '> 99 %', '< 1 %', '–')
+    """
+    if share is None or math.isnan(share):
+        return "–"
+    if share > 0.99:
+        return "> 99 %"
+    return "< 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 def count_text(count: int | None) -> str:

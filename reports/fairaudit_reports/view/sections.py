@@ -23,6 +23,7 @@ AUDIT = {
     "repeat": "How to repeat it",
 }
 REMEDY = {
+    "answers": "What came of it",
     "change": "What changed",
     "curve": "The trade-off",
     **{key: AUDIT[key] for key in ("groups", "evidence", "power", "notes", "repeat")},

@@ -11,6 +11,7 @@ __all__ = [
     "LONGEST_NOTE",
     "capitalize",
     "clean",
+    "end_sentence",
     "join_names",
     "list_values",
     "raise_start",
@@ -60,6 +61,17 @@ def list_values(values: Sequence[str], most: int) -> str:
 def capitalize(text: str) -> str:
     """The text with its first letter large."""
     return text[:1].upper() + text[1:]
+
+
+def end_sentence(text: str) -> str:
+    """With a large first letter and a period.
+
+    Examples
+    --------
+    >>> end_sentence("yes: 3 of 4"), end_sentence("No.")
+    ('Yes: 3 of 4.', 'No.')
+    """
+    return capitalize(text) if text.endswith(".") else f"{capitalize(text)}."
 
 
 def raise_start(because: str) -> str:

@@ -1,0 +1,186 @@
+"""The search for a repair: learners, weights of equalized odds, and a randomized last stage.
+
+Every candidate is judged by out-of-fold scores, so that all rows that are not audited serve to
+train, to calibrate and to choose. Of every base model the smallest intervention is sought that
+reaches the goal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit.remedy.choice import dominated
+from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
+from fairaudit.remedy.forgone import Forgone
+from fairaudit.remedy.judge import Judge
+from fairaudit.remedy.methods import METHODS, Method
+from fairaudit.remedy.stages import LEVELS, Candidate, Stages, search_strengths
+from fairaudit.remedy.trained import Trained
+from fairaudit.remedy.training_job import Job
+
+if TYPE_CHECKING:
+    from fairaudit._types import Progress
+    from fairaudit.models import Predictor
+
+__all__ = ["learner_for", "search_models"]
+
+#: Weights of equalized odds; 0 is plain training.
+MUS = (0.0, 0.5, 0.8, 0.95, 0.99)
+_FEW_MUS = (0.0, 0.8, 0.95)  # where only the price of what is not allowed is asked for
+
+
+def learner_for(old: Predictor | None) -> Method:
+    """Boosted trees with the learner of the old model as far as it has one."""
+    from fairaudit.remedy.old_learner import learner_of
+
+    known = None if old is None or old.model is None else learner_of(old)
+    method: Method = METHODS.get("boosting")
+    return method if known is None else replace(method, options=known.options())
+
+
+@dataclass(slots=True)
+class _Search:
+    """Candidates with their records, in the order in which they were looked at."""
+
+    job: Job
+    judge: Judge
+    stages: Stages
+    candidates: dict[Any, Candidate] = field(default_factory=dict)
+    records: dict[Any, dict[str, Any]] = field(default_factory=dict)
+
+    def look(self, candidate: Candidate) -> dict[str, Any]:
+        """The record of a candidate, which is measured once."""
+        if candidate.key not in self.records:
+            base = candidate.base
+            model = base.models[candidate.place]
+            scores = self.job.trained_table.of_larger_level(candidate.scores, model)
+            self.candidates[candidate.key] = candidate
+            self.records[candidate.key] = {
+                "method": base.method.name,
+                "mu": candidate.mu,
+                "strength": candidate.strength,
+                "levels": candidate.levels,
+                "attributes": candidate.attributes,
+                **self.judge.measure(scores, left=candidate.left),
+            }
+        return self.records[candidate.key]
+
+    def reaches(self, candidate: Candidate) -> bool:
+        return self.job.rule.reached(self.look(candidate))
+
+    def follow(
+        self, base: CrossFitted, place: int, *, attributes: bool, randomize: bool, best: float
+    ) -> float:
+        """Look at one base model and stages on it; the smallest loss that reaches the goal.
+
+        A base model with a loss above the best known is left: a stage does not lower its loss.
+        """
+        start = Candidate(base=base, place=place, scores=base.scores[place])
+        record = self.look(start)
+        best = self._better(record, best)
+        if self.reaches(start) or not randomize or record["loss"] >= best:
+            return best
+        for levels in LEVELS:
+
+            def at(strength: float, levels: int = levels) -> Candidate:
+                return self.stages.at(base, place, strength, levels=levels, attributes=attributes)
+
+            for candidate in search_strengths(at, self.reaches):
+                best = self._better(self.look(candidate), best)
+        return best
+
+    def _better(self, record: Mapping[str, Any], best: float) -> float:
+        """The smallest loss of models that reach the goal and have not collapsed."""
+        usable = record["collapsed"] is None and self.job.rule.reached(record)
+        return min(best, record["loss"]) if usable else best
+
+
+def search_models(job: Job, old: Predictor | None, progress: Progress | None) -> Trained:
+    """Cross-fit base models and stages, and choose the smallest loss that reaches the goal."""
+    import pandas as pd
+
+    report = progress or (lambda what, done, total: None)
+    table = job.table
+    stages = _stages_for(job)
+    folds = stages.folds
+    found = _Search(job, job.judge(job.parts["train"], folds), stages)
+    learner = learner_for(old)
+    steps = 2 * len(MUS) + len(_FEW_MUS) + 1
+    report("search", 0, steps)
+    plain = cross_fit(job, learner, list(MUS), folds, attributes=False)
+    bases = [plain]
+    if job.use_sensitive:
+        bases.append(cross_fit(job, learner, list(MUS), folds, attributes=True))
+    best, done = float("inf"), 0
+    # the first is what others are compared with
+    found.look(Candidate(base=plain, place=0, scores=plain.scores[0]))
+    for base in bases:
+        for place in reversed(range(len(base.values))):
+            best = found.follow(
+                base, place, attributes=job.use_sensitive, randomize=job.randomize, best=best
+            )
+            done += 1
+            report("search", done, steps)
+    allowed = len(found.records)
+    forgone = _price_what_is_not_allowed(found, learner, plain, folds)
+    curve = pd.DataFrame(list(found.records.values())[:allowed]).assign(p_train=np.nan)
+    scores = table.of_larger_level(plain.scores[0], plain.models[0])
+    mixture = found.judge.mixture(scores, seed=stages.seed)
+    curve["dominated"] = dominated(curve, mixture, job.rule)
+    choice = job.rule.choose(curve)
+    chosen = list(found.candidates.values())[choice.place]
+    report("search", steps, steps)
+    return Trained(
+        curve=curve,
+        mixture=mixture,
+        choice=choice,
+        method=learner,
+        value=chosen.mu,
+        model=stages.model_of(chosen),
+        plain=plain.models[0],
+        features=chosen.base.features,
+        forgone=forgone,
+        notes=chosen.base.notes,
+    )
+
+
+def _stages_for(job: Job) -> Stages:
+    """Last stages on the training rows, which are dealt into folds by person."""
+    train, table, seed = job.parts["train"], job.table, job.plan.permutations.seed
+    units = np.arange(len(train))
+    if table.ids is not None:
+        units = np.unique(table.ids.codes[train], return_inverse=True)[1]
+    classes = table.outcome.kind.is_categorical
+    return Stages(
+        frame=table.frame.iloc[train],
+        y=table.target[train],
+        columns=[column.take(train) for column in table.attributes],
+        folds=deal_folds(table.outcome.codes[train], units, seed, classes=classes),
+        ids=table.roles.ids,
+        seed=seed,
+    )
+
+
+def _price_what_is_not_allowed(
+    found: _Search, learner: Method, plain: CrossFitted, folds: Any
+) -> tuple[Forgone, ...]:
+    """The smallest loss that would reach the goal with one more permission."""
+    job, forgone = found.job, []
+    if not job.use_sensitive:
+        best = float("inf")
+        base = cross_fit(job, learner, list(_FEW_MUS), folds, attributes=True)
+        for place in reversed(range(len(base.values))):
+            best = found.follow(base, place, attributes=True, randomize=job.randomize, best=best)
+        forgone.append(Forgone(what="attributes", loss=None if best == float("inf") else best))
+    if not job.randomize:
+        best = float("inf")
+        for place in (len(plain.values) - 1, len(plain.values) // 2, 0):
+            best = found.follow(
+                plain, place, attributes=job.use_sensitive, randomize=True, best=best
+            )
+        forgone.append(Forgone(what="randomization", loss=None if best == float("inf") else best))
+    return tuple(forgone)

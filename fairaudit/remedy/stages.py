@@ -1,0 +1,168 @@
+"""Randomized last stages on top of cross-fitted models, and how strong they must be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._types import Array, Index
+from fairaudit.remedy.cross_fit import CrossFitted
+from fairaudit.remedy.derived import DerivedPredictor
+
+if TYPE_CHECKING:
+    from fairaudit.data.columns import Column
+
+__all__ = ["LEVELS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
+
+#: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
+STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
+#: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
+LEVELS = (2, 3)
+_OF_CHANCES = 0.5  # error of chances, in that of answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A model that might be the repair.
+
+    Attributes
+    ----------
+    base : CrossFitted
+    place : int
+        Of the base model on its path.
+    strength : float
+        Of the last stage; 0 is none.
+    levels : int
+        Different scores of the stage; 0: as many as the base model has.
+    stage_sees : bool
+        Whether the stage knows the sensitive attributes.
+    scores : array
+        On the training rows, out of fold.
+    """
+
+    base: CrossFitted
+    place: int
+    strength: float = 0.0
+    levels: int = 0
+    stage_sees: bool = False
+    scores: Array = field(repr=False)
+
+    @property
+    def mu(self) -> float:
+        return self.base.values[self.place]
+
+    @property
+    def randomized(self) -> bool:
+        return self.strength > 0
+
+    @property
+    def attributes(self) -> bool:
+        """Whether the sensitive attributes must be known when it predicts."""
+        return self.stage_sees or self.base.attributes
+
+    @property
+    def left(self) -> float | None:
+        """Variance of the dependence that is left, in that of the noise of as many rows.
+
+        Moments that are zero on these rows are off by their error on others. A stage has less of
+        it: what it zeroes are moments of chances, the audit sees answers, and mere chance among
+        them depends on nothing. None for plain training, which zeroes nothing.
+        """
+        if self.randomized:
+            return _OF_CHANCES * (1 - max(self.strength - 1, 0.0)) ** 2
+        return None if self.mu == self.base.values[0] else 1.0
+
+    @property
+    def key(self) -> tuple[int, int, float, int, bool]:
+        """What tells it from others of one search."""
+        return id(self.base), self.place, self.strength, self.levels, self.stage_sees
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """Last stages on top of base models, cross-fitted on the same folds."""
+
+    frame: Any
+    y: Array
+    columns: Sequence[Column]
+    folds: Index
+    ids: str | None
+    seed: int
+    _fitted: dict[Any, list[DerivedPredictor]] = field(default_factory=dict, repr=False)
+
+    def at(
+        self, base: CrossFitted, place: int, strength: float, *, levels: int, attributes: bool
+    ) -> Candidate:
+        """The base model with a stage of this strength, on rows that the stage has not seen."""
+        folds = range(int(self.folds.max()) + 1)
+        key = (id(base), place, levels, attributes)
+        if key not in self._fitted:
+            outside = (np.flatnonzero(self.folds != fold) for fold in folds)
+            self._fitted[key] = [
+                self._fit(base, place, rows, levels=levels, attributes=attributes)
+                for rows in outside
+            ]
+        scores = np.array(base.scores[place], dtype=np.float64)
+        uniforms = np.random.default_rng([self.seed, 22]).random((len(scores), 3))
+        for fold, stage in zip(folds, self._fitted[key], strict=True):
+            rows = np.flatnonzero(self.folds == fold)
+            answers = stage.at_strength(strength).draw_answers(
+                scores[rows], self._take(rows), uniforms[rows]
+            )
+            scores[rows] = answers if scores.ndim > 1 else answers[:, -1]
+        return Candidate(
+            base=base,
+            place=place,
+            strength=strength,
+            levels=levels,
+            stage_sees=attributes,
+            scores=scores,
+        )
+
+    def model_of(self, candidate: Candidate) -> Any:
+        """The fitted model, from raw columns to answers."""
+        base, place = candidate.base, candidate.place
+        if not candidate.randomized:
+            return base.models[place]
+        everyone = np.arange(len(self.y))
+        stage = self._fit(
+            base, place, everyone, levels=candidate.levels, attributes=candidate.stage_sees
+        )
+        return stage.at_strength(candidate.strength)
+
+    def _fit(
+        self, base: CrossFitted, place: int, rows: Index, *, levels: int, attributes: bool
+    ) -> DerivedPredictor:
+        stage = DerivedPredictor(
+            base.of_folds[place],
+            use_sensitive=attributes,
+            levels=levels,
+            ids=self.ids,
+            random_state=self.seed,
+        )
+        scores = base.scores[place][rows]
+        return stage.fit(self.frame.iloc[rows], self.y[rows], self._take(rows), scores=scores)
+
+    def _take(self, rows: Index) -> list[Column]:
+        return [column.take(rows) for column in self.columns]
+
+
+def search_strengths(
+    at: Callable[[float], Candidate], reaches: Callable[[Candidate], bool]
+) -> Iterator[Candidate]:
+    """Candidates on the way to the smallest strength that reaches the goal, by halving.
+
+    Dependence falls with strength, so the goal is reached from some strength on.
+    """
+    low, high = 0, len(STRENGTHS)  # the first strength that reaches it lies in [low, high]
+    while low < high:
+        middle = (low + high) // 2
+        candidate = at(STRENGTHS[middle])
+        yield candidate
+        if reaches(candidate):
+            high = middle
+        else:
+            low = middle + 1

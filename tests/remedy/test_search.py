@@ -1,0 +1,168 @@
+"""The search for a repair: folds, people who meet one model, quality, goals, and the whole way."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+import fairaudit as fa
+from fairaudit.data.columns import columns_from
+from fairaudit.datasets import load_demo
+from fairaudit.models import load_model
+from fairaudit.remedy.choice import Rule
+from fairaudit.remedy.cross_fit import deal_folds
+from fairaudit.remedy.goal import Goal
+from fairaudit.remedy.one_of_models import OneOfModels
+from fairaudit.remedy.pass_chance import chance_of_table
+from fairaudit.remedy.price import quality_of
+from fairaudit.remedy.remedy_result import Outcome
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "win", "certify", "certify kpc", "certify kpc=none", "loss<=", "auc<=0.5", "kpc=.1"],
+)
+def test_a_goal_that_is_none_is_one_clear_line(text):
+    with pytest.raises(fa.InputError) as error:
+        Goal.parse(text)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["pass", "certify tpr_gap=0.05", "certify kpc=0.01, deo=0.1", "kpc<=0.01", "loss<=0.25"]
+)
+def test_a_goal_reads_as_it_is_written(text):
+    assert Goal.parse(str(Goal.parse(text))) == Goal.parse(text)
+
+
+def test_folds_keep_people_together_and_spread_classes():
+    rng = np.random.default_rng(0)
+    people = np.sort(rng.integers(0, 150, 600))
+    _, people = np.unique(people, return_inverse=True)
+    classes = (rng.random(people.max() + 1) < 0.1).astype(int)[people]
+    folds = deal_folds(classes, people, 0, classes=True)
+    assert all(len(np.unique(folds[people == person])) == 1 for person in np.unique(people))
+    alone = deal_folds(classes, np.arange(600), 0, classes=True)
+    counts = np.array([np.bincount(alone[classes == k]) for k in (0, 1)])
+    assert (np.ptp(counts, axis=1) <= 1).all()
+
+
+def test_a_person_meets_one_model_wherever_the_row_stands():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(400, 2)), columns=["a", "b"])
+    y = rng.integers(0, 2, 400)
+    models = [LogisticRegression(C=c).fit(X, y) for c in (0.001, 1.0, 100.0)]
+    one = OneOfModels(models, random_state=3)
+    answers = one.predict_proba(X)
+    order = rng.permutation(400)
+    assert (one.predict_proba(X.iloc[order]) == answers[order]).all()
+    shares = np.bincount(one._members(X), minlength=3) / 400
+    assert (np.abs(shares - 1 / 3) < 4 * np.sqrt(2 / 9 / 400)).all()
+    twins = X.assign(a=0.0, b=0.0, person=np.arange(400))
+    by_person = OneOfModels(models, ids="person", random_state=3)
+    assert len(np.unique(by_person.predict_proba(twins)[:, 1])) == 3
+    assert list(by_person.feature_names_in_) == ["a", "b", "person"]
+
+
+def test_quality_is_that_of_scikit_learn():
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 500)
+    score = np.clip(0.3 + 0.3 * y + rng.normal(scale=0.2, size=500), 0, 1).round(2)
+    (outcome,) = columns_from({"y": y}, argument="y", outcome=True)
+    quality = quality_of(score, outcome)
+    assert quality.ranking == pytest.approx(roc_auc_score(y, score))
+    assert quality.brier == pytest.approx(brier_score_loss(y, score))
+    exact = quality_of(np.where(rng.random(500) < 0.5, 0.0, 1.0) * 0 + y.mean(), outcome)
+    assert exact.calibration_error == pytest.approx(0.0, abs=1e-12)
+
+
+def test_what_a_repair_leaves_lowers_the_chance():
+    rng = np.random.default_rng(3)
+    y, sex = rng.integers(0, 2, (2, 800))
+    table = fa.AuditTable.of(y + rng.normal(size=800), {"sex": sex}, y)
+    chances = [chance_of_table(table, n_fresh=800, left=left).chance for left in (0.0, 0.5, 2.0)]
+    assert chances[0] > chances[1] > chances[2]
+
+
+def test_a_search_takes_no_setting_of_one_method():
+    frame = load_demo(200)
+    given = {"sensitive": "sex", "outcome": "repaid", "method": "search"}
+    for setting in ({"mu": 0.5}, {"steps": 5}, {"mus": [0, 1]}):
+        with pytest.raises(fa.InputError, match="A search has no value"):
+            fa.repair(frame, **given, **setting)
+    with pytest.raises(fa.InputError, match="pass_probability"):
+        fa.repair(frame, **given, pass_probability=1.0)
+    with pytest.raises(fa.InputError, match="Choose by one of"):
+        fa.repair(frame, **given, goal="pass", kpc=0.1)
+    with pytest.raises(fa.InputError, match="Choose by one of"):
+        Rule.of(0.5, Goal(), None)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    pytest.importorskip("lightgbm")
+    out = tmp_path_factory.mktemp("search") / "fair.pkl"
+    frame = load_demo(1000, seed=5).assign(person=np.arange(1000))
+    result = fa.repair(
+        frame, fa_roles(), permutations=99, pass_probability=0.3, out=out, force=True, seed=1
+    )
+    return result, frame, out
+
+
+def fa_roles():
+    from fairaudit.data.roles import Roles
+
+    return Roles(sensitive=("race", "sex", "age"), outcome="repaid", ids="person")
+
+
+def test_the_search_says_what_it_looked_at(found):
+    result, _, _ = found
+    assert result.goal == "pass" and result.coming_rows == result.rows["train"]
+    assert result.rows["choice"] == 0 and result.rows["train"] + result.rows["audit"] == 1000
+    curve = result.curve
+    assert {"method", "strength", "levels", "attributes", "chance", "ranking"} <= set(curve.columns)
+    assert curve["chosen"].sum() == 1 and curve["mu"][0] == 0 and curve["strength"][0] == 0
+    assert not curve["attributes"].any()  # they were not allowed
+    assert [offer.what for offer in result.forgone] == ["attributes"]
+    assert 0 <= result.chance <= 1
+    usable = curve[curve["collapsed"].isna() & ~curve["dominated"] & (curve["chance"] >= 0.3)]
+    if result.outcome is not Outcome.NOT_FOUND:
+        assert curve[curve["chosen"]]["loss"].iloc[0] == usable["loss"].min()
+
+
+def test_the_model_of_a_search_is_a_file_like_others(found):
+    result, frame, out = found
+    same = pickle.loads(out.read_bytes())
+    told = result.model.predict_proba(frame)
+    assert (same.predict_proba(frame) == told).all()
+    assert (result.model.predict_proba(frame.iloc[::-1]) == told[::-1]).all()
+    predictor = load_model(str(out))
+    assert predictor.features is not None
+
+
+def test_the_record_of_a_search_is_read_again(found):
+    result, _, _ = found
+    record = result.to_dict()
+    again = type(result).from_dict(record)
+    assert again.forgone == result.forgone and again.quality == result.quality
+    assert again.chance == result.chance and again.goal == "pass"
+
+
+def test_a_search_for_numbers_may_be_told_to_draw_nothing():
+    pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(7)
+    a, x = rng.normal(size=(2, 400))
+    y = x + 0.5 * rng.normal(size=400)
+    frame = pd.DataFrame({"x": x, "z": a + 0.5 * y, "a": a, "y": y})
+    result = fa.repair(
+        frame, sensitive="a", outcome="y", randomize=False, permutations=99, goal="loss<=2"
+    )
+    assert result.strength == 0 and (result.curve["strength"] == 0).all()
+    assert [offer.what for offer in result.forgone] == ["attributes", "randomization"]
+    best = result.curve[result.curve["collapsed"].isna()]["kpc"].min()
+    assert result.curve[result.curve["chosen"]]["kpc"].iloc[0] == best
