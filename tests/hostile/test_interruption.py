@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import contextlib
 import os
 import signal
 import subprocess
@@ -248,6 +249,22 @@ def audit_of(folder, model):
     return [model if part == "model.pkl" else part for part in command]
 
 
+def wait_for(library, process):
+    """Until the process, or the confined one of the model below it, has loaded a library."""
+    deadline = time.monotonic() + 30
+
+    def family(pid):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return [pid, *(member for child in children for member in family(child))]
+
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError):
+            maps = [Path(f"/proc/{pid}/maps").read_text() for pid in family(process.pid)]
+            if any(library in text for text in maps):
+                return
+        time.sleep(0.1)
+
+
 def stopped_when_it_predicts(folder, command, how, library=None):
     """Exit status, seconds that it took after the signal, and what was said."""
     process = subprocess.Popen(
@@ -262,8 +279,7 @@ def stopped_when_it_predicts(folder, command, how, library=None):
         assert process.stdout.readline() == "now\n", process.communicate()
         time.sleep(0.5)
     else:
-        while library not in Path(f"/proc/{process.pid}/maps").read_text():
-            time.sleep(0.1)
+        wait_for(library, process)
         time.sleep(5.0)  # reading a thousand rows and making the session take less
     assert process.poll() is None, process.communicate()
     start = time.monotonic()
