@@ -1,15 +1,40 @@
-"""What collection brings in stays for good: the garbage collector need not look at it again.
+"""What collection brings in stays for good, and models are opened in the process of the tests.
 
-A million objects of modules and tests take a second to look through, as often as a test imports
-something large.
+The garbage collector need not look at a million objects of modules and tests again, which takes a
+second as often as a test imports something large. A confined process for a model costs most of a
+second, and hundreds of tests open one: `tests/models` and `tests/hostile` are about it, and
+commands that tests start as processes of their own have it too.
 """
 
 import gc
+from pathlib import Path
+
+import pytest
 
 gc.disable()
+ABOUT_THE_SANDBOX = ("models", "hostile")
 
 
 def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _models_in_this_process(request, monkeypatch):
+    tests = Path(__file__).parent / "tests"
+    path = request.path
+    if tests not in path.parents or path.relative_to(tests).parts[0] in ABOUT_THE_SANDBOX:
+        return
+    from fairaudit.models import loading
+    from fairaudit.models.sandbox import Limits
+
+    confined = loading._confined
+
+    def in_this_process(source, data, trusted, limits):
+        if data is None or limits != Limits():
+            return confined(source, data, trusted, limits)
+        return loading.open_model(data, source, trusted)
+
+    monkeypatch.setattr(loading, "_confined", in_this_process)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.permute.copies import CopySampler, stream
@@ -58,6 +59,7 @@ class PassChance:
     alpha: float
 
 
+@swaps_refused
 def chance_to_pass(
     y_pred: Any,
     y_true: Any,
@@ -102,9 +104,9 @@ def chance_to_pass(
     >>> rng = np.random.default_rng(0)
     >>> sex, y = rng.integers(0, 2, (2, 600))
     >>> fair, unfair = y + rng.normal(size=600), y + sex + rng.normal(size=600)
-    >>> chance_to_pass(fair, y, sex, n_fresh=600).chance > 0.6
+    >>> chance_to_pass(fair, y_true=y, sensitive=sex, n_fresh=600).chance > 0.6
     True
-    >>> chance_to_pass(unfair, y, sex, n_fresh=600).chance < 0.01
+    >>> chance_to_pass(unfair, y_true=y, sensitive=sex, n_fresh=600).chance < 0.01
     True
     """
     table = AuditTable.of(y_pred, sensitive, y_true, kinds=kinds)

@@ -169,8 +169,8 @@ def repair(
     Examples
     --------
     >>> from fairaudit.datasets import load_demo
-    >>> result = repair(load_demo(1000), sensitive="race,sex,age", outcome="repaid",
-    ...                 mus=[0, 0.8], mu=0.8, steps=60, permutations=99)
+    >>> result = repair(load_demo(2000), sensitive="race,sex,age", outcome="repaid",
+    ...                 mus=[0, 0.9], mu=0.9, steps=150, permutations=99)
     >>> bool(result.after.joint.kpc < result.before.joint.kpc)
     True
     """

@@ -76,7 +76,8 @@ def test_our_densities(kind, name):
     check_density(quick.get(name, made), outcome=kind)
 
 
-@pytest.mark.parametrize("name", METHODS.names())
+# thresholds of groups need the attributes to predict, which the contract does not give
+@pytest.mark.parametrize("name", [name for name in METHODS.names() if name != "thresholds"])
 def test_our_remedies(name):
     skip_without_torch(name)
     check_remedy(METHODS.get(name), steps=QUICK.get(name, 10))

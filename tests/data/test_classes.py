@@ -352,7 +352,8 @@ def test_a_record_from_before_positive_is_verified_with_the_larger_class(files, 
     saved = json.loads(record.read_text())
     for name in ("positive", "classes"):
         del saved["capsule"]["options"][name]
-    saved["notes"], saved["capsule"]["version"] = ["What was said then."], "0.0.9"
+    saved["notes"], saved["capsule"]["version"] = ["What was said then."], "0.1.0"
+    del saved["digest"]  # records of 0.1 had none
     record.write_text(json.dumps(saved))
     found = main(["verify", str(record), "--model", files["model"], "--data", files["data"]])
     assert found == 0, capsys.readouterr().out
