@@ -115,8 +115,7 @@ def _package(learner: str) -> Any:
         return import_module(learner)
     except ImportError:
         raise MissingDependencyError(
-            f"Boosting by {learner} needs that package: install the extra 'boost' (fairaudit doctor says how)"
-            + ("." if learner == "lightgbm" else f" {learner}.")
+            f"Boosting by {learner} needs that package. Install the extra 'boost', or {learner}."
         ) from None
 
 

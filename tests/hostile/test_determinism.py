@@ -46,7 +46,7 @@ def audited(kind, order=None, columns=("sex", "age"), permutations=COPIES, stati
 def plain(value):
     """A record without the fields that say when, where and how long."""
     if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items() if k not in _CIRCUMSTANCES}
+        return {k: plain(v) for k, v in value.items() if k not in (*_CIRCUMSTANCES, "digest")}
     return [plain(item) for item in value] if isinstance(value, list) else value
 
 
