@@ -115,7 +115,7 @@ def _package(learner: str) -> Any:
         return import_module(learner)
     except ImportError:
         raise MissingDependencyError(
-            f"Boosting needs {learner}: pip install 'fairaudit-icp[boost]' (or {learner} alone)."
+            f"Boosting by {learner} needs that package. Install the extra 'boost', or {learner}."
         ) from None
 
 
