@@ -2,17 +2,15 @@
 
 The garbage collector need not look at a million objects of modules and tests again, which takes a
 second as often as a test imports something large. A confined process for a model costs most of a
-second, and hundreds of tests open one: `tests/models` and `tests/hostile` are about it, and
-commands that tests start as processes of their own have it too.
+second, and hundreds of tests open one: those about it are marked `sandbox`, and commands that tests
+start as processes of their own have it too.
 """
 
 import gc
-from pathlib import Path
 
 import pytest
 
 gc.disable()
-ABOUT_THE_SANDBOX = ("models", "hostile")
 
 
 def pytest_collection_finish() -> None:
@@ -23,9 +21,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True)
 def _models_in_this_process(request, monkeypatch):
-    tests = Path(__file__).parent / "tests"
-    path = request.path
-    if tests not in path.parents or path.relative_to(tests).parts[0] in ABOUT_THE_SANDBOX:
+    if request.node.get_closest_marker("sandbox"):
         return
     from fairaudit.models import loading
     from fairaudit.models.sandbox import Limits

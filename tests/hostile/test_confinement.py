@@ -24,7 +24,10 @@ from fairaudit.models import loading
 from fairaudit.models.sandbox import Limits, Model, SandboxedModel, client, describe_gaps, probe
 from fairaudit_cli.main import main
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines processes")
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(sys.platform != "linux", reason="only Linux confines processes"),
+]
 
 SECRET = "a secret of 31 letters or digits"
 SECONDS = 3

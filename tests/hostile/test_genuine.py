@@ -66,6 +66,7 @@ def _answer(predictor, table, on):
 SAMPLE = ("GaussianProcessClassifier", "HistGradientBoostingClassifier", "MLPRegressor", "SVC")
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("form", ["pickle 5", "joblib packed", "skops"])
 @pytest.mark.parametrize("name", [*SAMPLE, *list(MODELS)[-12:]])
 def test_the_same_in_and_out_of_the_sandbox(name, form, tmp_path):

@@ -19,6 +19,8 @@ from fairaudit.models.sandbox.wire import Channel
 from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 from fairaudit_cli.main import main
 
+pytestmark = pytest.mark.sandbox
+
 MODULE = """
 import ctypes, socket, subprocess, time
 import numpy as np
