@@ -17,6 +17,7 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.comparison.limits import Reach, excess_of, reach_of
 from fairaudit.comparison.paired_groups import PairedGroups
+from fairaudit.geometry.symmetric_root import symmetric_root
 
 __all__ = ["Interval", "deo_difference", "gap_difference", "mean_difference"]
 
@@ -297,9 +298,8 @@ def _pairs(groups: PairedGroups, classes: tuple[int, ...]) -> Index:
 
 def _noise(groups: PairedGroups, seed: int) -> Array:
     """Draws (columns) of the normal law that the centers have around the truth."""
-    values, vectors = np.linalg.eigh(groups.covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    draws = np.random.default_rng(seed).normal(size=(DRAWS, len(values)))
+    root = symmetric_root(groups.covariance)
+    draws = np.random.default_rng(seed).normal(size=(DRAWS, len(root)))
     return np.asarray(root @ draws.T, dtype=np.float32)
 
 

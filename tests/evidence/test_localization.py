@@ -349,3 +349,11 @@ def test_the_command_and_its_record(tmp_path, capsys):
     assert "Where it sits" in capsys.readouterr().out
     assert main(["verify", str(record), "--data", str(path)]) == 0
     assert "reproduced" in capsys.readouterr().out
+
+
+def test_the_two_sides_of_a_cut_are_a_tie_that_rounding_does_not_decide():
+    from fairaudit.evidence.localization.subgroups import _first_largest
+
+    assert _first_largest(np.array([1.0, 3.0, 3.0 * (1 + 1e-15), 2.0])) == 1
+    assert _first_largest(np.array([1.0, 3.0, 3.0 * (1 + 1e-6), 2.0])) == 2
+    assert _first_largest(np.zeros(3)) == 0

@@ -15,6 +15,7 @@ import numpy as np
 
 from fairaudit.evidence.disclosure import coarse, coarse_interval, step_of
 from fairaudit.evidence.intervals.certificates import PREDICTION, Gap, GapInRange, GapTable
+from fairaudit.geometry.symmetric_root import symmetric_root
 from fairaudit.metrics._prediction_gap import FEWEST, FittedGaps, GapFits
 from fairaudit.permute.copies import stream
 
@@ -125,8 +126,7 @@ def _critical(fits: Sequence[FittedGaps], confidence: float, seed: int) -> float
         if not some.any():
             continue
         correlation = covariance[np.ix_(some, some)] / np.outer(errors[some], errors[some])
-        values, vectors = np.linalg.eigh(correlation)
-        root = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        root = symmetric_root(correlation)
         step = max(1, _AT_ONCE // len(root))
         for start in range(0, DRAWS, step):
             part = largest[start : start + step]

@@ -13,6 +13,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.claims import Curve
 from fairaudit.evidence.localization.differences import people_of
 from fairaudit.evidence.localization.scores import Part, parts_of, score_of
+from fairaudit.geometry.symmetric_root import symmetric_root
 from fairaudit.permute.copies import stream
 from fairaudit.testing.p_value import PValue
 
@@ -242,9 +243,6 @@ def _sums(x: Array, people: Index) -> Array:
 
 def _largest_draws(joint: Array, error: Array, seed: int) -> Array:
     """The largest studentized deviation in draws of the normal law."""
-    scaled = joint / np.outer(error, error)
-    values, vectors = np.linalg.eigh((scaled + scaled.T) / 2)
-    positive = values > 1e-10 * values.max()
-    root = vectors[:, positive] * np.sqrt(values[positive])
-    draws = stream(seed, 11).standard_normal((DRAWS, int(positive.sum()))) @ root.T
+    root = symmetric_root(joint / np.outer(error, error))
+    draws = stream(seed, 11).standard_normal((DRAWS, len(root))) @ root
     return np.asarray(np.abs(draws).max(axis=1))

@@ -118,16 +118,21 @@ def _search(table: AuditTable, part: Part) -> tuple[_Condition, ...] | None:
         [condition.holds(by_name[condition.column]) for condition in known]
     ).astype(np.float64)
     pairs = _t_values(holds, holds, residual, fewest)
-    i, j = np.unravel_index(int(pairs.argmax()), pairs.shape)
+    i, j = np.unravel_index(_first_largest(pairs), pairs.shape)
     rule, best = [int(i), int(j)], float(pairs[i, j])
     single = np.diag(pairs)
     if single.max() > best - _WORTH:
-        rule, best = [int(single.argmax())], float(single.max())
+        rule, best = [_first_largest(single)], float(single.max())
     if len(rule) == 2:
         triples = _t_values((holds[:, i] * holds[:, j])[:, None], holds, residual, fewest)[0]
         if triples.max() > best + _WORTH:
-            rule.append(int(triples.argmax()))
+            rule.append(_first_largest(triples))
     return tuple(known[k] for k in sorted(set(rule))) if best > 0 else None
+
+
+def _first_largest(values: Array) -> int:
+    """The first of the largest: the two sides of a cut are equal but for rounding."""
+    return int(np.argmax(values >= values.max() * (1 - 1e-9)))
 
 
 def _list_conditions(attributes: Sequence[Column], fewest: int) -> list[_Condition]:
