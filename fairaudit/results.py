@@ -16,7 +16,13 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from fairaudit.errors import InputError
-from fairaudit.records.canonical import DIGEST, digest_of, has_digest, is_unchanged
+from fairaudit.records.canonical import (
+    DIGEST,
+    digest_of,
+    has_digest,
+    is_unchanged,
+    parse_json,
+)
 
 __all__ = [
     "SUPPRESS",
@@ -182,7 +188,7 @@ def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]
     """
     name = str(path)
     try:
-        record = json.loads(Path(path).read_text(encoding="utf-8"))
+        record = parse_json(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"There is no file {name!r}. Pass a saved result (.json).") from None
     except (OSError, UnicodeDecodeError) as error:

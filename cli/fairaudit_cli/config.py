@@ -54,6 +54,8 @@ def _read_settings(args: argparse.Namespace) -> None:
     for typed, other in (("model", "predictions"), ("predictions", "model")):
         if getattr(args, typed, None) is not None:
             settings.pop(other, None)  # what was typed wins
+    if getattr(args, "sandbox", None) is False:
+        settings.pop("isolate", None)
     for entry in args.options:
         read = args.argv[0] in entry.file and entry.name in settings
         if read and getattr(args, entry.dest) is None:
@@ -145,6 +147,15 @@ def _refuse_danger(key: str, value: Any, path: Path) -> None:
             f"{path}: 'suppress' can only be stricter than {SUPPRESS} in a file. Got {value}; pass "
             "--suppress on the command line."
         )
+    if key == "isolate":
+        from fairaudit.models.sandbox import Limits
+
+        limits, most = Limits.parse(value), Limits()
+        if limits.memory > most.memory or limits.seconds > most.seconds:
+            raise InputError(
+                f"{path}: 'isolate' can only be stricter than {most.size.replace(' ', '')},"
+                f"{most.seconds}s in a file. Got {value!r}; pass --isolate on the command line."
+            )
     if key == "model" and _FUNCTION.fullmatch(value):
         raise InputError(
             f"{path}: 'model' must be a file here; {value!r} would run code of the project. Pass "

@@ -64,6 +64,7 @@ _OPTIONS = (
         "LIMITS",
         "limits of the process that the model is opened and asked in (8GB,300s); a function is put "
         "into one too",
+        file=("test", "plan", "monitor"),
     ),
     option(
         "sandbox", OFF, None, "open and ask the model in this process: for files that you trust"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
@@ -16,7 +17,7 @@ from fairaudit_cli.option_values import names_in
 if TYPE_CHECKING:
     from fairaudit.results import Result
 
-__all__ = ["add_arguments", "load_result", "run"]
+__all__ = ["add_arguments", "load_result", "result_of", "run"]
 
 _ALIASES = {"junit": "xml", "markdown": "md", "text": "txt"}
 #: What the schema of a record begins with → the class that reads it, in fairaudit.
@@ -62,8 +63,9 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.results import check_format, read_record
     from fairaudit_cli.vouching import describe_origin
 
-    result = load_result(args.record).suppressed(args.suppress)
-    told = result.with_note(describe_origin(read_record(args.record), args.key))
+    read = read_record(args.record)  # once: what is vouched for is what is shown
+    result = result_of(read).suppressed(args.suppress)
+    told = result.with_note(describe_origin(read, args.key))
     forms = [check_format(_ALIASES.get(form, form), type(result)) for form in names_in(args.to)]
     if not forms:
         from fairaudit_reports.formats import show
@@ -86,7 +88,11 @@ def load_result(path: str) -> Result:
     """A saved result of any kind."""
     from fairaudit.results import read_record
 
-    record = read_record(path)
+    return result_of(read_record(path))
+
+
+def result_of(record: Mapping[str, Any]) -> Result:
+    """The result of any kind in a saved record."""
     kind = str(record.get("schema")).rpartition("/")[0]
     module, _, name = _HOMES.get(kind, _HOMES["fairaudit/audit"]).partition(":")
     result_type: type[Result] = getattr(import_module(f"fairaudit.{module}"), name)

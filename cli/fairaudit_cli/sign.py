@@ -32,12 +32,12 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit.records.attestation import envelope_of, statement_of
     from fairaudit.records.signing import read_signer
     from fairaudit.results import json_text, read_record
-    from fairaudit_cli.report import load_result
+    from fairaudit_cli.report import result_of
 
     if args.key is None and args.statement is None:
         raise InputError("Nothing to do. Pass --key FILE to sign, or --statement FILE.")
     record = read_record(args.record)
-    load_result(args.record)  # which says what is damaged
+    result_of(record)  # which says what is damaged
     signer = None if args.key is None else read_signer(args.key)
     files: dict[str, str] = {}
     if signer is not None:

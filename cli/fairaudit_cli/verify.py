@@ -72,12 +72,12 @@ def run(args: argparse.Namespace) -> int:
 
     then = read_record(args.record, changed=True)
     if args.key is not None and not str(then.get("schema")).startswith("fairaudit/audit/"):
-        key = check_signature(read_record(args.record), args.key)
+        key = check_signature(then, args.key)
         print(f"signed: by the key {key}; only audits are repeated")
         return ExitCode.OK
     record = AuditResult.from_dict(then)
     changed_since = has_digest(then) and not is_unchanged(then)
-    if args.key is not None and not changed_since:
+    if args.key is not None:
         print(f"signed: by the key {check_signature(then, args.key)}")
     _refuse_other_numbers(record)
     roles, plan, fewest = _settings(record, args.jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -83,6 +84,12 @@ class AuditResult(Result):
 
     schema: ClassVar[str] = "fairaudit/audit/1"
     plural: ClassVar[str] = "audits"
+
+    @classmethod
+    def fields_of(cls, record: Mapping[str, Any]) -> Mapping[str, Any]:
+        if record.get("findings") == []:
+            raise InputError("The record is damaged: it has no findings. Write it again.")
+        return record
 
     @property
     def joint(self) -> Finding:

@@ -20,6 +20,7 @@ from fairaudit.models.answers import (
     with_categories,
 )
 from fairaudit.models.boosters import LightGBMBooster, XGBoostBooster
+from fairaudit.models.catboost_file import catboost_features
 from fairaudit.models.onnx import OnnxSession
 from fairaudit.models.sandbox import SandboxedModel
 
@@ -80,17 +81,23 @@ class _Estimator:
             names = quietly(lambda: model.feature_name_)
         if names is None and self._package == "xgboost":
             names = quietly(lambda: model.get_booster().feature_names)
+        if names is None and self._package == "catboost":
+            names = catboost_features(model)
+            if names == tuple(map(str, range(len(names or ())))):
+                return None
         return names_of(names)
 
     @property
     def n_features(self) -> int | None:
+        if self._package == "catboost":  # its own count is 0 for a model that was read
+            return len(catboost_features(self.model) or ()) or None
         count = quietly(lambda: int(self.model.n_features_in_))
         return count if count is not None or self.features is None else len(self.features)
 
     @property
     def classes(self) -> NDArray[Any] | None:
         classes = quietly(lambda: np.asarray(self.model.classes_))
-        return classes if classes is not None and classes.ndim == 1 else None
+        return classes if classes is not None and classes.ndim == 1 and len(classes) else None
 
     @property
     def wants(self) -> tuple[str, ...] | type | None:

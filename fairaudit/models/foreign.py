@@ -10,7 +10,6 @@ __all__ = ["foreign_file"]
 # Ending → what the file is.
 _KINDS = {
     ".bin": "weights without a model, or a file of another library",
-    ".cbm": "a catboost model",
     ".ckpt": "a checkpoint of torch or tensorflow",
     ".h5": "a keras model",
     ".hdf5": "a keras model",

@@ -15,6 +15,7 @@ from typing import Any
 from fairaudit.errors import InputError, retold
 from fairaudit.models.adapters import adapter_of
 from fairaudit.models.boosters import open_lightgbm, open_xgboost
+from fairaudit.models.catboost_file import open_catboost
 from fairaudit.models.foreign import foreign_file
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
@@ -25,8 +26,8 @@ from fairaudit.models.skops_file import open_skops
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
 _UNDERSTOOD = (
-    ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm), .skops, .onnx, .json and .ubj "
-    "(xgboost), .txt (lightgbm), or package.module:function"
+    ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm, catboost), .skops, .onnx, .json "
+    "and .ubj (xgboost), .txt (lightgbm), .cbm (catboost), or package.module:function"
 )
 
 
@@ -81,7 +82,7 @@ def load_model(
     source : str
         A file: pickle or joblib (``.pkl``, ``.pickle``, ``.joblib``; see
         `fairaudit.models.safe_pickle` for what these may contain), ``.skops``, ``.onnx``,
-        ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm). Or
+        ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm), ``.cbm`` (catboost). Or
         ``package.module:function``: a function that takes a table.
     trust : sequence of str
         Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
@@ -268,6 +269,7 @@ def open_pickle(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
 
 
 OPEN: dict[str, Callable[[bytes, str, tuple[str, ...]], Any]] = {
+    ".cbm": open_catboost,
     ".joblib": open_pickle,
     ".json": open_xgboost,
     ".onnx": open_onnx,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SAVED_BY = "Saved by scikit-learn"
+_LONGEST_NAME, _COMPARED = 200, 10_000  # letters, and columns, when a name is guessed
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -99,7 +100,7 @@ class Predictor:
             if len(rest) == self.n_features:
                 return rest
         for prefix in ("f", "Column_"):  # the names that boosters give to unnamed columns
-            automatic = [f"{prefix}{j}" for j in range(self.n_features)]
+            automatic = [f"{prefix}{j}" for j in range(min(self.n_features, len(left) + 1))]
             if set(automatic) <= set(left):
                 return automatic
         raise InputError(
@@ -110,20 +111,20 @@ class Predictor:
 
     def _named(self, names: list[str]) -> list[str]:
         features = self.features or ()
-        plain: dict[str, list[str]] = {}
+        known, plain = set(names), dict[str, list[str]]()
         for name in names:
             plain.setdefault(folded(name), []).append(name)
         columns, missing = [], []
         for feature in features:
             # lightgbm and ONNX converters write "credit amount" as "credit_amount"
-            alike = [feature] if feature in names else plain.get(folded(feature), [])
+            alike = [feature] if feature in known else plain.get(folded(feature), [])
             if len(alike) == 1:
                 columns.append(alike[0])
             else:
-                near = get_close_matches(feature, names, n=1)
-                missing.append(f"{feature!r} (is it {near[0]!r}?)" if near else repr(feature))
+                missing.append(feature)
         if missing:
-            listed = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+            listed = ", ".join(_guessed(feature, names) for feature in missing[:5])
+            listed += ", …" if len(missing) > 5 else ""
             raise InputError(
                 f"The table lacks {len(missing)} of the {len(features)} features of the model: "
                 f"{listed}. Pass the table that the model was fitted for, or rename the columns."
@@ -211,6 +212,14 @@ class Predictor:
             raise InputError(
                 f"The model ({self.kind}) cannot predict for this table: {text}. {hint}"
             ) from error
+
+
+def _guessed(feature: str, names: Sequence[str]) -> str:
+    """A feature that the table lacks, and the column that it may be; names can be of any length."""
+    feature = feature[:_LONGEST_NAME]
+    short = [name for name in names if len(name) <= _LONGEST_NAME]
+    near = get_close_matches(feature, short[:_COMPARED], n=1)
+    return f"{feature!r} (is it {near[0]!r}?)" if near else repr(feature)
 
 
 def folded(name: str) -> str:

@@ -36,7 +36,7 @@ class Anchor:
     >>> first = state.head
     >>> state.append({"rows": 300})
     >>> Anchor(first).check(state)
-    'The state contains the anchored head of batch 1.'
+    'The state contains the anchored head of batch 1; no anchor vouches for batch 2.'
     """
 
     def __init__(self, given: str | Path) -> None:
@@ -62,10 +62,12 @@ class Anchor:
                 "two was changed.",
                 argument="anchor",
             )
-        last = found[-1]
-        return (
-            f"The state contains the anchored head of {f'batch {last}' if last else 'its start'}."
-        )
+        last, count = found[-1], len(file.batches)
+        said = f"The state contains the anchored head of {f'batch {last}' if last else 'its start'}"
+        if last == count:
+            return f"{said}."
+        later = f"batch {count}" if count == last + 1 else f"batches {last + 1} to {count}"
+        return f"{said}; no anchor vouches for {later}."
 
     def keep(self, file: StateFile) -> None:
         """Add the head of the state to the file, on the disk before this returns."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fairaudit.errors import InputError
+from fairaudit.records.canonical import parse_json
 
 __all__ = ["SCHEMA", "StateFile"]
 
@@ -170,7 +171,10 @@ def _check_line(line: bytes, before: str) -> tuple[dict[str, Any] | None, str]:
     good = hashlib.sha256(before.encode() + text).hexdigest()
     if good.encode() != check:
         return None, ""
-    record = json.loads(text)
+    try:
+        record = parse_json(text)
+    except (RecursionError, ValueError):  # somebody else has written it
+        return None, ""
     return record if isinstance(record, dict) else None, good
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "digest_of",
     "has_digest",
     "is_unchanged",
+    "parse_json",
     "without_seals",
 ]
 
@@ -36,6 +37,41 @@ def canonical_json(value: Any) -> bytes:
     '{"a":"é","b":[1,1e-7,null]}'
     """
     return _text(value).encode("utf-8", "surrogatepass")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """JSON that means one thing: no key twice, and no number beyond those of a digest.
+
+    Of two values under one key a reader may show the first, and a digest is over the last.
+
+    Examples
+    --------
+    >>> parse_json('{"verdict": "violation", "verdict": "no violation found"}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'verdict' stands there twice
+    """
+    return json.loads(
+        text, object_pairs_hook=_only_once, parse_constant=_refuse, parse_float=_finite
+    )
+
+
+def _only_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice[:80]!r} stands there twice")
+    return made
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a number of JSON")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if math.isfinite(value) else _refuse(digits[:40])
 
 
 def digest_of(record: Mapping[str, Any]) -> str:

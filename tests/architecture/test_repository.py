@@ -1,5 +1,6 @@
 """What a repository may not do to the audit that runs in it: its settings, modules and names."""
 
+import argparse
 import json
 import os
 import re
@@ -13,6 +14,8 @@ import pytest
 
 from fairaudit._words import quiet
 from fairaudit_cli import main as cli
+from fairaudit_cli.config import settle
+from fairaudit_cli.test import add_arguments
 
 ROOT = Path(__file__).parents[2]
 ORDERS = [
@@ -127,10 +130,26 @@ def test_settings_write_no_report_outside_of_the_project(project, capsys, tmp_pa
     assert all((project / name).exists() for name in ("inside/a.txt", "b.txt", "c.txt"))
 
 
-@pytest.mark.parametrize("key", ["trust", "isolate", "scheduler", "resume", "state", "out", "jobs"])
+@pytest.mark.parametrize("key", ["trust", "sandbox", "scheduler", "resume", "state", "out", "jobs"])
 def test_other_options_cannot_be_set_in_a_file(project, capsys, key):
     settings(project, f"{key} = 'x'")
     refused(capsys, f"'{key}' cannot be set|no setting '{key}'")
+
+
+@pytest.mark.parametrize("limits", ["9GB", "301s", "1GB,10min", "8GB,999999999s"])
+def test_settings_do_not_loosen_the_sandbox(project, capsys, limits):
+    settings(project, f"isolate = '{limits}'")
+    refused(capsys, r"'isolate' can only be stricter than 8GB,300s in a file.*--isolate")
+
+
+def test_settings_may_tighten_the_sandbox_and_the_command_line_wins(project):
+    settings(project, "isolate = '1GB,60s'")
+    for words, found in (([], "1GB,60s"), (["--isolate=20GB"], "20GB"), (["--no-sandbox"], None)):
+        parser = argparse.ArgumentParser()
+        add_arguments(parser)
+        args = parser.parse_args(words)
+        args.argv = ["test", *words]
+        assert settle(args).isolate == found
 
 
 @pytest.mark.parametrize("file", ["action.yml", "ci/gitlab.yml"])

@@ -167,6 +167,7 @@ EXAMPLES = {
     "classes": (["0=clear,1=arrested"], '{ 0 = "clear", 1 = "arrested" }'),
     "alpha": (["0.01"], "0.01"),
     "permutations": (["auto"], '"auto"'),
+    "isolate": (["1GB,60s"], '"1GB,60s"'),
     "memory": (["2GB"], '"2GB"'),
     "seed": (["7"], "7"),
     "statistic": (["kpc,deo"], '["kpc", "deo"]'),
@@ -222,7 +223,6 @@ def test_the_settings_that_a_file_may_have():
     """Whoever adds one decides what it may do to those who run the command."""
     assert set(TABLE) - set(KEYS) == {
         "trust",
-        "isolate",
         "sign",
         "sandbox",
         "json",

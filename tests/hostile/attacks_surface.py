@@ -302,3 +302,31 @@ def change_text(text: str) -> Callable[[dict[str, Any]], None]:
 def skops_of_a_lightgbm_text_that_lies(canary: Path) -> Hostile:
     lie = turned("right_child", lambda all_: ["999999", *all_[1:]])
     return Hostile("model.skops", archive(by_skops(change_text(lie))))
+
+
+# ---------------------------------------------------------------- catboost
+
+CATBOOST = ("catboost.core", "CatBoostClassifier")
+for _what, _state in {
+    "another file": {"__model": Raw(b"B\x04\x00\x00\x00\x80\x04N.")},
+    "a path": {"__model": "/etc/passwd"},
+    "rubbish": {"__model": Raw(b"B\x08\x00\x00\x00CBM1\xff\xff\xff\xff")},
+    "an estimator as loss": {"loss_function": made(*RIDGE)},
+    "a function as metric": {"eval_metric": named("numpy", "log1p")},
+    "a memory to read": {"__array_interface__": READER},
+    "a method": {"__init__": 1},
+    "a deep setting": {"text_processing": [[[[[[[1]]]]]]]},
+}.items():
+    in_pickles(f"catboost of {_what}", lambda c, s=_state: made(*CATBOOST, **s))
+in_pickles("catboost of no dict", lambda c: Raw(named(*CATBOOST) + b")\x81" + push([1]) + b"b"))
+in_pickles("catboost that is called", lambda c: Raw(call(*CATBOOST, 5)))
+in_pickles("catboost by another name", lambda c: Raw(call("catboost.core", "CatBoost", 5)))
+in_pickles("catboost pool of a file", lambda c: Raw(call("catboost.core", "Pool", str(c))))
+for _what, _data in {
+    "pickle": lambda c: whole(call("os", "system", f"touch {c}")),
+    "rubbish": lambda c: b"CBM1" + b"\xff" * 999,
+    "size without end": lambda c: b"CBM1\xff\xff\xff\x7f" + b"\x00" * 64,
+    "nothing more": lambda c: b"CBM1",
+    "json": lambda c: b'{"model_info": {}, "oblivious_trees": []}',
+}.items():
+    pickles(f"catboost file of {_what}", _data, "model.cbm")

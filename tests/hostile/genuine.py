@@ -42,6 +42,14 @@ Y = (X["income"] + 0.3 * _RNG.normal(size=60) > 1.5).astype(int).to_numpy()
 AMOUNT = (X["income"] * 2 + X["debt"] + 0.1).to_numpy()
 _SMALL = {"n_estimators": 3, "max_iter": 50, "cv": 2, "n_subsets": 2, "max_subpopulation": 50}
 
+_CATBOOST = {
+    "iterations": 3,
+    "verbose": 0,
+    "thread_count": 1,
+    "allow_writing_files": False,
+    "random_seed": 0,
+}
+
 Make = Callable[[], Any]
 MODELS: dict[str, tuple[list[Make], bool]] = {}  # ways to make one; is it a classifier
 
@@ -96,6 +104,13 @@ def _others() -> dict[str, Make]:
         "xgboost": lambda: _imported("xgboost").XGBClassifier(n_estimators=3, n_jobs=1),
         "lightgbm": lambda: _imported("lightgbm").LGBMClassifier(
             n_estimators=3, n_jobs=1, verbose=-1, min_child_samples=5
+        ),
+        "catboost": lambda: _imported("catboost").CatBoostClassifier(**_CATBOOST),
+        "catboost with another cost": lambda: _imported("catboost").CatBoostClassifier(
+            class_weights=[1, 2], **_CATBOOST
+        ),
+        "catboost in a pipeline": lambda: make_pipeline(
+            StandardScaler(), _imported("catboost").CatBoostClassifier(**_CATBOOST)
         ),
         "fairicp": lambda: _remedy(fa.FairICPClassifier(steps=20, validation_fraction=0.0)),
         "fair boosting": lambda: _remedy(

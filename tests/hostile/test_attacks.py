@@ -23,6 +23,7 @@ COMMAND = [
     "--model",
 ]
 NEEDS = {
+    "catboost": "catboost",
     "skops": "skops.io",
     "onnx": "onnxruntime",
     "xgboost": "xgboost",

@@ -119,7 +119,7 @@ def descendants(root):
     return below - {root}
 
 
-def attack(data, without=(), limits=None):
+def attack(data, without=(), limits=None, opener="unchecked:open_pickle", table=None):
     """Open and ask the file with the sandbox alone; what was said, and whether it answered."""
     limits = limits or Limits(memory=2 * 2**30, seconds=60)
     model = Model(
@@ -127,12 +127,13 @@ def attack(data, without=(), limits=None):
         data=data,
         limits=limits,
         without=tuple(without),
-        opener="unchecked:open_pickle",
+        opener=opener,
     )
+    table = pd.DataFrame({"x": [1.0, 2.0]}) if table is None else table
     try:
         held = SandboxedModel(model)
         try:
-            held.scores(pd.DataFrame({"x": [1.0, 2.0]}))
+            held.scores(table)
         finally:
             held.close()
     except InputError as error:

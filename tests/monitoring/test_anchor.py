@@ -100,3 +100,30 @@ def test_anchors_that_are_none(
         capsys.readouterr()
         assert main(["monitor", "--state", "s.state", "--anchor", given]) == 2
         assert why in capsys.readouterr().err, given
+
+
+def test_batches_after_the_anchor_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who cannot write the heads can still append to the state."""
+    monkeypatch.chdir(tmp_path)
+    assert main(words(0, "--anchor", "heads.txt")) == 0
+    for seed in (1, 2):
+        assert main(words(seed)) == 0
+    capsys.readouterr()
+    assert main(["monitor", "--state", "s.state", "--anchor", "heads.txt"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "head of batch 1; no anchor vouches for batches 2 to 3." in said
+
+
+def test_a_line_that_is_no_json_with_a_right_hash(tmp_path: Path) -> None:
+    import hashlib
+
+    state = StateFile(tmp_path / "s.state")
+    state.begin({"alpha": 0.05}, {"rows": 200})
+    whole = (tmp_path / "s.state").read_bytes()
+    for text in (b"{", b"[" * 100_000, b'{"rows": 1, "rows": 2}', b'{"rows": NaN}', b"\xff"):
+        check = hashlib.sha256(state.head.encode() + text).hexdigest().encode()
+        (tmp_path / "s.state").write_bytes(whole + text + b" " + check + b"\n")
+        with pytest.raises(InputError, match="damaged in line 3"):
+            StateFile(tmp_path / "s.state")

@@ -362,3 +362,63 @@ def test_nothing_to_sign(here: Path, capsys: pytest.CaptureFixture[str]) -> None
     forge(FALSE["date"], digest=False)
     status, said = run(capsys, "sign", "audit.json", "--statement", "x.intoto.json")
     assert status == 2 and "was changed after it was made" in said
+
+
+HOSTILE = {
+    "a key twice": ("{", '{"verdict": "equivalent within tolerance", '),
+    "no number": ('"alpha": 0.01', '"alpha": NaN'),
+    "a number without end": ('"alpha": 0.01', '"alpha": 1e999'),
+    "depth": ("{", '{"x": ' + "[" * 100_000 + "]" * 100_000 + ","),
+    "many digits": ("{", '{"x": ' + "9" * 5000 + ","),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_json_that_means_two_things_or_none(
+    name: str, here: Path, keys: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A digest is over the last of two values; who reads the file sees the first."""
+    assert run(capsys, "sign", "audit.json", "--key", "key.pem")[0] == 0
+    text = Path("audit.json").read_text()
+    assert HOSTILE[name][0] in text
+    Path("audit.json").write_text(text.replace(*HOSTILE[name], 1))
+    for words in (
+        ("report", "audit.json"),
+        ("report", "audit.json", "--key", "key.pub"),
+        VERIFY,
+        (*VERIFY, "--key", "key.pub"),
+        ("sign", "audit.json", "--key", "key.pem"),
+    ):
+        status, said = run(capsys, *words)
+        assert status == 2 and said.count("\n") == 1 and "Traceback" not in said
+
+
+def test_a_signed_record_that_was_edited_carelessly(
+    here: Path, keys: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "sign", "audit.json", "--key", "key.pem")[0] == 0
+    record = read()
+    Path("audit.json").write_text(json.dumps({**record, "verdict": "inconclusive"}))
+    status, said = run(capsys, *VERIFY, "--key", "key.pub")
+    assert status == 2 and "changed after it was signed" in said
+
+
+def test_what_is_vouched_for_is_what_is_shown(
+    here: Path, keys: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file is read once: another one that takes its place meanwhile is not shown."""
+    from fairaudit import results
+
+    assert run(capsys, "sign", "audit.json", "--key", "key.pem")[0] == 0
+    reads = []
+    real = results.parse_json
+    monkeypatch.setattr(results, "parse_json", lambda text: reads.append(1) or real(text))
+    assert run(capsys, "report", "audit.json", "--key", "key.pub")[0] == 0
+    assert len(reads) == 1
+
+
+def test_a_record_without_findings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = {**read(), "findings": []}
+    Path("audit.json").write_text(json.dumps({**record, "digest": digest_of(record)}))
+    status, said = run(capsys, "report", "audit.json")
+    assert status == 2 and "it has no findings" in said

@@ -1,7 +1,7 @@
 """Pickle and joblib files of models, opened through an allow-list.
 
 What is promised. Opening a file imports, calls and creates only what is listed here: estimators of
-scikit-learn, xgboost, lightgbm and fairaudit, the parts that they are made of, and the few
+scikit-learn, xgboost, lightgbm, catboost and fairaudit, their parts, and the few
 functions that put arrays, numbers and containers back together. All names are read from the file
 before anything is made of it; one that is not on the list stops it. Estimators are filled with
 their saved state and never called; the functions run with checked arguments, most of them as a

@@ -100,6 +100,7 @@ _OF_NUMPY = {
 
 # Classes of other packages, filled with their saved state.
 _CLASSES = {
+    "catboost.core.CatBoostClassifier", "catboost.core.CatBoostRegressor",
     "lightgbm.basic.Booster", "pandas.arrays.ArrowStringArray",
     "scipy.interpolate._bsplines.BSpline", "scipy.interpolate._bsplines._BSpline",
     "xgboost.callback.EarlyStopping", "xgboost.core.Booster",

@@ -16,6 +16,7 @@ import numpy as np
 from fairaudit.models.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
 from fairaudit.models.safe_pickle.grants import Grant, Granter, Omitted, Refused, require
 from fairaudit.models.safe_pickle.hashing import keys_of
+from fairaudit.models.safe_pickle.catboost_state import check_catboost_state
 from fairaudit.models.safe_pickle.lightgbm_text import check_lightgbm_state
 from fairaudit.models.safe_pickle.rebuild import StoredText, partial_filled, string_dtype
 from fairaudit.models.safe_pickle.soundness import check_attributes
@@ -300,7 +301,9 @@ for _opcode, _run in {
 def _fill_estimator(made: Any, state: Any) -> None:
     setter = getattr(type(made), "__setstate__", None)  # not one that the file put on the object
     if setter is not None:
-        if type(state) is tuple:  # scipy 1.18: a spline holds another, and an empty array
+        if type(made).__module__ == "catboost.core":
+            check_catboost_state(type(made).__name__, state)
+        elif type(state) is tuple:  # scipy 1.18: a spline holds another, and an empty array
             _check_spline(type(made), state)
         else:
             _check_names(made, state)

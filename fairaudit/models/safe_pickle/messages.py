@@ -127,9 +127,18 @@ _HOSTILE_PREFIXES = (
     "types.CodeType",
     "types.FunctionType",
 )
-_OWN_PACKAGES = {"fairaudit", "lightgbm", "numpy", "pandas", "scipy", "sklearn", "xgboost"}
+_OWN_PACKAGES = {
+    "catboost",
+    "fairaudit",
+    "lightgbm",
+    "numpy",
+    "pandas",
+    "scipy",
+    "sklearn",
+    "xgboost",
+}
 # Libraries whose pickles need the library itself to run code while they open.
-_FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "transformers", "catboost")
+_FRAMEWORKS = ("torch", "tensorflow", "keras", "jax", "flax", "transformers")
 OTHER_WAYS = (
     "Export the model as .onnx, or add its predictions to the table as a column and audit "
     "those ('predictions')."

@@ -97,7 +97,7 @@ class _Server:
         with data_there, life_there:
             descriptors = [data_there.fileno(), life_there.fileno()]
             socket.send_fds(self.control, [json.dumps(request).encode()], descriptors)
-        return Channel(data.detach()), life
+        return Channel(data.detach(), patient=False), life
 
     def end(self) -> None:
         self.control.close()

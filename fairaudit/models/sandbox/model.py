@@ -9,7 +9,7 @@ from fairaudit.models.answers import Meaning, Scores
 from fairaudit.models.sandbox.client import Ended, Model, Process, explain
 from fairaudit.models.sandbox.process_limits import Limits
 from fairaudit.models.sandbox.wire import Broken, Message
-from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
+from fairaudit.models.sandbox.wire_tables import is_short, pack_table, unpack_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,7 @@ __all__ = ["SandboxedModel"]
 
 _LETTERS = 2000  # of a message
 _COUNT = 10**6  # of names
+_LETTERS_OF_CLASSES = 10**7
 _ARGUMENTS = ("isolate", "on", "predictions", "sandbox", "trust")  # that an error may be about
 
 
@@ -68,7 +69,7 @@ class SandboxedModel:
         self.features = None if features is None else tuple(_texts(features))
         self.n_features = count
         self.classes = _classes(facts["classes"])
-        self.notes = tuple(_texts(facts["notes"])[:50])
+        self.notes = tuple(_text(note, 500) for note in _texts(facts["notes"])[:50])
 
     def scores(self, rows: pd.DataFrame) -> Scores:
         return self._ask(rows, "scores")
@@ -142,7 +143,7 @@ def _line(text: Any) -> str:
 
 
 def _text(text: Any, most: int) -> str:
-    return _line(text)[:most] if isinstance(text, str) else "an error without words"
+    return _line(text[:most]) if isinstance(text, str) else "an error without words"
 
 
 def _texts(values: Any) -> list[str]:
@@ -160,6 +161,9 @@ def _classes(values: Any) -> NDArray[Any] | None:
         return None
     if not isinstance(values, list) or len(values) > _COUNT:
         raise Broken("classes")
-    if not all(isinstance(value, (bool, int, float, str)) for value in values):
+    if not all(isinstance(value, (bool, int, float, str)) and is_short(value) for value in values):
+        raise Broken("classes")
+    longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+    if len(values) * longest > _LETTERS_OF_CLASSES:  # each takes as much room as the longest
         raise Broken("classes")
     return np.asarray(values)

@@ -12,6 +12,7 @@ import select
 import struct
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,8 @@ __all__ = ["STATUS", "Broken", "Channel", "Message"]
 STATUS = struct.Struct("<i")  # how a model's process ended, as os.waitpid has it
 _HEAD = struct.Struct("<QI")  # bytes of JSON, number of arrays
 _CHUNK = 2**20
-_MOST_JSON = 2**28
 _KINDS = "biufMm"
+_WIDEST = 8  # bytes of a number
 
 
 class Broken(Exception):
@@ -40,10 +41,14 @@ class Message:
 
 
 class Channel:
-    """One end of a connection: a file descriptor that both reads and writes."""
+    """One end of a connection: a file descriptor that both reads and writes.
 
-    def __init__(self, descriptor: int) -> None:
+    Deadlines hold only where it does not block: `patient` is False for who sets them.
+    """
+
+    def __init__(self, descriptor: int, *, patient: bool = True) -> None:
         self.descriptor = descriptor
+        os.set_blocking(descriptor, patient)
 
     def close(self) -> None:
         if self.descriptor >= 0:
@@ -62,18 +67,24 @@ class Channel:
             self._write(array.view(np.uint8).reshape(-1).data, deadline)
 
     def receive(self, *, most: int | None = None, deadline: float | None = None) -> Message:
-        """The next message; `most` bounds its bytes. EOFError: the other side has gone."""
+        """The next message. EOFError: the other side has gone.
+
+        `most` bounds the bytes of its arrays, and with them those of its JSON and the lists in it,
+        which take far more memory than room in the text.
+        """
         import numpy as np
 
         size, count = _HEAD.unpack(self._read(_HEAD.size, deadline))
-        bound = _MOST_JSON if most is None else min(most, _MOST_JSON)
-        if size > bound:
+        if most is not None and size > 2**22 + (most >> 6):
             raise Broken(f"a message of {size} bytes")
         try:
-            header = json.loads(bytes(self._read(size, deadline)))
+            text = self._read(size, deadline)
+            if most is not None and text.count(b"[") + text.count(b"{") > most >> 10:
+                raise Broken("a message of many parts")
+            header = json.loads(text)
             facts = [(_dtype(kind), _shape(shape)) for kind, shape in header["arrays"]]
             content = header["content"]
-        except (KeyError, RecursionError, TypeError, ValueError) as error:
+        except (KeyError, MemoryError, RecursionError, TypeError, ValueError) as error:
             raise Broken(type(error).__name__) from None
         if not isinstance(content, dict) or len(facts) != count:
             raise Broken("no content")
@@ -90,13 +101,17 @@ class Channel:
         view = memoryview(data)
         while view:
             self._wait(deadline, writing=True)
-            view = view[os.write(self.descriptor, view[:_CHUNK]) :]
+            with suppress(BlockingIOError):  # there was room, but none for us
+                view = view[os.write(self.descriptor, view[:_CHUNK]) :]
 
     def _read(self, size: int, deadline: float | None) -> bytearray:
         data = bytearray()
         while len(data) < size:
             self._wait(deadline, writing=False)
-            part = os.read(self.descriptor, min(size - len(data), _CHUNK))
+            try:
+                part = os.read(self.descriptor, min(size - len(data), _CHUNK))
+            except BlockingIOError:
+                continue
             if not part:
                 raise EOFError
             data += part
@@ -118,7 +133,7 @@ def _dtype(text: Any) -> Any:
     if not isinstance(text, str) or len(text) > 16:
         raise ValueError
     dtype = np.dtype(text)
-    if dtype.kind not in _KINDS or dtype.itemsize > 16:
+    if dtype.kind not in _KINDS or dtype.itemsize > _WIDEST or not dtype.isnative:
         raise ValueError
     return dtype
 

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["pack_table", "unpack_table"]
+__all__ = ["is_short", "pack_table", "unpack_table"]
 
 _WHOLE = tuple(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
 _EXTENSION = ("boolean", "Float32", "Float64", *_WHOLE)
 _TEXT = ("object", "str", "string")
-_LONGEST = 100_000  # characters of one value that a model returns
+_LONGEST = 10_000  # characters of one value that a model returns
+_MOST_COLUMNS = 10_000  # of one answer
 
 
 def pack_table(table: pd.DataFrame) -> Message:
@@ -41,6 +42,8 @@ def unpack_table(message: Message, *, rows: int | None = None) -> pd.DataFrame:
     try:
         content = message.content
         count = int(content["rows"]) if rows is None else rows
+        if rows is not None and not 0 < len(content["columns"]) <= _MOST_COLUMNS:
+            raise Broken("columns")
         arrays = iter(message.arrays)
         series = [_unpack(column, arrays, count, own=rows is None) for column in content["columns"]]
         names = [column["name"] for column in content["columns"]]
@@ -116,6 +119,13 @@ def _texts(levels: Any, codes: NDArray[Any], dtype: str, *, own: bool) -> pd.Ser
     return pd.Series(known.take(np.where(codes < 0, len(levels), codes)))
 
 
+def is_short(value: Any) -> bool:
+    """Whether a text or whole number is of a size that labels have."""
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return not isinstance(value, int) or abs(value) < 2**64
+
+
 def _tagged(value: Any) -> Any:
     """JSON for one value of a column of objects; a list where JSON has no such value."""
     import pandas as pd
@@ -140,8 +150,7 @@ def _untagged(value: Any, *, own: bool) -> Any:
     import pandas as pd
 
     if not isinstance(value, list):
-        long = isinstance(value, str) and len(value) > _LONGEST
-        if isinstance(value, dict) or (not own and long):
+        if isinstance(value, dict) or not (own or is_short(value)):
             raise Broken("value")
         return value
     tag = value[0]
