@@ -12,6 +12,7 @@ from scipy.stats import chi2, ncx2, norm
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.evidence.power import pilot
+from fairaudit.evidence.power.detect import _amount_with_power, _Look
 from fairaudit.evidence.power.interval_widths import plan_width
 from fairaudit.evidence.power.pilot import null_table, plan_effect
 from fairaudit.evidence.power.planning import plan_certificate, plan_rows
@@ -142,6 +143,35 @@ def test_every_audit_states_what_it_could_have_found():
     assert "Could have been found" in result.summary()
     for form in ("md", "html"):
         assert "age" in result.render(form) and "found" in result.render(form)
+
+
+def test_what_could_have_been_found_is_that_of_theory():
+    """`correlation` with two binary attributes is a chi-square test with two degrees of freedom."""
+    n, stated = 500, []
+    for seed in range(6):
+        rng = np.random.default_rng([seed, n])
+        y = rng.integers(0, 2, n)
+        sex = rng.permutation((np.arange(n) % 5 < 2).astype(int))
+        audit = fa.audit(
+            predictions=y + rng.normal(size=n),
+            outcome=y,
+            sensitive={"sex": sex, "race": rng.integers(0, 2, n)},
+            statistic="correlation",
+            permutations=fa.Permutations(n=499, seed=seed),
+        )
+        stated += [group.shift for group in audit.power.detectable if group.group == "sex = 1"]
+    noncentrality = brentq(lambda x: ncx2.sf(chi2.isf(0.05, 2), 2, x) - 0.8, 1, 40)
+    assert np.mean(stated) == pytest.approx(np.sqrt(noncentrality / (n * 0.24)), rel=0.08)
+
+
+def test_the_amount_between_two_looks_is_that_of_a_chi_square_test():
+    amounts = np.array([0.1, 0.22, 0.4])
+    looks = [
+        _Look(amount, 10_000, float(ncx2.sf(chi2.isf(0.05, 3), 3, 150 * amount**2)), np.ones(4))
+        for amount in amounts
+    ]
+    wanted = brentq(lambda x: ncx2.sf(chi2.isf(0.05, 3), 3, 150 * x**2) - 0.8, 0.22, 0.4)
+    assert _amount_with_power(looks, 0.05, (0.22, 0.4)) == pytest.approx(wanted, rel=0.002)
 
 
 def test_power_is_left_out_where_it_cannot_be_had():

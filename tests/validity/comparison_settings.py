@@ -106,7 +106,46 @@ SETTINGS = (
         0.6,
     ),
 )
-ALL = tuple(replace(each, weights=weights) for each in SETTINGS for weights in WEIGHTS)
+#: Made against the bounds: many gaps of one model tie, and the largest of the other stands alone.
+_HALVES, _MIDDLE = (0.85,) * 4 + (0.55,) * 4, (0.75, 0.6) + (0.675,) * 6
+TIED = (
+    Setting(
+        "4 groups, gaps of .3 tied, the candidate's largest of .15 alone",
+        ((200,) * 4, (200,) * 4),
+        ((0.2,) * 4, (0.85, 0.85, 0.55, 0.55)),
+        ((0.2,) * 4, (0.75, 0.6, 0.675, 0.675)),
+        0.5,
+    ),
+    Setting(
+        "4 groups, gaps of .1 tied in both classes, the candidate's largest of .05 alone",
+        ((500,) * 4, (500,) * 4),
+        ((0.25, 0.25, 0.15, 0.15), (0.75, 0.75, 0.65, 0.65)),
+        ((0.2,) * 4, (0.725, 0.675, 0.7, 0.7)),
+        0.5,
+    ),
+    Setting(
+        "8 groups, gaps of .3 tied, the candidate's largest of .15 alone",
+        ((200,) * 8, (200,) * 8),
+        ((0.2,) * 8, _HALVES),
+        ((0.2,) * 8, _MIDDLE),
+        0.5,
+    ),
+    Setting(
+        "8 groups, models unlike, gaps of .3 tied in both classes, the candidate's of .28 alone",
+        ((200,) * 8, (200,) * 8),
+        ((0.45,) * 4 + (0.15,) * 4, _HALVES),
+        ((0.3,) * 8, (0.84, 0.56) + (0.7,) * 6),
+        0.0,
+    ),
+    Setting(
+        "8 groups, production's largest gap of .15 alone, gaps of .3 tied",
+        ((200,) * 8, (200,) * 8),
+        ((0.2,) * 8, _MIDDLE),
+        ((0.2,) * 8, _HALVES),
+        0.5,
+    ),
+)
+ALL = (*(replace(each, weights=weights) for each in SETTINGS for weights in WEIGHTS), *TIED)
 
 
 def bounds(setting: Setting, seed: int) -> tuple[float, float, float, float]:
@@ -115,9 +154,10 @@ def bounds(setting: Setting, seed: int) -> tuple[float, float, float, float]:
     return found.low, found.high, found.at_least, found.at_most
 
 
-def failures(setting: Setting, replications: int) -> tuple[np.ndarray, float]:
+def failures(setting: Setting, replications: int, first: int = 0) -> tuple[np.ndarray, float]:
     """Shares: interval missed, false *not less fair*, false *less fair*; and the median width."""
-    ends, truth = np.array([bounds(setting, seed) for seed in range(replications)]), setting.truth
+    seeds = range(first, first + replications)
+    ends, truth = np.array([bounds(setting, seed) for seed in seeds]), setting.truth
     missed = (ends[:, 0] > truth + 1e-12) | (truth - 1e-12 > ends[:, 1])
     shares = np.array([missed, ends[:, 3] < truth - 1e-12, ends[:, 2] > truth + 1e-12]).mean(axis=1)
     return shares, float(np.median(ends[:, 1] - ends[:, 0]))
@@ -126,6 +166,8 @@ def failures(setting: Setting, replications: int) -> tuple[np.ndarray, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=1000)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
+    parser.add_argument("--only", default="", help="settings whose name has this")
     args = parser.parse_args()
     print(
         "| setting | weights | true difference | coverage (width) | false *not less fair* | false "
@@ -133,7 +175,9 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|", flush=True)
     for setting in ALL:
-        (missed, passed, blamed), width = failures(setting, args.replications)
+        if args.only not in setting.name:
+            continue
+        (missed, passed, blamed), width = failures(setting, args.replications, args.first)
         print(
             f"| {setting.name} | {setting.weights} | {setting.truth:+.2f} | {1 - missed:.3f} "
             f"({width:.2f}) | {passed:.3f} | {blamed:.3f} |",

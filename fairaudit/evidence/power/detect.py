@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, shifted
+from fairaudit.evidence.power.power_curve import first_reached, fit_power
 from fairaudit.evidence.power.power_result import Detectable, Power
 from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.testing.diagnostics import CHECKED_COPIES
@@ -22,7 +25,18 @@ FEWEST_COPIES = 99  # with fewer, power is lost to the copies themselves
 MOST_GROUPS = 8
 MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
-_FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
+#: Planted tables per amount: to bracket, at the ends of the bracket, and at what these say.
+_FIRST, _SECOND, _THIRD = 12, 40, 80
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """At one amount: planted tables, the share found, and the sizes that planting adds."""
+
+    amount: float
+    tables: int
+    found: float
+    sizes: Array
 
 
 class Trial:
@@ -85,7 +99,7 @@ def smallest_detectable(
     trial = Trial(table, fitted, statistics, null, alpha=alpha, seed=seed)
     field = field_of(table, threshold)
     size = KPCStatistic(knn=1).bind(table, within_outcome=within, seed=seed)
-    cost = 5 * _FIRST + 2 * _SECOND
+    cost = 5 * _FIRST + 2 * _SECOND + _THIRD
     groups = groups_in(table, min(MOST_GROUPS, max(1, budget // cost)))
     search = _Search(trial, field, size, seed, first)
     detectable = tuple(search.smallest(group, number) for number, group in enumerate(groups))
@@ -98,59 +112,83 @@ class _Search:
         self.first, self.planted = first, 0
 
     def smallest(self, group: Group, number: int) -> Detectable:
-        """Bracket the power among amounts, look closer at both ends, interpolate."""
+        """Bracket the power among amounts, look closer at both ends and at what they say."""
         rng = stream(self.seed, 8, number)
+        looks: list[_Look] = []
+
+        def power_at(amount: float, count: int) -> float:
+            looks.append(self._look(group, amount, count, rng))
+            return looks[-1].found
+
         low, high = 0, len(_AMOUNTS) - 1
         while high - low > 1:  # amounts are few: halve them
             middle = (low + high) // 2
-            if self._power(group, _AMOUNTS[middle], _FIRST, rng)[0] < POWER:
+            if power_at(_AMOUNTS[middle], _FIRST) < POWER:
                 low = middle
             else:
                 high = middle
-        ends = [self._power(group, _AMOUNTS[k], _SECOND, rng) for k in (low, high)]
-        if ends[1][0] < POWER and high + 1 < len(_AMOUNTS):
-            ends = [ends[1], self._power(group, _AMOUNTS[high + 1], _SECOND, rng)]
-        elif ends[0][0] >= POWER and low > 0:
-            ends = [self._power(group, _AMOUNTS[low - 1], _SECOND, rng), ends[0]]
-        rows = int(group.member.sum())
-        if ends[1][0] < POWER:
+        below, above = (power_at(_AMOUNTS[k], _SECOND) for k in (low, high))
+        if above < POWER and high + 1 < len(_AMOUNTS):
+            high += 1
+            above = power_at(_AMOUNTS[high], _SECOND)
+        elif below >= POWER and low > 0:
+            low -= 1
+            power_at(_AMOUNTS[low], _SECOND)
+        ends, rows = (_AMOUNTS[low], _AMOUNTS[high]), int(group.member.sum())
+        if above < POWER:
             return Detectable(
                 group=group.name, rows=rows, shift=None, tpr_gap=None, fpr_gap=None, kpc=None
             )
+        power_at(_amount_with_power(looks, self.trial.alpha, ends), _THIRD)
+        amount = _amount_with_power(looks, self.trial.alpha, ends)
         shift, tpr_gap, fpr_gap, kpc = (
-            None if np.isnan(size) else float(size) for size in _between(*ends)
+            None if np.isnan(size) else float(size) for size in _sizes_at(looks, amount)
         )
         return Detectable(
             group=group.name, rows=rows, shift=shift, tpr_gap=tpr_gap, fpr_gap=fpr_gap, kpc=kpc
         )
 
-    def _power(
-        self, group: Group, amount: float, count: int, rng: np.random.Generator
-    ) -> tuple[float, Array]:
-        """Share found, and the mean shift, TPR gap, FPR gap and KPC that were planted."""
+    def _look(self, group: Group, amount: float, count: int, rng: np.random.Generator) -> _Look:
+        """Share found, and what planting adds to shift, TPR gap, FPR gap and KPC on average."""
         copies = self.trial.sampler.block(range(self.first, self.first + count))
         self.first += count
         self.planted += count
         planted = np.array([shifted(copy, group, self.field, amount, rng) for copy in copies])
-        sizes = [
-            (
-                self.field.shift(copy, group),
-                self.field.gap(copy, group, True),
-                self.field.gap(copy, group, False),
-            )
-            for copy in planted
-        ]
+        sizes = np.mean(
+            [
+                np.subtract(self._sizes(after, group), self._sizes(before, group))
+                for after, before in zip(planted, copies, strict=True)
+            ],
+            axis=0,
+        )
         kpc = (self.size(planted[:12]) - self.size(copies[:12])).mean()  # centered, as reported
         share = float(self.trial.rejects(planted).mean())
-        return share, np.append(np.mean(sizes, axis=0), kpc)
+        return _Look(amount, count, share, np.append(sizes, kpc))
+
+    def _sizes(self, copy: Index, group: Group) -> tuple[float, float, float]:
+        field = self.field
+        return (
+            field.shift(copy, group),
+            field.gap(copy, group, True),
+            field.gap(copy, group, False),
+        )
 
 
-def _between(low: tuple[float, Array], high: tuple[float, Array]) -> Array:
-    """Sizes at the wanted power, on the line between two probits of power."""
-    from scipy.stats import norm
+def _amount_with_power(looks: list[_Look], alpha: float, ends: tuple[float, float]) -> float:
+    """Where the power of a chi-square test through all looks is the wanted one."""
+    amounts = np.array([look.amount for look in looks])
+    found = np.array([look.found for look in looks])
+    tables = np.array([look.tables for look in looks])
+    curve = fit_power(amounts**2, found, tables, alpha)
+    squared = first_reached(curve, POWER, ends[0] ** 2, ends[1] ** 2)
+    return ends[1] if squared is None else float(np.sqrt(squared))
 
-    ends = [float(norm.ppf(np.clip(end[0], 0.02, 0.98))) for end in (low, high)]
-    wanted = float(norm.ppf(POWER))
-    share = 1.0 if ends[1] <= ends[0] else (wanted - ends[0]) / (ends[1] - ends[0])
-    share = float(np.clip(share, 0.0, 1.0))
-    return np.asarray((1 - share) * low[1] + share * high[1])
+
+def _sizes_at(looks: list[_Look], amount: float) -> Array:
+    """Between those of the nearest amounts; looks at the same amount count by their tables."""
+    amounts, place = np.unique([look.amount for look in looks], return_inverse=True)
+    tables = np.array([float(look.tables) for look in looks])
+    sizes = np.array([look.sizes for look in looks])
+    total = np.bincount(place, tables)
+    means = [np.bincount(place, tables * column) / total for column in sizes.T]
+    return np.array([np.interp(amount, [0.0, *amounts], [0.0, *column]) for column in means])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,16 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Group
 from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint
 
-__all__ = ["describe_group", "fit_curve", "has_enough", "plan_group", "rows_near", "rows_to_try"]
+__all__ = [
+    "describe_group",
+    "first_reached",
+    "fit_curve",
+    "fit_power",
+    "has_enough",
+    "plan_group",
+    "rows_near",
+    "rows_to_try",
+]
 
 FIRST, GROWTH = 200, 2
 FINE = 1.15  # steps of a closer look, the same for all groups
@@ -86,17 +96,27 @@ def describe_group(
 def fit_curve(
     points: list[PowerPoint], power: float, alpha: float | None
 ) -> tuple[list[float], int | None]:
-    """A smooth curve through the points by maximum likelihood, and where it reaches `power`.
+    """A smooth curve through the points, and where it reaches `power`."""
+    n = np.array([point.rows for point in points], dtype=np.float64)
+    found = np.array([point.found for point in points])
+    curve = fit_power(n, found, np.array([point.tables for point in points]), alpha)
+    fitted = [float(value) for value in curve(n)]
+    if found.max() < power - 0.1:
+        return fitted, None
+    rows = first_reached(curve, power, n[0] / 4, 4 * n[-1])
+    return fitted, None if rows is None else int(np.ceil(rows))
 
-    Of a test (`alpha` given) the power of a chi-square test: noncentrality in proportion to the
-    rows; its factor and the degrees of freedom are fitted. Else a normal law of log rows.
+
+def fit_power(
+    x: Array, found: Array, tables: Array, alpha: float | None
+) -> Callable[[Array], Array]:
+    """The share found as a function of x, by maximum likelihood.
+
+    Of a test (`alpha` given) the power of a chi-square test: noncentrality in proportion to x (rows
+    or squared size); its factor and the degrees of freedom are fitted. Else a normal law of log x.
     """
     from scipy.optimize import minimize
     from scipy.stats import chi2, ncx2, norm
-
-    n = np.array([point.rows for point in points], dtype=np.float64)
-    hits = np.array([point.found * point.tables for point in points])
-    tables = np.array([point.tables for point in points])
 
     def curve(line: Array, at: Array) -> Array:
         if alpha is None:
@@ -105,15 +125,19 @@ def fit_curve(
         return np.asarray(ncx2.sf(chi2.isf(alpha, df), df, np.exp(line[0]) * at))
 
     def loss(line: Array) -> float:
-        p = np.clip(curve(line, n), 1e-6, 1 - 1e-6)
-        return -float((hits * np.log(p) + (tables - hits) * np.log1p(-p)).sum())
+        p = np.clip(curve(line, x), 1e-6, 1 - 1e-6)
+        return -float((tables * (found * np.log(p) + (1 - found) * np.log1p(-p))).sum())
 
-    middle = n[int(np.argmin(np.abs(hits / tables - 0.5)))]
+    middle = x[int(np.argmin(np.abs(found - 0.5)))]
     first = np.log(middle if alpha is None else 8 / middle)
     line = minimize(loss, [first, 1.0], method="Nelder-Mead").x
-    fitted = [float(value) for value in curve(line, n)]
-    if max(point.found for point in points) < power - 0.1:
-        return fitted, None
-    fine = np.geomspace(n[0] / 4, 4 * n[-1], 2_000)
-    reached = np.flatnonzero(curve(line, fine) >= power)
-    return fitted, int(np.ceil(fine[reached[0]])) if len(reached) else None
+    return lambda at: curve(line, at)
+
+
+def first_reached(
+    curve: Callable[[Array], Array], power: float, low: float, high: float
+) -> float | None:
+    """The smallest x between low and high with this power."""
+    fine = np.geomspace(low, high, 2_000)
+    reached = np.flatnonzero(curve(fine) >= power)
+    return float(fine[reached[0]]) if len(reached) else None
