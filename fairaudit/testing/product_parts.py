@@ -111,7 +111,10 @@ class ProductParts:
         `moved` has per copy the columns of residuals that the attributes of each row meet: copies
         × columns × rows.
         """
-        return self.combine(moved @ self.right / np.sqrt(self.n), partial(self._scan, moved))
+        copies, width, rows = moved.shape
+        products = moved.reshape(copies * width, rows) @ self.right  # one product: fast
+        products = products.reshape(copies, width, -1) / np.sqrt(self.n)
+        return self.combine(products, partial(self._scan, moved))
 
     def combine(self, products: Array, scan: Callable[[str], Array]) -> Array:
         """Every part of every copy from products of residuals (rows) and functions (columns).
