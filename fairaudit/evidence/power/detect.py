@@ -10,7 +10,7 @@ from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, sh
 from fairaudit.evidence.power.power_result import Detectable, Power
 from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.testing.diagnostics import CHECKED_COPIES
-from fairaudit.testing.evaluation import bind_combined
+from fairaudit.testing.evaluation import bind_gate
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.p_value import p_values
 from fairaudit.testing.statistic import Bound, Statistic
@@ -42,7 +42,7 @@ class Trial:
         alpha: float,
         seed: int,
     ) -> None:
-        self.value = bind_combined(statistics, table, fitted.sampler, seed)
+        self.value = bind_gate(statistics, table, fitted, seed)
         self.sampler = fitted.sampler
         if self.value.pool is not None:  # the record holds them combined with the data
             drawn = CHECKED_COPIES if null is None else len(null)
@@ -103,7 +103,7 @@ class _Search:
         low, high = 0, len(_AMOUNTS) - 1
         while high - low > 1:  # amounts are few: halve them
             middle = (low + high) // 2
-            if self._power(group, _AMOUNTS[middle], _FIRST, rng)[0] < POWER:
+            if self._plant(group, _AMOUNTS[middle], _FIRST, rng)[0] < POWER:
                 low = middle
             else:
                 high = middle
@@ -128,10 +128,7 @@ class _Search:
         self, group: Group, amount: float, count: int, rng: np.random.Generator
     ) -> tuple[float, Array]:
         """Share found, and the mean shift, TPR gap, FPR gap and KPC that were planted."""
-        copies = self.trial.sampler.block(range(self.first, self.first + count))
-        self.first += count
-        self.planted += count
-        planted = np.array([shifted(copy, group, self.field, amount, rng) for copy in copies])
+        share, copies, planted = self._plant(group, amount, count, rng)
         sizes = [
             (
                 self.field.shift(copy, group),
@@ -141,8 +138,17 @@ class _Search:
             for copy in planted
         ]
         kpc = (self.size(planted[:12]) - self.size(copies[:12])).mean()  # centered, as reported
-        share = float(self.trial.rejects(planted).mean())
         return share, np.append(np.mean(sizes, axis=0), kpc)
+
+    def _plant(
+        self, group: Group, amount: float, count: int, rng: np.random.Generator
+    ) -> tuple[float, Index, Index]:
+        """Share found, the copies, and what was made of them."""
+        copies = self.trial.sampler.block(range(self.first, self.first + count))
+        self.first += count
+        self.planted += count
+        planted = np.array([shifted(copy, group, self.field, amount, rng) for copy in copies])
+        return float(self.trial.rejects(planted).mean()), copies, planted
 
 
 def _between(low: tuple[float, Array], high: tuple[float, Array]) -> Array:
