@@ -151,7 +151,12 @@ class BlockEvaluation:
 
 def evaluate_sums(bound: Sequence[Callable[[Any], Array]], sums: Any) -> list[Array]:
     """Per question the statistics of copies, one row per copy, from their sums."""
-    return [np.array([value(copy) for copy in sums]) for value in bound]
+    return [
+        value.evaluate_many(sums)  # type: ignore[attr-defined]
+        if isinstance(sums, np.ndarray) and hasattr(value, "evaluate_many")
+        else np.array([value(copy) for copy in sums])
+        for value in bound
+    ]
 
 
 class _Columns:

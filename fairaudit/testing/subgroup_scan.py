@@ -107,6 +107,8 @@ class SubgroupScan:
         `columns` (copies × columns × rows) have variance 1.
         """
         copies, width, rows = columns.shape
+        if not width:
+            return np.zeros(copies)
         by_row = np.ascontiguousarray(columns.reshape(copies * width, rows).T)
         of_leaves, of_stretches = self.members
         leaves = (of_leaves @ by_row).reshape(self.count, self.width, copies * width)

@@ -23,6 +23,7 @@ MOST_GROUPS = 8
 MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
 _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
+_SIZED_ROWS, _FEWEST_SIZED = 60_000, 4  # in which KPC is measured; of many rows it hardly varies
 
 
 class Trial:
@@ -137,7 +138,8 @@ class _Search:
             )
             for copy in planted
         ]
-        kpc = (self.size(planted[:12]) - self.size(copies[:12])).mean()  # centered, as reported
+        some = max(_FEWEST_SIZED, min(_FIRST, _SIZED_ROWS // copies.shape[1]))
+        kpc = (self.size(planted[:some]) - self.size(copies[:some])).mean()  # centered, as reported
         return share, np.append(np.mean(sizes, axis=0), kpc)
 
     def _plant(
