@@ -90,7 +90,7 @@ def _one_by_one(args: argparse.Namespace) -> int:
             "No model. Pass --models FILE [FILE …], or --baseline FILE --candidate FILE."
         )
     roles = roles_from(args)
-    plan = plan_from(args, roles, power=False, with_r=False)
+    plan = plan_from(args, roles, power=False, locate=False, with_r=False)
     models = [load_from(args, name) for name in args.models]
     frame, sources = read_tables(args.data)
     audited: list[AuditedModel] = []

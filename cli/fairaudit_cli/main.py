@@ -39,9 +39,16 @@ COMMANDS = {
 
 LONGEST_MESSAGE = 2_000  # characters
 
+#: Threads of a small matrix product wait for each other longer than they compute: one, unless the
+#: user says otherwise. Those of networks and trees (OMP) stay as they are.
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: that of the process) and return its exit status."""
+    if argv is None:  # read when numpy is imported, which is later
+        for variable in ONE_THREAD:
+            os.environ.setdefault(variable, "1")
     for stream in (sys.stdout, sys.stderr):  # a terminal without these characters shows ?
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")

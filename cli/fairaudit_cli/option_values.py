@@ -13,6 +13,7 @@ __all__ = [
     "COLUMNS",
     "COPIES",
     "COUNT",
+    "EITHER",
     "FILES",
     "LEVEL",
     "LEVELS",
@@ -222,6 +223,12 @@ FILES = Kind(
 )
 ON = Kind(read=bool, take=_switch, type_name="true or false", action={"action": "store_true"})
 OFF = Kind(read=bool, take=_switch, type_name="true or false", action={"action": "store_false"})
+EITHER = Kind(
+    read=bool,
+    take=_switch,
+    type_name="true or false",
+    action={"action": argparse.BooleanOptionalAction},
+)
 LIMITS = Kind(read=str, take=_plain(str, str), type_name="text", action={"nargs": "?", "const": ""})
 
 
@@ -286,7 +293,7 @@ class Option:
 
     def add_to(self, parser: argparse.ArgumentParser, command: str) -> None:
         settings: dict[str, Any] = {**self.kind.action}
-        if self.kind not in (ON, OFF):
+        if self.kind not in (ON, OFF, EITHER):
             settings |= {"type": self.kind.read, "metavar": self.metavar}
         if self.closed and self.names is not None:
             settings["choices"] = self.names()

@@ -17,6 +17,7 @@ from fairaudit_cli.option_values import (
     COLUMNS,
     COPIES,
     COUNT,
+    EITHER,
     FILES,
     LEVEL,
     LEVELS,
@@ -198,9 +199,10 @@ _OPTIONS = (
     ),
     _setting(
         "locate",
-        ON,
+        EITHER,
         None,
-        "after a rejection say where: which attribute, subgroup and range (slower)",
+        "after a rejection say where: which attribute, subgroup and range (default: where that "
+        "takes a few seconds at most)",
     ),
     _setting(
         "pairs",

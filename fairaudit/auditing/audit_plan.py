@@ -34,8 +34,9 @@ class Plan:
         How attributes move given the outcome; see `fairaudit.testing.choice_of_law.ChoiceOfLaw`.
     permutations : Permutations
     folds : int
-    locate : bool
-        After a rejection, say where: attributes, subgroups, curves.
+    locate : bool, optional
+        After a rejection, say where: attributes, subgroups, curves. None does so where it costs
+        little (`costs_little` of `fairaudit.evidence.localization.beyond`).
     adjust : {"holm", "fdr_bh"}
         Among the questions behind the gate.
     pairs : tuple of pairs of names
@@ -61,7 +62,7 @@ class Plan:
     law: Any = "auto"
     permutations: Permutations = field(default_factory=Permutations)
     folds: int = 5
-    locate: bool = False
+    locate: bool | None = None
     adjust: str = "holm"
     pairs: tuple[tuple[str, str], ...] = ()
     tolerance: Mapping[str, float] = field(default_factory=dict)

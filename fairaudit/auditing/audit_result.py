@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairaudit.auditing.findings import Capsule, Finding, Verdict
@@ -101,16 +101,35 @@ class AuditResult(Result):
         """Of the gate."""
         return self.joint.p_value
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per finding."""
-        import pandas as pd
+    def to_frame(self, what: str = "findings") -> pd.DataFrame:
+        """A part of the result as a tidy table.
 
-        frame = pd.DataFrame([asdict(finding) for finding in self.findings])
-        low, high = zip(*frame.pop("p_interval"), strict=True)
-        frame["attributes"] = [", ".join(names) for names in frame["attributes"]]
-        frame.insert(frame.columns.get_loc("p_value") + 1, "p_low", low)
-        frame.insert(frame.columns.get_loc("p_low") + 1, "p_high", high)
-        return frame
+        Parameters
+        ----------
+        what : str
+            ``"findings"`` (one row per question), ``"measures"``, ``"groups"`` (a row per group
+            and rate), ``"gaps"``, ``"ranges"`` (gaps of predictions over the outcome),
+            ``"claims"`` and ``"curves"`` (where the violation sits), ``"power"``,
+            ``"certificates"``, ``"null"`` (a row per copy).
+
+        Notes
+        -----
+        Nothing is masked here; ``result.suppressed(10).to_frame(…)`` shows no group of fewer
+        than 10 people. pandas writes the tables: ``.to_csv``, ``.to_parquet``, ``.to_excel``.
+        """
+        from fairaudit.auditing.frames import make_frame
+
+        return make_frame(self, what)
+
+    @property
+    def groups(self) -> pd.DataFrame:
+        """Rates, or predictions and errors, of all groups: ``to_frame("groups")``."""
+        return self.to_frame("groups")
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """Mean scores over attributes of numbers: ``to_frame("curves")``."""
+        return self.to_frame("curves")
 
     @property
     def masked(self) -> bool:
@@ -138,12 +157,22 @@ class AuditResult(Result):
             raise InputError(f"'suppress' must be 0 or more. Got {fewest}.", argument="suppress")
         return mask_audit(self, fewest)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Histogram of the copies' statistics with the observed value; returns the Axes."""
-        from fairaudit.testing.permutation_result import plot_null
+    def plot(self, what: str = "null", ax: Any = None, **options: Any) -> Any:
+        """A figure; returns the Axes (several where every rate has a panel).
 
-        joint = self.joint
-        return plot_null(self.null, joint.value, joint.p_value, joint.statistic, ax)
+        Parameters
+        ----------
+        what : str
+            ``"null"`` (the copies' statistics with that of the data), ``"gaps"`` (``rate=``),
+            ``"groups"`` (``measure=``), ``"curves"`` (``attribute=``), ``"power"``.
+        ax : matplotlib Axes, optional
+            To draw on; by default a figure of its own.
+        """
+        from fairaudit.auditing.figures import draw
+
+        if not isinstance(what, str):  # plot(ax), as before there were several
+            what, ax = "null", what
+        return draw(self, what, ax, **options)
 
     def _repr_html_(self) -> str:
         """For notebooks, which are shared: masked; in a frame, so that styles do not leak."""

@@ -54,7 +54,7 @@ def audit(
     law: Any = "auto",
     permutations: Permutations | None = None,
     seed: int | None = None,
-    locate: bool = False,
+    locate: bool | None = None,
     adjust: str = "holm",
     pairs: Sequence[tuple[str, str]] | str = (),
     tolerance: Mapping[str, float] | None = None,
@@ -104,8 +104,9 @@ def audit(
         See `Plan`.
     seed : int, optional
         Of the copies; short for ``permutations=Permutations(seed=…)``.
-    locate : bool
-        After a rejection, say where: see `AuditResult.localisation`.
+    locate : bool, optional
+        After a rejection, say where: see `AuditResult.localisation`. None does so where it costs
+        little: a few seconds at most.
     pairs : sequence of pairs of names, or "all"
         Pairs of attributes to test too.
     progress : callable, optional

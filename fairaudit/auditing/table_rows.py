@@ -26,6 +26,7 @@ from fairaudit.auditing.questions import (
 from fairaudit.data.columns import column_facts, level_text
 from fairaudit.data.facts import TableFacts
 from fairaudit.data.threshold import default_threshold
+from fairaudit.evidence.localization.beyond import costs_little
 from fairaudit.evidence.measurements import Measurements, measure, measure_sizes
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.testing.choice_of_law import prepare_copies
@@ -266,7 +267,10 @@ class TableRows:
 
     def localization(self, gate: Finding, progress: Progress) -> Localization | None:
         plan = self.plan
-        if not plan.locate:
+        wanted = plan.locate
+        if wanted is None:
+            wanted = gate.significant and costs_little(self.table, plan.permutations)
+        if not wanted:
             return None
         from fairaudit.evidence.localization.locate import locate
 

@@ -22,3 +22,7 @@ _HOME = {
 
 __all__ = list(_HOME)
 __getattr__ = lazy_names(__name__, _HOME)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

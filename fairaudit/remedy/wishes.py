@@ -50,6 +50,7 @@ def plan_of(permutations: Permutations | int, seed: int, **settings: Any) -> Pla
     from fairaudit.auditing.audit_plan import Plan
 
     copies = Permutations(n=permutations) if isinstance(permutations, int) else permutations
+    settings.setdefault("locate", False)
     return Plan(permutations=replace(copies, seed=seed), power=False, with_r=False, **settings)
 
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit._types import Array
+from fairaudit._types import Array, Index
 from fairaudit.geometry.block_sums import (
     DRAWN_BYTES,
     BlockSpace,
     ClassRows,
     CoarseBlocks,
     SeenRows,
+    add_sums,
     blocks_pay,
     sum_copies,
 )
@@ -58,13 +59,14 @@ class BlockEvaluation:
         memory = permutations.memory or _MEMORY
         kept = self.columns.row_bytes() * sampler.n <= memory // 2
         small = np.min_scalar_type(self.blocks - 1)
+        self.block_of_row = seen.blocks.astype(small)
+        self.rows = [members[:, 0] for members in sampler.strata]
         self.classes = []
-        for members in sampler.strata:
-            rows = members[:, 0]
+        for rows in self.rows:
             code = int(seen.codes[rows[0]])
             columns = _Columns(form, seen.prediction[rows], code)
             self.classes.append(
-                ClassRows(seen.blocks[rows].astype(small), columns.keep() if kept else columns)
+                ClassRows(self.block_of_row[rows], columns.keep() if kept else columns)
             )
         left = memory // (8 if kept else 2)
         per_copy = self.columns.copy_bytes(self.blocks, sampler.n) + DRAWN_BYTES
@@ -120,6 +122,17 @@ class BlockEvaluation:
         sums = sum_copies(self.classes, self.columns, self.blocks, generators)
         return evaluate_sums(self.bound, sums)
 
+    def evaluate_copies(self, copies: Index) -> list[Array]:
+        """The same for copies that are given as row numbers."""
+        values = []
+        for at in range(0, len(copies), self.batch):
+            some = copies[at : at + self.batch]
+            sums = self.columns.no_sums(len(some), self.blocks)
+            for rows, members in zip(self.rows, self.classes, strict=True):
+                add_sums(sums, self.block_of_row[some[:, rows]], members.columns(slice(len(rows))))
+            values.append(evaluate_sums(self.bound, sums))
+        return [np.vstack(parts) for parts in zip(*values, strict=True)]
+
     def see(self, numbers: range, questions: Sequence[int]) -> list[Array]:
         values = self.values(numbers)
         return [values[k] for k in questions]
@@ -138,7 +151,12 @@ class BlockEvaluation:
 
 def evaluate_sums(bound: Sequence[Callable[[Any], Array]], sums: Any) -> list[Array]:
     """Per question the statistics of copies, one row per copy, from their sums."""
-    return [np.array([value(copy) for copy in sums]) for value in bound]
+    return [
+        value.evaluate_many(sums)  # type: ignore[attr-defined]
+        if isinstance(sums, np.ndarray) and hasattr(value, "evaluate_many")
+        else np.array([value(copy) for copy in sums])
+        for value in bound
+    ]
 
 
 class _Columns:

@@ -28,6 +28,7 @@ __all__ = [
     "Evaluation",
     "Scope",
     "bind_combined",
+    "bind_gate",
     "bind_parts",
     "bind_statistic",
     "make_evaluation",
@@ -134,6 +135,17 @@ def bind_combined(
     """The statistics in one number, calibrated on copies of this sampler where they are several."""
     parts = bind_parts(statistics, table, sampler, seed)
     return CombinedParts(parts, sampler, list_parts(statistics)[1])
+
+
+def bind_gate(
+    statistics: list[Statistic], table: AuditTable, fitted: FittedCopies, seed: int
+) -> CombinedParts:
+    """The same as the gate computes it: by tied blocks where rows are many and tied."""
+    by_blocks = BlockEvaluation.of([Scope(table)], fitted, statistics, Permutations(seed=seed))
+    if by_blocks is None:
+        return bind_combined(statistics, table, fitted.sampler, seed)
+    weights = list_parts(statistics)[1]
+    return CombinedParts(lambda rows: by_blocks.evaluate_copies(rows)[0], fitted.sampler, weights)
 
 
 def _require_able(statistics: Sequence[Statistic], fitted: FittedCopies) -> None:

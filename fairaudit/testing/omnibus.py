@@ -56,7 +56,7 @@ PARTS = {
     "scan in spread": 1.0,
 }
 _QUICK = ("linear", "linear, one attribute", "linear in spread", "products", "curves", "smooth")
-_AT_ONCE = 1 << 16  # rows of copies
+_AT_ONCE = 1 << 17  # rows of copies
 _STRETCHES = 64  # of a continuous outcome, for subgroups
 _ROWS_PER_STRETCH = 16
 

@@ -9,7 +9,6 @@ from them, so that residuals may be centered and scaled by a sample.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,11 @@ from fairaudit.geometry.block_sums import CoarseBlocks, RowColumns, SeenRows
 from fairaudit.permute.copies import stream
 from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.given_outcome import Scale
-from fairaudit.testing.product_parts import (
-    ProductParts,
-    find_places,
-    multiply_along,
-    raise_residuals,
-)
+from fairaudit.testing.product_parts import ProductParts, find_places, pair_along, raise_residuals
 
 __all__ = ["OmnibusOverBlocks"]
+
+_AT_ONCE = 1 << 15  # blocks of copies
 
 
 class OmnibusOverBlocks:
@@ -58,13 +54,29 @@ class OmnibusOverBlocks:
 
     def bind(self, observed: Any) -> list[Callable[[Any], Array]]:
         return [
-            partial(_evaluate, products, self.columns.part(products.question.of_class))
+            _Bound(products, self.columns.part(products.question.of_class))
             for products in self.products
         ]
 
 
-def _evaluate(products: _BlockProducts, part: slice, sums: Any) -> Array:
-    return products.values(sums[:, part])
+class _Bound:
+    """A question and its columns of the sums."""
+
+    def __init__(self, products: _BlockProducts, part: slice) -> None:
+        self.products, self.part = products, part
+
+    def __call__(self, sums: Array) -> Array:
+        return np.asarray(self.evaluate_many(sums[None])[0])
+
+    def evaluate_many(self, sums: Array) -> Array:
+        """Every part (columns) of every copy (rows), from sums of copies × blocks × columns."""
+        some = max(1, _AT_ONCE // sums.shape[1])
+        return np.vstack(
+            [
+                self.products.values(sums[at : at + some, :, self.part])
+                for at in range(0, len(sums), some)
+            ]
+        )
 
 
 class _Residuals:
@@ -155,8 +167,8 @@ class _BlockProducts(ProductParts):
         members = np.eye(len(present))[codes]
         self.along = members / np.sqrt(sizes / self.n) if len(present) > 1 else members[:, :0]
         self.sums, self.width = find_places(widths), sum(widths.values())
-        along = multiply_along(np.zeros((1, widths["level"])), self.along[:1]).shape[1]
-        self.rows = find_places({**widths, "along": along, "basis": 0})
+        self.pairs = pair_along(widths["level"], self.along.shape[1])
+        self.rows = find_places({**widths, "along": len(self.pairs), "basis": 0})
         a = question.encode_attributes()
         inside = seen.inside(question.of_class)
         rows = inside[show_rows(len(inside), rng)]
@@ -169,8 +181,14 @@ class _BlockProducts(ProductParts):
         )
 
     def values(self, sums: Array) -> Array:
-        """Every part, from the sums over the blocks of the space."""
-        own = self.question.gather @ sums
-        along = multiply_along(own[:, self.sums["level"]], self.along)
-        columns = np.hstack([own[:, : self.width], along])
-        return np.asarray(self.evaluate(np.ascontiguousarray(columns.T)[None])[0])
+        """Every part of every copy, from the sums over the blocks of the space."""
+        copies, blocks, width = sums.shape
+        by_block = sums.transpose(1, 0, 2).reshape(blocks, copies * width)
+        count = len(self.question.counts)
+        own = (self.question.gather @ by_block).reshape(count, copies, width).transpose(1, 2, 0)
+        level = own[:, self.sums["level"]]
+        columns = np.empty((copies, self.width + len(self.pairs), count))
+        columns[:, : self.width] = own[:, : self.width]
+        for place, (i, j) in enumerate(self.pairs, self.width):
+            np.multiply(level[:, i], self.along[:, j], out=columns[:, place])
+        return self.evaluate(columns)

@@ -11,11 +11,19 @@ from fairaudit._types import Array, Index
 from fairaudit.testing.attribute_functions import AttributeFunctions, RandomTrees
 from fairaudit.testing.subgroup_scan import SubgroupScan
 
-__all__ = ["ProductParts", "find_places", "invert_lines", "multiply_along", "raise_residuals"]
+__all__ = [
+    "ProductParts",
+    "find_places",
+    "invert_lines",
+    "multiply_along",
+    "pair_along",
+    "raise_residuals",
+]
 
 _FARTHEST = 3.0  # residuals count up to this in their powers
 _MANY_ROWS = 50_000  # from here on fewer functions are enough, and what is moved is smaller
 _MOST_ALONG = 24  # columns of residuals times functions along the outcome
+_TILE = 48  # rows of a matrix product; a multiple of what processors take at once
 _ALIKE = 1e-9  # lines that add up to one another differ by less
 
 
@@ -111,7 +119,8 @@ class ProductParts:
         `moved` has per copy the columns of residuals that the attributes of each row meet: copies
         × columns × rows.
         """
-        return self.combine(moved @ self.right / np.sqrt(self.n), partial(self._scan, moved))
+        products = _multiply(moved, self.right) / np.sqrt(self.n)
+        return self.combine(products, partial(self._scan, moved))
 
     def combine(self, products: Array, scan: Callable[[str], Array]) -> Array:
         """Every part of every copy from products of residuals (rows) and functions (columns).
@@ -164,6 +173,23 @@ class ProductParts:
         return self.scan.find_largest(moved[:, self.rows[rows]])
 
 
+def _multiply(moved: Array, right: Array) -> Array:
+    """`moved @ right` by tiles of equal size: many copies at once, and each to the same last bit
+    whichever others it is computed with."""
+    copies, width, rows = moved.shape
+    if rows > _MANY_ROWS or not 0 < width <= _TILE:
+        return np.asarray(moved @ right)
+    result = np.empty((copies, width, right.shape[1]))
+    together = _TILE // width
+    tile = np.zeros((_TILE, rows))
+    for at in range(0, copies, together):
+        some = moved[at : at + together]
+        filled = len(some) * width
+        tile[:filled] = some.reshape(filled, rows)
+        result[at : at + together] = (tile @ right)[:filled].reshape(len(some), width, -1)
+    return result
+
+
 def find_places(widths: Mapping[str, int]) -> dict[str, slice]:
     """The columns of each, side by side."""
     ends = np.cumsum(list(widths.values())).tolist()
@@ -179,11 +205,16 @@ def raise_residuals(level: Array) -> dict[str, Array]:
     return {"spread": near**2, "skewness": near**3 - 3 * near}
 
 
+def pair_along(levels: int, functions: int) -> list[tuple[int, int]]:
+    """Which columns of residuals meet which functions along the outcome."""
+    if levels * functions > _MOST_ALONG:  # every function with one column, in turn
+        return [(j % levels, j) for j in range(functions)]
+    return [(i, j) for j in range(functions) for i in range(levels)]
+
+
 def multiply_along(level: Array, along: Array) -> Array:
     """Columns of residuals times functions along the outcome; not all pairs of very many."""
-    pairs = [(i, j) for j in range(along.shape[1]) for i in range(level.shape[1])]
-    if len(pairs) > _MOST_ALONG:  # every function with one column, in turn
-        pairs = [(j % level.shape[1], j) for j in range(along.shape[1])]
+    pairs = pair_along(level.shape[1], along.shape[1])
     return np.column_stack([level[:, :0], *(level[:, i] * along[:, j] for i, j in pairs)])
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
 from fairaudit._types import Array, Index
@@ -82,21 +85,32 @@ class SubgroupScan:
         self.variance = (self.share * (1 - self.share)) @ sizes
         self.nodes = TreeNodes(trees, sizes.sum(), self.inside, self.variance)
 
+    @cached_property
+    def members(self) -> tuple[Any, Any]:
+        """Which rows are in each leaf, and in each stretch: sparse matrices that add them up."""
+        from scipy.sparse import csr_array
+
+        n = len(self.strata)
+        rows = np.arange(n, dtype=np.int32)
+        leaves, stretches = self.count * self.width, self.share.shape[1]
+        return (
+            csr_array(
+                (np.ones(len(self.places)), (self.places, np.tile(rows, self.count))),
+                shape=(leaves, n),
+            ),
+            csr_array((np.ones(n), (self.strata, rows)), shape=(stretches, n)),
+        )
+
     def find_largest(self, columns: Array) -> Array:
         """Per copy the largest squared standardized sum over nodes and columns.
 
         `columns` (copies × columns × rows) have variance 1.
         """
-        copies, width = len(columns), self.count * self.width
-        number = np.arange(copies)[:, None]
-        places = (self.places + width * number).ravel()
-        strata = (self.strata + self.share.shape[1] * number).ravel()
-        best = np.zeros(copies)
-        for column in columns.transpose(1, 0, 2):
-            weights = np.repeat(column[:, None, :], self.count, axis=1).ravel()
-            leaves = np.bincount(places, weights, copies * width).astype(float)
-            leaves = leaves.reshape(copies, self.count, self.width).transpose(1, 2, 0)
-            in_strata = np.bincount(strata, column.ravel(), copies * self.share.shape[1])
-            sums = add_up_leaves(leaves) - self.share @ in_strata.reshape(copies, -1).T
-            best = np.maximum(best, self.nodes.find_largest(sums))
-        return best
+        copies, width, rows = columns.shape
+        if not width:
+            return np.zeros(copies)
+        by_row = np.ascontiguousarray(columns.reshape(copies * width, rows).T)
+        of_leaves, of_stretches = self.members
+        leaves = (of_leaves @ by_row).reshape(self.count, self.width, copies * width)
+        sums = add_up_leaves(leaves) - self.share @ (of_stretches @ by_row)
+        return self.nodes.find_largest(sums).reshape(copies, width).max(axis=1, initial=0.0)

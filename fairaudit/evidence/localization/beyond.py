@@ -12,11 +12,22 @@ from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.conditional import ConditionalP, conditional_p
 from fairaudit.testing.permutations import Permutations
 
-__all__ = ["MOST_FOR_CLOSURE", "Beyond", "beyond_others"]
+__all__ = ["MOST_FOR_CLOSURE", "Beyond", "beyond_others", "costs_little"]
 
 MOST_FOR_CLOSURE = 4  # attributes; 15 sets of them
 
+_LITTLE = 150_000  # rows times sets of attributes: seconds
+_FEWEST_COPIES = 199  # for claims about several attributes and subgroups
+
 _Set = frozenset[int]
+
+
+def costs_little(table: AuditTable, permutations: Permutations) -> bool:
+    """Whether a few seconds and these copies are enough to say where a violation sits."""
+    count = len(table.attributes)
+    sets = 2**count - 2 if count <= MOST_FOR_CLOSURE else 2 * count - 2
+    few = len(table) * max(sets, 1) <= _LITTLE
+    return few and permutations.n >= _FEWEST_COPIES and not permutations.stops_early
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

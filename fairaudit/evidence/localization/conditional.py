@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -85,8 +86,8 @@ def _by_permutation(
 ) -> ConditionalP:
     strata = find_tied_blocks(fixed, len(table)).of_row
     features = _features(moved)
-    features = features - _means(features, strata)[strata]
-    varies = (np.abs(features) > 1e-9).any(axis=1)
+    centered = features - _means(features, strata)[strata]
+    varies = (np.abs(centered) > 1e-9).any(axis=1)
     if not varies.any():
         return ConditionalP(value=None, exact=True, free=0.0)
     score = _centered_products(table, fixed, strata)
@@ -95,14 +96,16 @@ def _by_permutation(
         sampler = whole = WithinOutcome(strata, permutations.seed, table.ids.codes)
         if whole.movable == 0:
             return ConditionalP(value=None, exact=True, free=0.0)
-    scale = _spread(features, score, strata)
-    observed = _largest(features, score, scale)
+    scale = _spread(centered, score, strata)
+    # scores add up to 0 in every stratum: features count as they are, once per tied block
+    blocks = find_tied_blocks(moved, len(table))
+    largest = partial(_largest, features[blocks.first], score, scale)
+    observed = largest(blocks.of_row)
     reached, n_copies = 0, permutations.n
     batch = max(1, permutations.batch_for(len(table)) // 4)
     for start in range(0, n_copies, batch):
         for copy in sampler.block(range(start, min(start + batch, n_copies))):
-            value = _largest(features[copy], score, scale)
-            reached += int(reaches(value, observed))
+            reached += int(reaches(largest(blocks.of_row[copy]), observed))
     p = PValue(reached, n_copies).value
     return ConditionalP(value=p, exact=True, free=float(varies.mean()))
 
@@ -215,7 +218,13 @@ def _spread(features: Array, score: Array, strata: Index) -> Array:
     return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
 
-def _largest(features: Array, score: Array, scale: Array) -> float:
-    """The largest studentized sum of products."""
-    sums = np.abs(features.T @ score)
+def _largest(features: Array, score: Array, scale: Array, block_of_row: Index) -> float:
+    """The largest studentized sum of products; `features` are those of the blocks."""
+    from scipy.sparse import csc_array
+
+    rows = len(score)
+    ends = np.arange(rows + 1, dtype=np.int32)
+    place = block_of_row.astype(np.int32)
+    members = csc_array((np.ones(rows), place, ends), shape=(len(features), rows))
+    sums = np.abs(features.T @ (members @ score))
     return float(np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 1e-12).max())

@@ -13,7 +13,7 @@ from fairaudit.evidence.power.power_curve import first_reached, fit_power
 from fairaudit.evidence.power.power_result import Detectable, Power
 from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.testing.diagnostics import CHECKED_COPIES
-from fairaudit.testing.evaluation import bind_combined
+from fairaudit.testing.evaluation import bind_gate
 from fairaudit.testing.neighbor_statistics import KPCStatistic
 from fairaudit.testing.p_value import p_values
 from fairaudit.testing.statistic import Bound, Statistic
@@ -27,16 +27,20 @@ MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
 #: Planted tables per amount: to bracket, at the ends of the bracket, and at what these say.
 _FIRST, _SECOND, _THIRD = 12, 40, 80
+_SIZED_ROWS, _FEWEST_SIZED = 60_000, 4  # in which KPC is measured; of many rows it hardly varies
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Look:
-    """At one amount: planted tables, the share found, and the sizes that planting adds."""
+    """At one amount: planted tables, the share found, and the sizes that planting adds.
+
+    Looks that bracket have no sizes.
+    """
 
     amount: float
     tables: int
     found: float
-    sizes: Array
+    sizes: Array | None
 
 
 class Trial:
@@ -56,7 +60,7 @@ class Trial:
         alpha: float,
         seed: int,
     ) -> None:
-        self.value = bind_combined(statistics, table, fitted.sampler, seed)
+        self.value = bind_gate(statistics, table, fitted, seed)
         self.sampler = fitted.sampler
         if self.value.pool is not None:  # the record holds them combined with the data
             drawn = CHECKED_COPIES if null is None else len(null)
@@ -149,11 +153,17 @@ class _Search:
         )
 
     def _look(self, group: Group, amount: float, count: int, rng: np.random.Generator) -> _Look:
-        """Share found, and what planting adds to shift, TPR gap, FPR gap and KPC on average."""
+        """Plant violations in copies, and count those that are found."""
         copies = self.trial.sampler.block(range(self.first, self.first + count))
         self.first += count
         self.planted += count
         planted = np.array([shifted(copy, group, self.field, amount, rng) for copy in copies])
+        share = float(self.trial.rejects(planted).mean())
+        sizes = None if count == _FIRST else self._added_sizes(group, copies, planted)
+        return _Look(amount, count, share, sizes)
+
+    def _added_sizes(self, group: Group, copies: Index, planted: Index) -> Array:
+        """What planting adds to shift, TPR gap, FPR gap and KPC on average."""
         sizes = np.mean(
             [
                 np.subtract(self._sizes(after, group), self._sizes(before, group))
@@ -161,9 +171,9 @@ class _Search:
             ],
             axis=0,
         )
-        kpc = (self.size(planted[:12]) - self.size(copies[:12])).mean()  # centered, as reported
-        share = float(self.trial.rejects(planted).mean())
-        return _Look(amount, count, share, np.append(sizes, kpc))
+        some = max(_FEWEST_SIZED, min(_FIRST, _SIZED_ROWS // copies.shape[1]))
+        kpc = (self.size(planted[:some]) - self.size(copies[:some])).mean()  # centered, as reported
+        return np.append(sizes, kpc)
 
     def _sizes(self, copy: Index, group: Group) -> tuple[float, float, float]:
         field = self.field
@@ -186,9 +196,10 @@ def _amount_with_power(looks: list[_Look], alpha: float, ends: tuple[float, floa
 
 def _sizes_at(looks: list[_Look], amount: float) -> Array:
     """Between those of the nearest amounts; looks at the same amount count by their tables."""
-    amounts, place = np.unique([look.amount for look in looks], return_inverse=True)
-    tables = np.array([float(look.tables) for look in looks])
-    sizes = np.array([look.sizes for look in looks])
+    sized = [look for look in looks if look.sizes is not None]
+    amounts, place = np.unique([look.amount for look in sized], return_inverse=True)
+    tables = np.array([float(look.tables) for look in sized])
+    sizes = np.array([look.sizes for look in sized])
     total = np.bincount(place, tables)
     means = [np.bincount(place, tables * column) / total for column in sizes.T]
     return np.array([np.interp(amount, [0.0, *amounts], [0.0, *column]) for column in means])

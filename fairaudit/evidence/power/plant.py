@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from dataclasses import field as part_of
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 MOST_SHIFT = 16.0  # a complete separation
+_APART = 64.0  # more than raised normal scores differ by
 NEIGHBORS = 20  # rows with nearly the same continuous outcome
 
 
@@ -63,6 +65,12 @@ class Field:
         Rows with (nearly) the same outcome.
     basis : array or None
         Orthonormal functions of a continuous outcome.
+    sorted_strata : int array
+        The strata in their order.
+    places : int array
+        Of every row in the order of strata and scores; equal where both are.
+    normal : array or None
+        Normal scores in that order, of classes.
     """
 
     score: Array
@@ -70,6 +78,26 @@ class Field:
     actual: Mask | None
     strata: Index
     basis: Array | None = None
+    sorted_strata: Index = part_of(init=False)
+    places: Index = part_of(init=False)
+    normal: Array | None = part_of(init=False)
+
+    def __post_init__(self) -> None:
+        from scipy.special import ndtri
+
+        order = np.lexsort((self.score, self.strata))
+        strata, score = self.strata[order], self.score[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(strata) != 0) | (np.diff(score) != 0)
+        places = np.empty(len(order), dtype=np.intp)
+        places[order] = np.cumsum(new)
+        normal = None
+        if self.basis is None:
+            size = np.bincount(self.strata)
+            place = np.arange(len(order)) - (np.cumsum(size) - size)[strata]
+            normal = ndtri((place + 0.5) / size[strata])
+        for name, value in (("sorted_strata", strata), ("places", places), ("normal", normal)):
+            object.__setattr__(self, name, value)
 
     def shift(self, copy: Index, group: Group) -> float:
         """Difference of mean scores given the outcome, in standard deviations."""
@@ -175,19 +203,16 @@ def shifted(
     """
     from scipy.special import ndtri
 
-    by_score = np.lexsort((rng.random(len(copy)), field.score, field.strata))
-    of = field.strata[by_score]
-    if field.basis is None:
-        size = np.bincount(field.strata)
-        place = np.arange(len(copy)) - (np.cumsum(size) - size)[of]
-        share = (place + 0.5) / size[of]
-    else:
+    by_score = np.argsort(field.places + rng.random(len(copy)))
+    normal = field.normal
+    if normal is None:
+        of = field.sorted_strata
         share = np.sort(of + rng.random(len(copy))) - of
-    raised = np.empty(len(copy))
-    raised[by_score] = ndtri(share)
-    raised += amount * group.member[copy]
+        normal = ndtri(np.clip(share, 1e-12, 1 - 1e-12))
+    given = copy[by_score]
+    raised = normal + amount * group.member[given]
     planted = np.empty_like(copy)
-    planted[by_score] = copy[np.lexsort((raised, field.strata))]
+    planted[by_score] = given[np.argsort(_APART * field.sorted_strata + raised)]
     return planted
 
 

@@ -1,0 +1,186 @@
+"""Parts of an audit as figures; matplotlib is imported where one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.auditing.frames import pick
+from fairaudit.errors import InputError, MissingDependencyError
+from fairaudit.testing.permutation_result import plot_null
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+
+__all__ = ["FIGURES", "draw"]
+
+#: Told apart by people who do not see all colors (Okabe and Ito).
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_BAND = "#e8e8e8"
+_MOST_GROUPS = 30  # in one figure: the largest
+_MOST_CURVES = 7
+
+
+def draw(result: AuditResult, what: str, ax: Any, **options: Any) -> Any:
+    """The figure of this name, on `ax` or on Axes of its own; returns what was drawn on."""
+    figure = pick(FIGURES, what, "figure")
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except ImportError:
+        raise MissingDependencyError(
+            "Figures need matplotlib. Install it with pip install 'fairaudit[plot]'."
+        ) from None
+    return figure(result, ax, **options)
+
+
+def _make_axes(ax: Any, height: float, *, panels: int = 1, width: float = 6.4) -> Sequence[Any]:
+    import matplotlib.pyplot as plt
+
+    if ax is not None:
+        return [ax] * panels
+    _, axes = plt.subplots(
+        1,
+        panels,
+        figsize=(width * (1 + 0.6 * (panels - 1)), height),
+        squeeze=False,
+        sharey=True,
+        layout="constrained",
+    )
+    return list(axes[0])
+
+
+def _finish(ax: Any, **labels: str) -> Any:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set(**labels)
+    return ax
+
+
+def _draw_null(result: AuditResult, ax: Any) -> Any:
+    joint = result.joint
+    return plot_null(result.null, joint.value, joint.p_value, joint.statistic, ax)
+
+
+def _draw_gaps(result: AuditResult, ax: Any, rate: str | None = None) -> Any:
+    """Gaps of groups by size, with intervals that hold together; a panel per rate."""
+    frame = result.to_frame("gaps").dropna(subset=["value"])
+    if rate is not None:
+        pick(dict.fromkeys(frame["rate"]), rate, "rate")
+        frame = frame[frame["rate"] == rate]
+    _require_rows(frame, "gaps")
+    rates = list(dict.fromkeys(frame["rate"]))
+    largest = frame.groupby("group")["value"].agg(lambda values: values.abs().max())
+    groups = list(largest.sort_values().index[-_MOST_GROUPS:])
+    axes = _make_axes(ax, 1.2 + 0.3 * len(groups), panels=len(rates))
+    for number, (name, panel) in enumerate(zip(rates, axes, strict=True)):
+        shown = frame[(frame["rate"] == name) & frame["group"].isin(groups)]
+        color = _COLORS[number % len(_COLORS)] if ax is not None else _COLORS[0]
+        away = 0.25 * (number - (len(rates) - 1) / 2) if ax is not None else 0.0
+        _draw_intervals(
+            panel,
+            shown,
+            [groups.index(group) + away for group in shown["group"]],
+            color=color,
+            label=name,
+        )
+        limit = result.tolerance.get(f"{name.lower()}_gap")
+        if limit is not None:
+            panel.axvspan(-limit, limit, color=_BAND, zorder=0, label="tolerance")
+        panel.axvline(0, color="0.5", linewidth=1, zorder=1)
+        confidence = f"{frame['confidence'].iloc[0]:.0%} intervals, all at once"
+        unit = "predictions given the outcome" if name == "prediction" else name
+        label = f"gap in {unit if ax is None else ', '.join(rates)} ({confidence})"
+        _finish(panel, xlabel=label)
+    axes[0].set_yticks(range(len(groups)), groups)
+    if ax is not None and len(rates) > 1:
+        axes[0].legend(frameon=False)
+    return axes[0] if ax is not None or len(axes) == 1 else axes
+
+
+def _draw_intervals(
+    ax: Any, frame: Any, places: Sequence[float], *, color: str, label: str
+) -> None:
+    """Points with intervals to both sides; filled where 0 lies outside."""
+    low = (frame["value"] - frame["low"].fillna(frame["value"])).clip(lower=0)
+    high = (frame["high"].fillna(frame["value"]) - frame["value"]).clip(lower=0)
+    ax.errorbar(
+        frame["value"].astype(float),
+        places,
+        xerr=[low.astype(float), high.astype(float)],
+        fmt="none",
+        ecolor=color,
+        elinewidth=1.4,
+        capsize=2,
+    )
+    filled = frame["beyond_zero"] if "beyond_zero" in frame else [True] * len(frame)
+    faces = [color if fill else "white" for fill in filled]
+    ax.scatter(
+        frame["value"].astype(float),
+        places,
+        s=28,
+        color=faces,
+        edgecolors=color,
+        zorder=3,
+        label=label,
+    )
+
+
+def _draw_groups(result: AuditResult, ax: Any, measure: str | None = None) -> Any:
+    """What the groups get, with 95 % intervals."""
+    frame = result.to_frame("groups").dropna(subset=["value"])
+    _require_rows(frame, "groups")
+    known = list(dict.fromkeys(frame["measure"]))
+    name = known[0] if measure is None else measure
+    if measure is None and "TPR" in known:
+        name = "TPR"
+    pick(dict.fromkeys(known), name, "measure")
+    shown = frame[frame["measure"] == name].sort_values("value").tail(_MOST_GROUPS)
+    (panel,) = _make_axes(ax, 1.2 + 0.3 * len(shown))
+    _draw_intervals(panel, shown, range(len(shown)), color=_COLORS[0], label=name)
+    panel.set_yticks(range(len(shown)), shown["group"])
+    return _finish(panel, xlabel=f"{name} (95 %)")
+
+
+def _draw_curves(result: AuditResult, ax: Any, attribute: str | None = None) -> Any:
+    """Mean scores over a number, as differences to the mean, with simultaneous bands."""
+    frame = result.to_frame("curves")
+    _require_rows(frame, "curves", "they are drawn after a rejection, for attributes of numbers")
+    known = list(dict.fromkeys(frame["attribute"]))
+    name = known[0] if attribute is None else attribute
+    pick(dict.fromkeys(known), name, "curve over")
+    chosen = frame[frame["attribute"] == name]
+    lines = list(chosen.groupby(["outcome", "group"], dropna=False, sort=False))
+    whole = [line for line in lines if line[0][1] is None or line[0][1] != line[0][1]]
+    (panel,) = _make_axes(ax, 4.0)
+    for number, ((outcome, group), line) in enumerate((whole or lines)[:_MOST_CURVES]):
+        color = _COLORS[number % len(_COLORS)]
+        words = [text for text in (group, outcome) if isinstance(text, str)]
+        panel.plot(line["x"], line["value"], color=color, label=", ".join(words) or "all")
+        panel.fill_between(line["x"], line["low"], line["high"], color=color, alpha=0.15, lw=0)
+    panel.axhline(0, color="0.5", linewidth=1, zorder=1)
+    panel.legend(frameon=False)
+    return _finish(panel, xlabel=name, ylabel="difference to the mean score")
+
+
+def _draw_power(result: AuditResult, ax: Any) -> Any:
+    """The smallest violations that the audit would have found."""
+    frame = result.to_frame("power").dropna(subset=["shift"]).sort_values("shift")
+    _require_rows(frame, "power", "it was not computed")
+    (panel,) = _make_axes(ax, 1.2 + 0.3 * len(frame))
+    panel.barh(range(len(frame)), frame["shift"].astype(float), color=_COLORS[0], height=0.6)
+    panel.set_yticks(range(len(frame)), frame["group"])
+    share = f"{frame['power'].iloc[0]:.0%}"
+    return _finish(panel, xlabel=f"found in {share} of tables: score shift, standard deviations")
+
+
+def _require_rows(frame: Any, what: str, why: str = "the audit has none to show") -> None:
+    if frame.empty:
+        raise InputError(f"There is nothing to draw for {what!r}: {why}.", argument="what")
+
+
+FIGURES: dict[str, Callable[..., Any]] = {
+    "null": _draw_null,
+    "gaps": _draw_gaps,
+    "groups": _draw_groups,
+    "curves": _draw_curves,
+    "power": _draw_power,
+}

@@ -1,0 +1,155 @@
+"""Parts of an audit as tidy tables: one row per thing that is said, one column per fact of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairaudit.auditing.audit_result import AuditResult
+
+__all__ = ["FRAMES", "make_frame", "pick"]
+
+Records = Iterator[dict[str, Any]]
+
+
+def make_frame(result: AuditResult, what: str) -> pd.DataFrame:
+    """The part of this name, with all of its columns where it has no rows."""
+    import pandas as pd
+
+    columns, records = pick(FRAMES, what, "table")
+    shared = _attribute_columns(result) if what in _BY_GROUP else []
+    return pd.DataFrame.from_records(list(records(result)), columns=[*shared, *columns])
+
+
+def pick(known: dict[str, Any], what: Any, kind: str) -> Any:
+    """The entry of this name; a name that is unknown is answered with those that are there."""
+    if isinstance(what, str) and what in known:
+        return known[what]
+    near = get_close_matches(str(what), known, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Use one of: {', '.join(known)}."
+    raise InputError(f"An audit has no {kind} {what!r}. {hint}", argument="what")
+
+
+def _attribute_columns(result: AuditResult) -> list[str]:
+    """Attributes that groups are made of, in columns of their own."""
+    table = result.cells or result.gaps
+    return [] if table is None else list(table.attributes)
+
+
+def _name_group(attributes: Sequence[str], levels: Sequence[str]) -> dict[str, Any]:
+    pairs = list(zip(attributes, levels, strict=True))
+    return {**dict(pairs), "group": ", ".join(f"{name} = {level}" for name, level in pairs)}
+
+
+def _findings(result: AuditResult) -> Records:
+    for finding in result.findings:
+        record = asdict(finding)
+        record["attributes"] = ", ".join(finding.attributes)
+        record["p_low"], record["p_high"] = finding.p_interval
+        yield record
+
+
+def _measures(result: AuditResult) -> Records:
+    for measure in result.measures:
+        yield {**asdict(measure), "attributes": ", ".join(measure.attributes)}
+
+
+def _groups(result: AuditResult) -> Records:
+    table = result.cells
+    for group in () if table is None else table.cells:
+        shared = _name_group(table.attributes, group.levels)
+        shared |= {"rows": group.rows, "people": group.people, "masked": group.masked}
+        for column, estimate in zip(table.columns, group.estimates, strict=False):
+            of = {"of_rows": estimate.rows, "of_people": estimate.people}
+            limits = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+            yield {**shared, "measure": column, **limits, **of}
+        if not group.estimates:
+            yield shared
+
+
+def _gaps(result: AuditResult) -> Records:
+    table = result.gaps
+    for gap in () if table is None else table.gaps:
+        known = gap.low is not None and gap.high is not None
+        yield {
+            **_name_group(table.attributes, gap.levels),
+            **asdict(gap),
+            "beyond_zero": bool(known and not gap.low <= 0 <= gap.high),
+            "confidence": table.confidence,
+        }
+
+
+def _gaps_in_ranges(result: AuditResult) -> Records:
+    table = result.gaps
+    for gap in () if table is None else table.curve:
+        yield {**_name_group(table.attributes, gap.levels), **asdict(gap)}
+
+
+def _claims(result: AuditResult) -> Records:
+    for claim in () if result.localisation is None else result.localisation.claims:
+        yield {**asdict(claim), "attributes": ", ".join(claim.attributes)}
+
+
+def _curves(result: AuditResult) -> Records:
+    for curve in () if result.localisation is None else result.localisation.curves:
+        shared = {"attribute": curve.attribute, "group": curve.group, "outcome": curve.outcome}
+        for x, value, low, high in zip(curve.x, curve.value, curve.low, curve.high, strict=True):
+            yield {**shared, "x": x, "value": value, "low": low, "high": high}
+
+
+def _power(result: AuditResult) -> Records:
+    for group in () if result.power is None else result.power.detectable:
+        yield {**asdict(group), "power": result.power.power}
+
+
+def _certificates(result: AuditResult) -> Records:
+    for certificate in result.certificates:
+        yield {**asdict(certificate), "holds": certificate.holds}
+
+
+def _null(result: AuditResult) -> Records:
+    for number, value in enumerate(result.null):
+        yield {"copy": number, "statistic": value}
+
+
+_LIMITS = ("value", "low", "high")
+_BY_GROUP = ("groups", "gaps", "ranges")
+#: Name → its columns (after those of the attributes, where it is about groups), and its rows.
+FRAMES: dict[str, tuple[tuple[str, ...], Callable[[AuditResult], Records]]] = {
+    "findings": (
+        (
+            *("family", "name", "attributes", "outcome", "rows", "statistic", "value", "p_value"),
+            *("p_low", "p_high", "p_adjusted", "significant", "kpc", "copies", "copies_by"),
+            *("inconclusive", "seconds", "kpc_low", "kpc_high", "kpc_raw"),
+        ),
+        _findings,
+    ),
+    "measures": (("key", "name", *_LIMITS, "raw", "attributes", "note"), _measures),
+    "groups": (
+        (*("group", "rows", "people", "masked", "measure", *_LIMITS, "of_rows", "of_people"),),
+        _groups,
+    ),
+    "gaps": (("group", "rate", *_LIMITS, "beyond_zero", "size", "weight", "confidence"), _gaps),
+    "ranges": (("group", "start", "stop", "people", *_LIMITS, "size"), _gaps_in_ranges),
+    "claims": (
+        (
+            *("family", "name", "attributes", "outcome", "effect", "low", "high", "p_value"),
+            *("p_adjusted", "significant", "rows", "people", "method", "text"),
+        ),
+        _claims,
+    ),
+    "curves": (("attribute", "group", "outcome", "x", *_LIMITS), _curves),
+    "power": (("group", "rows", "shift", "tpr_gap", "fpr_gap", "kpc", "power"), _power),
+    "certificates": (
+        ("measure", "limit", "value", "upper", "confidence", "holds", "note"),
+        _certificates,
+    ),
+    "null": (("copy", "statistic"), _null),
+}
