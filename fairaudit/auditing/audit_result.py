@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairaudit.auditing.findings import Capsule, Finding, Verdict
+from fairaudit.auditing.statements import Statement, choose_statements
 from fairaudit.data.facts import TableFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.intervals.certificates import Certificate, GapTable
 from fairaudit.evidence.localization.claims import Localization
 from fairaudit.evidence.measured import CellTable, MeasuredValue
+from fairaudit.evidence.portrait.contrast import Portrait
 from fairaudit.evidence.power.power_result import Calibration, Power
 from fairaudit.results import SUPPRESS, Result
 from fairaudit.testing.trust import Trust
@@ -60,6 +62,8 @@ class AuditResult(Result):
         What the test says about placebos and planted violations; None: not asked for.
     localisation : Localization or None
         Where the violation sits; None: not asked for.
+    portrait : Portrait or None
+        Comparisons of people with the same outcome, and what pictures are drawn from.
     """
 
     verdict: Verdict
@@ -81,9 +85,26 @@ class AuditResult(Result):
     power: Power | None = None
     calibration: Calibration | None = None
     localisation: Localization | None = None
+    portrait: Portrait | None = None
 
     schema: ClassVar[str] = "fairaudit/audit/1"
     plural: ClassVar[str] = "audits"
+    derived: ClassVar[tuple[str, ...]] = ("statements",)
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Who is treated differently given the same outcome, and by how much: up to three facts."""
+        levels = self.table.outcome.levels
+        positive = str(self.capsule.options.get("positive") or (levels[-1] if levels else ""))
+        return choose_statements(
+            self.verdict,
+            self.findings,
+            classes=sorted(levels, key=lambda level: level == positive),
+            alpha=self.alpha,
+            gaps=self.gaps,
+            cells=self.cells,
+            portrait=self.portrait,
+        )
 
     @classmethod
     def fields_of(cls, record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.intervals.certificates import Certificate
     from fairaudit.evidence.localization.claims import Localization
     from fairaudit.evidence.measurements import Measurements
+    from fairaudit.evidence.portrait.contrast import Portrait
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.testing.permutation_result import TestResult
 
@@ -85,6 +86,10 @@ class Rows(Protocol):
 
     def localization(self, gate: Finding, progress: Progress) -> Localization | Absent | None:
         """Where the violation sits."""
+        ...
+
+    def portrait(self, progress: Progress) -> Portrait | Absent | None:
+        """Who is treated differently given the same outcome, and what pictures need."""
         ...
 
     def digest(self) -> str:

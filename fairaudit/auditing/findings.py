@@ -8,7 +8,7 @@ from typing import Any
 
 from fairaudit.data.facts import Source
 
-__all__ = ["Capsule", "Finding", "Verdict"]
+__all__ = ["Capsule", "Finding", "StatementKind", "Verdict"]
 
 
 class Verdict(str, Enum):
@@ -21,6 +21,16 @@ class Verdict(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+class StatementKind(str, Enum):
+    """What a statement may be used for; only the first accuses anybody."""
+
+    TREATED_DIFFERENTLY = "treated differently"
+    STRONGEST_PATTERN = "strongest pattern"
+    ATTRIBUTES_ONLY = "attributes only"
+    AT_MOST = "at most"
+    NOTHING_SHOWN = "nothing shown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,7 @@ def run_audit(
         planned=plan.permutations.n - plan.permutations.held_out(max(1, len(gate.parts))),
     )
     localisation = keep_present(rows.localization(findings[0], progress))
+    portrait = keep_present(rows.portrait(progress))
     trust = gate.diagnostics
     notes = write_notes(verdict, findings, plan, rows=rows, sizes=sizes, trust=trust, absent=absent)
     capsule = make_capsule(
@@ -114,6 +115,7 @@ def run_audit(
         power=power,
         calibration=calibration,
         localisation=localisation,
+        portrait=portrait,
     )
 
 

@@ -22,6 +22,7 @@ from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
 if TYPE_CHECKING:
     from fairaudit.evidence.intervals.certificates import Certificate, GapTable
     from fairaudit.evidence.localization.claims import Localization
+    from fairaudit.evidence.portrait.contrast import Group, Portrait
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.testing.trust import Trust
 
@@ -79,6 +80,9 @@ class Audit(Protocol):
     def null(self) -> tuple[float, ...]: ...
 
     @property
+    def portrait(self) -> Portrait | None: ...
+
+    @property
     def power(self) -> Power | None: ...
 
     @property
@@ -109,6 +113,11 @@ def mask_audit(result: Shown, fewest: int) -> Shown:
             None
             if result.localisation is None
             else result.localisation.suppressed(fewest, rounded=shown.masked)
+        ),
+        portrait=(
+            None
+            if result.portrait is None
+            else result.portrait.suppressed(fewest, _list_hidden(groups))
         ),
     )
     return _round_numbers(result, shown, fewest) if shown.masked else shown
@@ -230,6 +239,26 @@ def _standardize_null(
     return own, tuple(
         max(far, own) if reached else min(far, round(own - 0.01, 2)) for far, reached in copies
     )
+
+
+def _list_hidden(table: CellTable | None) -> set[Group]:
+    """The masked groups, and single levels of which nothing is shown."""
+    if table is None:
+        return set()
+    hidden: set[Group] = {
+        tuple(zip(table.attributes, group.levels, strict=True))
+        for group in table.cells
+        if group.masked
+    }
+    shown = [group.levels for group in table.cells if not group.masked]
+    for place, name in enumerate(table.attributes) if hidden else ():
+        seen = {levels[place] for levels in shown}
+        hidden |= {
+            ((name, group.levels[place]),)
+            for group in table.cells
+            if group.levels[place] not in seen
+        }
+    return hidden
 
 
 def _mask_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -> TableFacts:

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.intervals.certificates import Certificate
     from fairaudit.evidence.localization.claims import Localization
     from fairaudit.evidence.measured import MeasuredValue
+    from fairaudit.evidence.portrait.contrast import Portrait
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.permute.copies import FittedCopies
     from fairaudit.testing.permutation_result import TestResult
@@ -282,6 +283,20 @@ class TableRows:
             choice=plan.choice_of_law,
             progress=progress,
         )
+
+    def portrait(self, progress: Progress) -> Portrait:
+        from fairaudit.evidence.portrait.draw import draw_portrait
+
+        progress("who and how much", 0, 1)
+        portrait = draw_portrait(
+            self.table,
+            alpha=self.plan.alpha,
+            seed=self.plan.permutations.seed,
+            threshold=self.plan.threshold,
+            curves=not self.plan.locate,  # which has them by groups too
+        )
+        progress("who and how much", 1, 1)
+        return portrait
 
 
 class _Blocks:

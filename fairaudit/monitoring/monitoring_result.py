@@ -150,8 +150,10 @@ def evidence_text(log10: float) -> str:
     Examples
     --------
     >>> evidence_text(-0.1), evidence_text(1.5), evidence_text(3.3), evidence_text(12.3)
-    ('0.794', '31.6', '1,995', '10^12.3')
+    ('0.794', '31.6', '1,995', '2 × 10¹²')
     """
     if log10 >= 4:
-        return f"10^{log10:.1f}"
+        power = int(log10)
+        digits = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"{min(10 ** (log10 - power), 9.4):.0f} × 10{digits}"
     return f"{10**log10:,.0f}" if log10 >= 2 else f"{10**log10:.3g}"

@@ -22,7 +22,8 @@ from rich.console import Console
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.auditing.findings import Verdict
+from fairaudit.auditing.findings import StatementKind, Verdict
+from fairaudit.auditing.statements import Statement
 from fairaudit.data.facts import Excluded, Source
 from fairaudit.evidence.measured import Cell, CellTable, Estimate
 from fairaudit_cli.exit_codes import ExitCode
@@ -30,6 +31,7 @@ from fairaudit_reports.machine import github, json_record, junit, sarif
 from fairaudit_reports.markdown import audit_markdown
 from fairaudit_reports.text import audit_text, terminal
 from fairaudit_reports.view.audit_view import select_findings
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.wording import clean
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -271,6 +273,7 @@ def test_the_schema_follows_the_record():
             names = {
                 str: "string",
                 Verdict: "string",
+                StatementKind: "string",
                 bool: "boolean",
                 int: "integer",
                 float: "number",
@@ -294,7 +297,8 @@ def test_the_schema_follows_the_record():
 
     for seal in ("digest", "signature"):  # of the file, not of the result
         assert seal not in whole["required"] and whole["properties"].pop(seal)["description"]
-    compare_fields(AuditResult, whole, "AuditResult", more=["schema"])
+    compare_fields(AuditResult, whole, "AuditResult", more=["schema", "statements"])
+    compare(tuple[Statement, ...], whole["properties"]["statements"], "AuditResult.statements")
     assert {kind.__name__ for kind in seen} == {"AuditResult", *whole["$defs"]}
     assert whole["properties"]["verdict"]["enum"] == [verdict.value for verdict in Verdict]
 
@@ -405,7 +409,8 @@ def test_markdown_tables_have_as_many_columns_in_every_line(result):
 
 def test_markdown_has_the_parts_a_reader_looks_for(results):
     text = audit_markdown.render(results["violation"])
-    assert text.startswith("## Equalized odds: VIOLATION\n\nViolation of equalized odds: the")
+    assert text.startswith("## Equalized odds: VIOLATION\n\n- **Among people with ")
+    assert "\n\nViolation of equalized odds: the" in text
     for part in ("### Questions", "### Measures", "### Copies", "### Notes", "### Repeat it"):
         assert part in text
     assert text.index("<details>") < text.index("| race | sex |") < text.index("</details>")
@@ -507,7 +512,9 @@ def test_junit_follows_the_verdict(results):
     expected = ["failure" if finding.significant else "passed" for finding in violation.findings]
     assert outcomes(suite(violation)) == expected
     gate = suite(violation).find("testcase/failure")
-    assert gate.get("type") == "violation" and gate.get("message") == violation.because
+    assert gate.get("type") == "violation"
+    assert gate.get("message").startswith("Among people with ")
+    assert gate.get("message").endswith(violation.because)
     for name in ("none", "tolerated"):
         assert set(outcomes(suite(results[name]))) == {"passed"}
         assert set(outcomes(suite(results[name], strict=True))) == {"passed"}
@@ -629,7 +636,8 @@ def test_github_lines_are_commands(result):
     }
     assert matches[0][1] == levels[result.verdict.value]
     assert unescaped(matches[0][2]) == f"Equalized odds: {result.verdict.value}"
-    assert unescaped(matches[0][3]) == clean(result.because, 1600)
+    sentences = [*describe_statements(result), result.because]
+    assert unescaped(matches[0][3]) == clean(" ".join(sentences), 1600)
     behind = [finding for finding in result.findings[1:] if finding.significant]
     expected = len(behind) if result.verdict is Verdict.VIOLATION else 0
     assert len(matches) == 1 + min(expected, 9)

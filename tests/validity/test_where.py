@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import centered_size
 import incomplete
 import localisation
+import named_groups
 import told_apart
 
 
@@ -28,6 +29,23 @@ def test_false_claims_in_small():
 def test_sizes_with_missing_attributes_in_small():
     runs = np.array([incomplete.replicate("equalized odds", seed) for seed in range(15)])
     assert runs[:, :2].sum(axis=0).max() <= most(15, 0.05)
+
+
+def test_the_first_sentences_name_the_guilty_and_nobody_else():
+    runs = [named_groups.audit(kind, 500, guilty=True) for kind in ("classes", "age")]
+    assert all(run["named"] and not run["other"] for run in runs)
+    assert not any(
+        named_groups.audit("intersection", seed, guilty=False)["accuses"]
+        for seed in range(500, 504)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(0)
+def test_nobody_is_named_on_fair_tables():
+    pairs = np.array([named_groups.fair_intervals(seed) for seed in range(1000)])
+    apart, named = pairs.sum(axis=0)
+    assert apart <= most(1000, 0.05) and named <= most(1000, 0.001)
 
 
 @pytest.mark.slow

@@ -368,3 +368,6 @@ class ShardRows:
 
     def localization(self, gate: Finding, progress: Progress) -> Absent | None:
         return ABSENT["localization"] if self.plan.locate else None
+
+    def portrait(self, progress: Progress) -> None:
+        """The gaps of the groups serve in its place."""

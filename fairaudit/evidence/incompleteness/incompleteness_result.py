@@ -152,13 +152,14 @@ def _tell_bounds(bounds: Bounds) -> str:
         known = "–" if bounds.known is None else f"{bounds.known:.3g}"
         return (
             f"The prediction gap of {bounds.attribute} given the outcome is {known} where it is "
-            f"known; fillings of the missing values that were tried make it {bounds.best:.3g} at "
-            f"best (or less) and {bounds.worst:.3g} at worst (or more; {favored} over {other})."
+            f"known; with the fillings of the missing values that were tried it lies between "
+            f"{bounds.best:.3g} and {bounds.worst:.3g} ({favored} over {other}); others may go "
+            "beyond."
         )
     return (
-        f"The {bounds.rate} gap of {bounds.attribute} is {known} where it is known; filling the "
-        f"missing values makes it {bounds.best:.3f} at best (or less) and {bounds.worst:.3f} at "
-        f"worst ({favored} over {other})."
+        f"The {bounds.rate} gap of {bounds.attribute} is {known} where it is known; with the "
+        f"missing values it may be as small as {bounds.best:.3f}, or smaller, and is at most "
+        f"{bounds.worst:.3f} ({favored} over {other})."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["Claim", "Curve", "Localization"]
+__all__ = ["Claim", "Curve", "Localization", "shorten"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +125,18 @@ class Localization:
                 )
                 for claim in large
             ),
-            curves=tuple(
-                replace(
-                    curve,
-                    value=tuple(map(_short, curve.value)),
-                    low=tuple(map(_short, curve.low)),
-                    high=tuple(map(_short, curve.high)),
-                )
-                for curve in self.curves
-            ),
+            curves=tuple(map(shorten, self.curves)),
         )
+
+
+def shorten(curve: Curve) -> Curve:
+    """The curve with two significant digits."""
+    return replace(
+        curve,
+        value=tuple(map(_short, curve.value)),
+        low=tuple(map(_short, curve.low)),
+        high=tuple(map(_short, curve.high)),
+    )
 
 
 def _short(value: float | None) -> Any:

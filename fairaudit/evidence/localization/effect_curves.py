@@ -52,10 +52,13 @@ def beyond_zero(curve: Curve) -> list[tuple[int, int, int]]:
     ]
 
 
-def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[FittedCurves]:
+def curves_of(
+    table: AuditTable, *, confidence: float, seed: int, by_groups: bool = True
+) -> list[FittedCurves]:
     r"""Curves per number among the attributes and outcome class; bands that hold together.
 
-    They are drawn for all rows, and for the groups of every attribute of up to 4 categories.
+    They are drawn for all rows and, if asked, for the groups of every attribute of up to 4
+    categories.
 
     Notes
     -----
@@ -71,7 +74,7 @@ def curves_of(table: AuditTable, *, confidence: float, seed: int) -> list[Fitted
     groups = [
         column
         for column in table.attributes
-        if column.kind.is_categorical and len(column.levels) <= MOST_GROUPS
+        if by_groups and column.kind.is_categorical and len(column.levels) <= MOST_GROUPS
     ]
     drawable = [
         (column, part, by)

@@ -8,16 +8,21 @@ from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.audited_section import audited_section
 from fairaudit_reports.html.belief_section import belief_section
+from fairaudit_reports.html.cover_parts import card_section, cover_head, sign_section
 from fairaudit_reports.html.evidence_section import evidence_section
+from fairaudit_reports.html.first_figure import first_figure
 from fairaudit_reports.html.gaps_section import gaps_section
 from fairaudit_reports.html.groups_section import groups_section
 from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.html.next_section import next_section
 from fairaudit_reports.html.power_section import power_section
 from fairaudit_reports.html.repeat_section import repeat_section
+from fairaudit_reports.html.scores_section import scores_section
 from fairaudit_reports.html.size_section import size_section
 from fairaudit_reports.html.where_section import where_section
 from fairaudit_reports.view.numerals import moment_text, number, p_decimal, typeset
 from fairaudit_reports.view.sections import AUDIT
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.wording import join_names
 
 if TYPE_CHECKING:
@@ -43,20 +48,36 @@ def render(result: AuditResult) -> str:
         tone=p.TONES[verdict],
     )
     kicker = "Certified" if certified else "Verdict"
+    sections = {
+        "next": next_section(result),
+        "gaps": gaps_section(result),
+        "scores": scores_section(result),
+        "groups": groups_section(result),
+    }
+    absent = [key for key, section in sections.items() if section is None]
     inside = [
-        p.banner(verdict, verdict, result.because, kicker),
+        *cover_head(),
+        p.banner(
+            verdict,
+            verdict,
+            result.because,
+            kicker,
+            statements=describe_statements(result),
+            figure=first_figure(result),
+        ),
         _facts(result),
-        h.contents(AUDIT),
+        sign_section(result),
+        h.contents({key: title for key, title in AUDIT.items() if key not in absent}),
+        *sections.values(),
         audited_section(result),
         evidence_section(result),
         where_section(result),
         size_section(result),
-        groups_section(result),
-        gaps_section(result),
         power_section(result.power),
         belief_section(result),
         h.notes_section(AUDIT, result.notes),
         repeat_section(result),
+        card_section(result),
     ]
     return p.page(frame, inside)
 

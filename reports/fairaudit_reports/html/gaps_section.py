@@ -19,6 +19,7 @@ from fairaudit_reports.view.gaps_view import (
 )
 from fairaudit_reports.view.numerals import typeset
 from fairaudit_reports.view.sections import AUDIT, Section
+from fairaudit_reports.view.statements_view import describe_group
 from fairaudit_reports.view.wording import several
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ def gaps_section(result: AuditResult) -> Markup:
         return h.section("gaps", AUDIT, inside)
     inside += [h.paragraph(line) for line in part.lines]
     if part.rows:
-        inside += [_figure(table), _gap_table("Gaps with simultaneous intervals", table, part)]
+        inside += [
+            _figure(table, _list_tolerances(result)),
+            _gap_table("Gaps with simultaneous intervals", table, part),
+        ]
     curve = build_curve_section(result, MOST_LISTED)
     if curve is not None:
         inside += [h.paragraph(line) for line in curve.lines]
@@ -78,15 +82,28 @@ def _certificates(result: AuditResult) -> Markup:
     )
 
 
-def _figure(table: GapTable) -> Markup | None:
-    """A panel for each rate, the groups in the same order."""
+def _list_tolerances(result: AuditResult) -> dict[str, float]:
+    """Sizes of gaps that were declared tolerable, by rate."""
+    declared = {c.measure: c.limit for c in result.certificates} | result.tolerance
+    both = declared.get("equalized_odds_difference")
+    limits = {
+        "TPR": declared.get("tpr_gap", both),
+        "FPR": declared.get("fpr_gap", both),
+        PREDICTION: declared.get("prediction_gap"),
+    }
+    return {rate: limit for rate, limit in limits.items() if limit is not None}
+
+
+def _figure(table: GapTable, tolerances: dict[str, float]) -> Markup | None:
+    """A panel for each rate with a scale of its own; the groups with the widest gaps first."""
     gap_of = {(gap.levels, gap.rate): gap for gap in table.gaps if gap.value is not None}
-    groups = list(dict.fromkeys(levels for levels, _ in gap_of))
+    sizes: dict[tuple[str, ...], float] = {}
+    for (levels, _), gap in gap_of.items():
+        sizes[levels] = max(sizes.get(levels, 0.0), abs(gap.value or 0.0))
+    groups = sorted(sizes, key=lambda levels: -sizes[levels])
     if not groups or len(groups) > MOST_DRAWN or table.of_classes:
         return None
-    ends = [end for gap in gap_of.values() for end in (gap.low, gap.high) if end is not None]
-    far = max([0.0 if table.of_predictions else 0.05, *map(abs, ends)]) or 1.0
-    labels = [", ".join(levels) for levels in groups]
+    labels = [describe_group(table.attributes, levels) for levels in groups]
     charts = []
     panels = {PREDICTION: "given the outcome"} if table.of_predictions else _RATES
     for rate, among in panels.items():
@@ -96,9 +113,21 @@ def _figure(table: GapTable) -> Markup | None:
             for label, gap in zip(labels, gaps, strict=True)
         ]
         description = f"{several(len(dots), 'group')}; the table has the numbers."
-        chart = intervals(dots, Scale(-far, far), title=f"Gaps in {rate}", description=description)
+        ends = [end for gap in gaps if gap is not None for end in (gap.low, gap.high) if end]
+        far = max([0.0 if table.of_predictions else 0.05, *map(abs, ends)]) or 1.0
+        chart = intervals(
+            dots,
+            Scale(-far, far),
+            title=f"Gaps in {rate}",
+            description=description,
+            tolerated=tolerances.get(rate),
+        )
         charts.append((f"{rate}, {among}", chart))
     caption = "Dots are gaps between a group and all others, lines their intervals."
+    if len(charts) > 1:
+        caption += " Each panel has its own scale."
+    if tolerances:
+        caption += " Shaded: the sizes that were declared tolerable."
     return tag("figure", h.panels(labels, charts), tag("figcaption", caption))
 
 
@@ -147,4 +176,4 @@ def _gap_table(caption: str, table: GapTable, part: Section) -> Markup:
         )
         for row in part.rows
     )
-    return h.table(caption, columns, [h.body(rows)], scrolls=True)
+    return h.table(caption, columns, [h.body(rows)], scrolls=True, sorts=True)

@@ -67,7 +67,7 @@ def _group_table(cells: CellTable, shown: list[Cell]) -> Markup:
     digits = count_decimals(cells)
     rows = (_group(cell, cells, digits, people) for cell in shown)
     caption = f"{capitalize(join_names(cells.columns))} by group, with 95 % intervals"
-    return h.table(caption, columns, [h.body(rows)], scrolls=True)
+    return h.table(caption, columns, [h.body(rows)], scrolls=True, sorts=True)
 
 
 def masked_row(cell: Cell, width: int) -> Markup:

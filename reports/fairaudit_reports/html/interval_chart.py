@@ -45,11 +45,22 @@ def scale_of_column(table: CellTable, column: int, values: Sequence[float]) -> S
     return scale_around(values)
 
 
-def intervals(dots: Sequence[Dot], scale: Scale, *, title: str, description: str) -> Markup:
-    """One row per group: its label, its estimate as a dot, its interval as a line."""
+def intervals(
+    dots: Sequence[Dot],
+    scale: Scale,
+    *,
+    title: str,
+    description: str,
+    tolerated: float | None = None,
+) -> Markup:
+    """One row per group: its label, its estimate as a dot, its interval as a line.
+
+    Sizes up to `tolerated` are shaded.
+    """
     base = _TOP + _STEP * len(dots)
     inner = Scale(scale.low, scale.high, 3.0, 97.0)
-    marks = _upright(inner, base, scale.low)
+    marks = [] if tolerated is None else [_shade(inner, tolerated, base)]
+    marks += _upright(inner, base, scale.low)
     for row, dot in enumerate(dots):
         y = _row_place(row)
         marks.append(_label(dot, y))
@@ -91,6 +102,18 @@ def changes(
             marks.append(_no_rows(y))
     marks += _below(inner, base)
     return chart(marks, base + 24, title=title, description=description)
+
+
+def _shade(scale: Scale, tolerated: float, base: float) -> Markup:
+    left, right = scale(-tolerated), scale(tolerated)
+    return tag(
+        "rect",
+        x=f"{left:.2f}%",
+        width=f"{right - left:.2f}%",
+        y=_TOP,
+        height=base - _TOP,
+        class_="tolerated",
+    )
 
 
 def _row_place(row: int) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, join, tag
@@ -19,7 +21,7 @@ TONES = {
     "equivalent within tolerance": "shown",
 }
 _POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; {script}"
     "base-uri 'none'; form-action 'none'"
 )
 _SHAPES = {
@@ -81,13 +83,23 @@ def page(frame: Frame, inside: Iterable[str | None]) -> str:
 
 
 def document(title: str, version: str, body: Markup, more_style: str = "") -> str:
-    """A page that stands alone: its style, no script, no outside request."""
+    """A page that stands alone: its style, no outside request.
+
+    Long tables have a script, which the policy of the page allows by its hash; no other may run.
+    """
     from importlib.resources import files
 
-    style = files("fairaudit_reports.html").joinpath("page.css").read_text(encoding="utf-8")
+    here = files("fairaudit_reports.html")
+    style = here.joinpath("page.css").read_text(encoding="utf-8")
+    script, allowed = "", ""
+    if " sortable" in body:
+        script = "\n" + here.joinpath("tables.js").read_text(encoding="utf-8")
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        allowed = f"script-src 'sha256-{digest}'; "
+        body = Markup(body.removesuffix("</body>") + tag("script", Markup(script)) + "</body>")
     inside = [
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY.format(script=allowed)),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("meta", name="generator", content=f"fairaudit {version}"),
@@ -98,11 +110,36 @@ def document(title: str, version: str, body: Markup, more_style: str = "") -> st
     return f"<!DOCTYPE html>\n{tag('html', tag('head', *inside), body, lang='en')}\n"
 
 
-def banner(tone: str, verdict: str, because: str, kicker: str = "Verdict") -> Markup:
-    """The verdict and its sentence; `tone` is the verdict of an audit that it looks like."""
+def banner(
+    tone: str,
+    verdict: str,
+    because: str,
+    kicker: str = "Verdict",
+    *,
+    statements: Sequence[str] = (),
+    figure: Markup | None = None,
+) -> Markup:
+    """The verdict and its sentence; `tone` is the verdict of an audit that it looks like.
+
+    `statements` say it in the words of people, with a figure beside them.
+    """
     words = tag("div", h.paragraph(kicker, class_="kicker"), tag("h1", verdict, id="verdict"))
-    reason = h.paragraph(because, class_="because name")
-    return tag("div", icon(tone), words, reason, class_="banner")
+    if not statements:
+        reason = h.paragraph(because, class_="because name")
+        return tag("div", icon(tone), words, reason, class_="banner")
+    said = tag(
+        "div",
+        *(h.paragraph(_unbroken(sentence), class_="because name") for sentence in statements),
+        h.paragraph(because, class_="reason name"),
+        class_="told",
+    )
+    kind = "banner" if figure is None else "banner with-figure"
+    return tag("div", icon(tone), words, said, figure, class_=kind)
+
+
+def _unbroken(sentence: str) -> str:
+    """Without line breaks between a number and its sign."""
+    return sentence.replace(" %", "\u00a0%")
 
 
 def icon(verdict: str) -> Markup:

@@ -112,8 +112,11 @@ def table(
     bodies: Iterable[str],
     *,
     scrolls: bool = False,
+    sorts: bool = False,
 ) -> Markup:
     """A table in a box of its own; on a phone every row becomes a card.
+
+    One that `sorts` has a script that sorts and filters its rows, and is complete without it.
 
     A box that may have to be scrolled is reached by keyboard and has a name. The roles are
     spelled out because rows that are stacked lose them in some browsers.
@@ -127,7 +130,7 @@ def table(
         tag("thead", tag("tr", *heads, role="row"), role="rowgroup"),
         join(bodies),
         role="table",
-        class_="stack",
+        class_="stack sortable" if sorts else "stack",
     )
     if not scrolls:
         return tag("div", inside, class_="box")

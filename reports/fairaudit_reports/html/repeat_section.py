@@ -26,7 +26,10 @@ def repeat_section(result: AuditResult) -> Markup:
         ("Created", moment_line(capsule)),
         ("Seed", str(capsule.seed)),
         ("Copies", f"{capsule.copies:,}"),
-        ("Steps", f"{steps_text(capsule)} between data and copy, where a model was fitted"),
+        (
+            "Steps",
+            None if result.quality.law == "exact" else f"{steps_text(capsule)} to draw a copy",
+        ),
         ("Model", None if capsule.model is None else h.source_text(capsule.model)),
         *(("Data", h.source_text(source)) for source in capsule.data),
         ("Audited columns", h.hash_text(capsule.table_sha256)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.view.audit_view import describe_finding, name_question
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _COMPARED = {"not less fair": "notice", "less fair": "error", "inconclusive": "w
 def render(result: AuditResult) -> str:
     """The verdict, and of a violation the findings behind it as warnings; at most ten lines."""
     verdict = result.verdict
-    because = clean(result.because, LONGEST_NOTE)
+    because = clean(" ".join([*describe_statements(result), result.because]), LONGEST_NOTE)
     lines = [workflow_line(LEVELS[verdict], f"Equalized odds: {verdict.value}", because)]
     behind = [finding for finding in result.findings[1:] if finding.significant]
     if verdict is Verdict.VIOLATION:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.view.audit_view import describe_adjustment, describe_finding
 from fairaudit_reports.view.numerals import fixed, p_text
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def _list_properties(result: AuditResult) -> list[tuple[str, str]]:
     facts = [
         ("verdict", result.verdict.value),
         ("because", result.because),
+        *(("statement", sentence) for sentence in describe_statements(result)),
         ("p-value", _format_number(joint.p_value)),
         ("alpha", f"{result.alpha:g}"),
         ("KPC", _format_number(joint.kpc)),
@@ -97,7 +99,7 @@ def _judge_gate(result: AuditResult, strict: bool) -> tuple[str, str, str] | Non
     return (
         "failure" if failed else "error",
         result.verdict.value,
-        clean(result.because, LONGEST_NOTE),
+        clean(" ".join([*describe_statements(result), result.because]), LONGEST_NOTE),
     )
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from fairaudit._words import quiet
 from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.view.audit_view import describe_finding, name_question
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ def _build_run(result: AuditResult) -> dict[str, Any]:
         "properties": {
             "verdict": result.verdict.value,
             "because": clean(result.because, LONGEST_NOTE),
+            "statements": describe_statements(result),
             "alpha": result.alpha,
             "seed": result.capsule.seed,
             "copies": result.capsule.copies,
@@ -133,7 +135,7 @@ def _build_invocation(result: AuditResult) -> dict[str, Any]:
 def _build_results(result: AuditResult) -> list[dict[str, Any]]:
     if EXIT[result.verdict] == 0:
         return []
-    because = clean(result.because, LONGEST_NOTE)
+    because = clean(" ".join([*describe_statements(result), result.because]), LONGEST_NOTE)
     if result.verdict is Verdict.INCONCLUSIVE:
         return [_build_result("inconclusive", "warning", because, result.joint, result)]
     results = [_build_result("equalized-odds/joint", "error", because, result.joint, result)]

@@ -19,10 +19,12 @@ from fairaudit_reports.view.gaps_view import (
     build_gaps_section,
 )
 from fairaudit_reports.view.groups_view import build_groups_section
+from fairaudit_reports.view.next_steps_view import build_next_section
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.repeat import steps_text
 from fairaudit_reports.view.selection import select_cells
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.trust_view import build_copies_section
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
@@ -44,7 +46,9 @@ def render(result: AuditResult) -> str:
     """The result in fewer than 60,000 characters; groups that do not fit are counted."""
     parts = [
         f"## Equalized odds: {result.verdict.value.upper()}",
+        "\n".join(f"- **{m.escape(sentence)}**" for sentence in describe_statements(result)),
         m.escape(clean(result.because, LONGEST_NOTE)),
+        _shown(build_next_section(result)),
         m.facts_list(list_table_facts(result)),
         _questions(result),
         _shown(build_place_section(result.localisation, LONGEST_NOTE)),
@@ -68,7 +72,7 @@ def _shown(section: Section | None) -> str:
 
 
 def _fitting(parts: Sequence[str]) -> str:
-    """The parts that fit, in their order; the first two always do."""
+    """The parts that fit, in their order; the first three always do."""
     kept, size, left = [], 0, 0
     for part in parts:
         if size + len(part) + 2 > LIMIT - 200:

@@ -20,11 +20,13 @@ from fairaudit_reports.view.gaps_view import (
     build_gaps_section,
 )
 from fairaudit_reports.view.groups_view import build_groups_section
+from fairaudit_reports.view.next_steps_view import build_next_section
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.repeat import steps_text, wrap_command
 from fairaudit_reports.view.sections import Section, build_facts_section
 from fairaudit_reports.view.selection import select_cells
+from fairaudit_reports.view.statements_view import describe_statements
 from fairaudit_reports.view.trust_view import build_copies_section
 from fairaudit_reports.view.wording import LONGEST, clean, several
 
@@ -39,7 +41,8 @@ MOST_FINDINGS = 30
 
 def render(result: AuditResult) -> str:
     """Plain text of at most 96 columns, without control sequences."""
-    parts = [textwrap.fill(" ".join(split_verdict(result)), WIDTH, break_on_hyphens=False)]
+    sentences = [" ".join(split_verdict(result)), *describe_statements(result)]
+    parts = [textwrap.fill(sentence, WIDTH, break_on_hyphens=False) for sentence in sentences]
     parts += ["\n".join(format_section(section)) for section in list_sections(result)]
     return "\n\n".join(parts) + "\n"
 
@@ -48,6 +51,7 @@ def list_sections(result: AuditResult) -> list[Section]:
     """What follows the headline."""
     power = build_power_section(result.power)
     sections = [
+        build_next_section(result),
         build_audited_section(result),
         _build_questions_section(result),
         build_place_section(result.localisation, 2 * LONGEST),

@@ -9,6 +9,7 @@ from fairaudit.auditing.findings import Verdict
 from fairaudit_reports.text import audit_text, remedy_text
 from fairaudit_reports.text.aligned import WIDTH, is_numeric
 from fairaudit_reports.view.audit_view import split_verdict
+from fairaudit_reports.view.statements_view import describe_statements
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -39,7 +40,8 @@ def show_audit(result: AuditResult, console: Console | None = None) -> None:
     mark, rest = split_verdict(result)
     width = min(console.width, WIDTH)
     title = Text.assemble((mark, COLORS[result.verdict]), " ", rest)
-    for part in (title, *map(_rich_section, audit_text.list_sections(result))):
+    said = [_text(sentence) for sentence in describe_statements(result)]
+    for part in (title, *said, *map(_rich_section, audit_text.list_sections(result))):
         console.print(part, width=width, soft_wrap=False, highlight=False)
         console.print()
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.auditing.findings import Capsule
 
-__all__ = ["steps_text", "wrap_command", "write_python_call"]
+__all__ = ["SHELL_WORD", "steps_text", "wrap_command", "write_python_call"]
 
 #: Of a shell: what no space outside of quotation marks divides.
-_WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s])+""")
+SHELL_WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s])+""")
 
 
 def wrap_command(command: str, width: int) -> list[str]:
@@ -30,7 +30,7 @@ def wrap_command(command: str, width: int) -> list[str]:
       --data test.csv
     """
     lines: list[str] = []
-    for word in _WORD.findall(quiet(command)):
+    for word in SHELL_WORD.findall(quiet(command)):
         if lines and len(lines[-1]) + 1 + len(word) <= width - 2:
             lines[-1] += f" {word}"
         else:

@@ -11,12 +11,14 @@ Row = list[str]
 
 #: Keys and titles of the pages, in their order.
 AUDIT = {
+    "next": "What to do next",
+    "gaps": "Gaps, and what is shown",
+    "scores": "Scores and predictions by group",
+    "groups": "Groups",
     "audited": "What was audited",
     "evidence": "Evidence",
     "where": "Where",
     "size": "Size",
-    "groups": "Groups",
-    "gaps": "Gaps, and what is shown",
     "power": "What could have been found",
     "belief": "Can the p-value be believed?",
     "notes": "Notes",

@@ -1,0 +1,97 @@
+"""Whom an audit compares: levels of every attribute, ranges of numbers, and who shares several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairaudit._types import Index
+from fairaudit.data.columns import Column, Kind, level_text
+from fairaudit.data.table import AuditTable
+
+__all__ = ["Grouping", "list_groupings", "of_attribute"]
+
+RANGES = 5  # of a number alone
+CROSSED_RANGES = 3  # of a number beside other attributes
+MOST_GROUPS = 40  # of one grouping, the largest
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Groups of rows that do not overlap.
+
+    Attributes
+    ----------
+    attributes : tuple of str
+    levels : list of tuple of str
+        Of each group.
+    codes : int array
+        The group of each row; -1 where it takes no part.
+    """
+
+    attributes: tuple[str, ...]
+    levels: list[tuple[str, ...]]
+    codes: Index
+
+
+def list_groupings(table: AuditTable) -> list[Grouping]:
+    """Each attribute alone, the ends of each number, categories together, and everything."""
+    groupings = [of_attribute(column) for column in table.attributes]
+    numbers = [column for column in table.attributes if not column.kind.is_categorical]
+    categories = [column for column in table.attributes if column.kind.is_categorical]
+    groupings += [
+        _ends(grouping) for grouping in map(of_attribute, numbers) if len(grouping.levels) > 2
+    ]
+    if len(categories) > 1:
+        groupings.append(_cross([of_attribute(column) for column in categories]))
+    if numbers and len(table.attributes) > 1:
+        ranges = [of_attribute(column, CROSSED_RANGES) for column in table.attributes]
+        groupings.append(_cross(ranges))
+    return groupings
+
+
+def of_attribute(column: Column, ranges: int = RANGES) -> Grouping:
+    """Its levels, or ranges of about equally many rows."""
+    if column.kind.is_categorical:
+        return Grouping((column.name,), [(level_text(x),) for x in column.levels], column.codes)
+    values = np.asarray(column.numeric)
+    cuts = np.unique(np.quantile(values, np.arange(1, ranges) / ranges, method="lower"))
+    codes = np.searchsorted(cuts, values, side="left")
+    occurs, codes = np.unique(codes, return_inverse=True)
+    levels = [(_range_text(values[codes == k], column.kind),) for k in range(len(occurs))]
+    return Grouping((column.name,), levels, codes)
+
+
+def _range_text(values: np.ndarray, kind: Kind) -> str:
+    digits = "{:.0f}" if kind is Kind.INTEGER else "{:.4g}"
+    low, high = (digits.format(float(value)) for value in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _ends(ranges: Grouping) -> Grouping:
+    """The lowest range against the highest."""
+    last = len(ranges.levels) - 1
+    codes = np.where(ranges.codes == 0, 0, np.where(ranges.codes == last, 1, -1))
+    return Grouping(ranges.attributes, [ranges.levels[0], ranges.levels[last]], codes)
+
+
+def _cross(groupings: Sequence[Grouping]) -> Grouping:
+    """The largest groups of people who share all levels; all others are compared with them."""
+    key = np.zeros(len(groupings[0].codes), dtype=np.intp)
+    for grouping in groupings:
+        key = key * len(grouping.levels) + grouping.codes
+    occurs, first, codes, counts = np.unique(
+        key, return_index=True, return_inverse=True, return_counts=True
+    )
+    levels = [
+        tuple(grouping.levels[grouping.codes[row]][0] for grouping in groupings) for row in first
+    ]
+    if len(occurs) > MOST_GROUPS:  # the small ones stay among the others
+        large = np.sort(np.argsort(-counts, kind="stable")[:MOST_GROUPS])
+        place = np.full(len(occurs), len(large))
+        place[large] = np.arange(len(large))
+        codes, levels = place[codes], [levels[k] for k in large]
+    names = tuple(name for grouping in groupings for name in grouping.attributes)
+    return Grouping(names, levels, codes)

@@ -1,0 +1,66 @@
+"""What people put on a page: title and purpose, a place to sign, and a model card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.view.card_view import write_card
+from fairaudit_reports.view.cover import current_cover
+from fairaudit_reports.view.numerals import moment_text
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+
+__all__ = ["card_section", "cover_head", "sign_section"]
+
+_SIGN = {"sign": "To sign"}
+_CARD = {"card": "For a model card"}
+
+
+def cover_head() -> list[Markup]:
+    """Title, model and purpose, where they were given; also of other pages."""
+    cover = current_cover()
+    facts = [
+        ("Model", " ".join(filter(None, [cover.model, cover.model_version])), ""),
+        ("Purpose", cover.purpose or "", ""),
+        ("Auditor", cover.auditor or "", ""),
+        ("Next review", cover.next_review or "", ""),
+    ]
+    known = [fact for fact in facts if fact[1]]
+    parts = []
+    if cover.title:
+        parts.append(h.paragraph(cover.title, class_="title name"))
+    if known:
+        parts.append(h.facts(known))
+    return [tag("div", *parts, class_="cover")] if parts else []
+
+
+def sign_section(result: AuditResult) -> Markup | None:
+    """Lines for a signature, where somebody answers for the report."""
+    cover = current_cover()
+    if not cover.is_signed:
+        return None
+    day, _ = moment_text(result.capsule.created)
+    lines = [
+        ("Auditor", cover.auditor or ""),
+        ("Date of the audit", day),
+        ("Signature", ""),
+        ("Signed on", ""),
+        ("Next review", cover.next_review or ""),
+    ]
+    statement = (
+        "I have read this report. Its record, whose hash stands under How to repeat it, is kept "
+        "with it."
+    )
+    rows = (tag("div", tag("dt", name), tag("dd", text or None)) for name, text in lines)
+    return h.section("sign", _SIGN, [h.paragraph(statement), tag("dl", *rows, class_="signature")])
+
+
+def card_section(result: AuditResult) -> Markup | None:
+    """A part of a model card, where the model has a name."""
+    if current_cover().model is None:
+        return None
+    lead = "The part of a model card of Hugging Face, or of a Card of skops, about this audit:"
+    return h.section("card", _CARD, [h.paragraph(lead), h.code_block(write_card(result))])

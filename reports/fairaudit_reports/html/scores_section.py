@@ -1,0 +1,187 @@
+"""Pictures of scores and predictions by group, given the outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.line_chart import Line, legend, line_chart, span_of
+from fairaudit_reports.html.markup import Markup, join, tag
+from fairaudit_reports.view.cover import level_label, name_label
+from fairaudit_reports.view.curves_view import (
+    calibrate,
+    distribute,
+    label_level,
+    order_attributes,
+    predict,
+    rates_over_thresholds,
+)
+from fairaudit_reports.view.sections import AUDIT
+
+if TYPE_CHECKING:
+    from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.evidence.localization.claims import Curve
+    from fairaudit.evidence.portrait.binned import PredictionBins, ScoreBins
+
+__all__ = ["scores_section"]
+
+MOST_ATTRIBUTES = 4
+MOST_CLASSES = 4
+
+
+def scores_section(result: AuditResult) -> Markup | None:
+    """None where the record holds nothing to draw."""
+    portrait = result.portrait
+    if portrait is None or not (portrait.scores or portrait.predictions or portrait.curves):
+        return None
+    order = order_attributes(result)[:MOST_ATTRIBUTES]
+    outcome = result.table.outcome.name
+    scores = {bins.attribute: bins for bins in portrait.scores if len(bins.levels) > 1}
+    predictions = {bins.attribute: bins for bins in portrait.predictions if len(bins.levels) > 1}
+    inside: list[Markup | None] = []
+    for name in order:
+        curves = [curve for curve in portrait.curves if curve.attribute == name]
+        parts = [
+            _effect_curves(curves, outcome) if curves else None,
+            _of_scores(scores[name], outcome) if name in scores else None,
+            _of_predictions(predictions[name], outcome) if name in predictions else None,
+        ]
+        if any(parts):
+            inside += [tag("h3", f"By {name_label(name)}"), *parts]
+    if not inside:
+        return None
+    lead = (
+        "Under equalized odds, people of all groups with the same outcome have the same "
+        "distribution of scores: the lines of a picture lie on one another, up to chance."
+    )
+    return h.section("scores", AUDIT, [h.paragraph(lead, class_="lead"), *inside])
+
+
+def _charts(labels: list[str], pictures: list[tuple[str, Markup]]) -> Markup:
+    """Pictures that share a legend, side by side where there is room."""
+    figures = (tag("figure", picture, tag("figcaption", caption)) for caption, picture in pictures)
+    return join([legend(labels), tag("div", *figures, class_="charts")])
+
+
+def _of_scores(bins: ScoreBins, outcome: str) -> Markup:
+    labels = [label_level(bins.attribute, level) for level in bins.levels]
+    places = range(len(bins.levels))
+    span = bins.edges[0], bins.edges[-1]
+    pictures = []
+    for k, name in enumerate(bins.outcomes[:MOST_CLASSES]):
+        curves = [distribute(bins, level, k) for level in places]
+        lines = [Line(label=label, x=c.x, y=c.y) for label, c in zip(labels, curves, strict=True)]
+        among = f"{name_label(outcome)} = {level_label(outcome, name)}"
+        picture = line_chart(
+            lines,
+            across=span,
+            upwards=span_of([y for line in lines for y in line.y], zero=True),
+            title=f"Scores of people with {among}",
+            about_y="share of the group",
+            mark=bins.threshold,
+        )
+        pictures.append((f"Scores of people with {among}", picture))
+    if bins.positive in bins.outcomes and len(bins.outcomes) == 2:
+        pictures += _decisions(bins, labels, bins.outcomes.index(bins.positive), outcome)
+    return _charts(labels, pictures)
+
+
+def _decisions(
+    bins: ScoreBins, labels: list[str], positive: int, outcome: str
+) -> list[tuple[str, Markup]]:
+    """ROC, calibration, and both rates over thresholds."""
+    places = range(len(bins.levels))
+    whole = (0.0, 1.0)
+    rates = {
+        k: [rates_over_thresholds(bins, level, k) for level in places]
+        for k in (positive, 1 - positive)
+    }
+    roc = [
+        Line(label=label, x=false[::-1], y=list(true[::-1]))
+        for label, true, false in zip(labels, rates[positive], rates[1 - positive], strict=True)
+    ]
+    pictures = [
+        (
+            "ROC: rates of all thresholds. Below, the share of false positives",
+            line_chart(
+                roc,
+                across=whole,
+                upwards=whole,
+                title="ROC by group",
+                about_y="true positive rate",
+                diagonal=True,
+            ),
+        )
+    ]
+    span = bins.edges[0], bins.edges[-1]
+    if span == whole:
+        curves = [calibrate(bins, level, positive) for level in places]
+        lines = [
+            Line(label=label, x=c.x, y=c.y, low=c.low, high=c.high)
+            for label, c in zip(labels, curves, strict=True)
+        ]
+        picture = line_chart(
+            lines,
+            across=whole,
+            upwards=whole,
+            title="Calibration by group",
+            about_y=f"share with {level_label(outcome, bins.outcomes[positive])}",
+            diagonal=True,
+        )
+        pictures.append(("Calibration: what became of people with a score (95 % bands)", picture))
+    for k, name in ((positive, "true"), (1 - positive, "false")):
+        lines = [
+            Line(label=label, x=list(bins.edges), y=list(rate))
+            for label, rate in zip(labels, rates[k], strict=True)
+        ]
+        picture = line_chart(
+            lines,
+            across=span,
+            upwards=whole,
+            title=f"{name} positive rate over thresholds",
+            about_y=f"{name} positive rate",
+            mark=bins.threshold,
+        )
+        caption = f"Threshold sweep: {name} positives, if scores from here on are positive"
+        pictures.append((caption, picture))
+    return pictures
+
+
+def _of_predictions(bins: PredictionBins, outcome: str) -> Markup:
+    labels = [label_level(bins.attribute, level) for level in bins.levels]
+    curves = [predict(bins, level) for level in range(len(bins.levels))]
+    lines = [
+        Line(label=label, x=c.x, y=c.y, low=c.low, high=c.high)
+        for label, c in zip(labels, curves, strict=True)
+    ]
+    ends = [end for line in lines for end in (*line.y, *line.low, *line.high)]
+    picture = line_chart(
+        lines,
+        across=span_of(bins.outcome),
+        upwards=span_of(ends),
+        title=f"Predictions over {outcome} by group",
+        about_y="mean prediction",
+    )
+    caption = f"Mean predictions over the true {name_label(outcome)}, with 95 % bands"
+    return _charts(labels, [(caption, picture)])
+
+
+def _effect_curves(curves: list[Curve], outcome: str) -> Markup:
+    """The curves of one number on one scale, so that classes can be compared."""
+    ends = [end for curve in curves for end in (*curve.low, *curve.high)]
+    upwards = span_of(ends, zero=True)
+    pictures = []
+    for curve in curves:
+        line = Line(label=curve.attribute, x=curve.x, y=curve.value, low=curve.low, high=curve.high)
+        among = curve.outcome or f"the same {name_label(outcome)}"
+        picture = line_chart(
+            [line],
+            across=span_of(curve.x),
+            upwards=upwards,
+            title=f"Scores over {curve.attribute}: {among}",
+            about_y="mean score, less that of all",
+        )
+        caption = f"Over {name_label(curve.attribute)}, people with {among} (simultaneous band)"
+        pictures.append((caption, picture))
+    figures = (tag("figure", picture, tag("figcaption", caption)) for caption, picture in pictures)
+    return tag("div", *figures, class_="charts")
