@@ -1,7 +1,8 @@
 """Functions of the sensitive attributes that a last stage works with, at any later rows.
 
 Categories are crossed into groups; small groups are joined. Numbers are seen through the normal
-scores of their ranks and a few cosines of them, alone and within groups.
+scores of their ranks and a few cosines of them, alone and within groups, and through steps: an
+audit looks for subgroups too, and dependence sits often at the ends, where curves are too smooth.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ __all__ = ["AttributeBasis"]
 _CURVES = 4  # of each number
 _FEWEST = 20  # rows of each class (or of all) in a group of its own
 _MOST_KNOWN = 2_000  # quantiles kept of a number
+_MANY = 10_000  # rows from which on all curves are looked at within groups
+_ENDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
+_STEPS = (*_ENDS, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99)  # of a number's ranks
+_ROWS_OF_STEP = 150
 
 
 class AttributeBasis(BaseEstimator):
@@ -63,6 +68,8 @@ class AttributeBasis(BaseEstimator):
             if len(values) > _MOST_KNOWN:
                 values = np.quantile(values, np.linspace(0, 1, _MOST_KNOWN))
             self.known[column.name] = values
+        self.inner = 2 if len(parts) < _MANY else _CURVES
+        self.steps = {name: _find_steps(values, len(parts)) for name, values in self.known.items()}
         return self
 
     def read(self, sensitive: Any) -> tuple[Column, ...]:
@@ -98,11 +105,22 @@ class AttributeBasis(BaseEstimator):
         curves = self._draw_curves(columns)
         if not curves:
             return groups
-        first = np.column_stack([curve[:, :2] for curve in curves])
+        inner = self.inner
+        first = np.column_stack([curve[:, :inner] for curve in curves])
         within = [groups[:, [g]] * first for g in range(self.groups) if self.groups > 1]
-        scores = first[:, ::2]
+        scores = first[:, ::inner]
         i, j = np.triu_indices(scores.shape[1], 1)
-        return np.hstack([groups, *curves, *within, scores[:, i] * scores[:, j]])
+        steps = self._find_stretches(columns)
+        return np.hstack([groups, *curves, *steps, *within, scores[:, i] * scores[:, j]])
+
+    def _find_stretches(self, columns: Sequence[Column]) -> list[Array]:
+        """Per number: the stretch of its ranks that a row lies in."""
+        of_name = {column.name: column for column in columns}
+        return [
+            np.eye(len(edges) + 1)[np.searchsorted(edges, np.asarray(of_name[name].numeric))]
+            for name, edges in self.steps.items()
+            if len(edges)
+        ]
 
     def _draw_curves(self, columns: Sequence[Column]) -> list[Array]:
         """Per number: its normal score, and cosines of its rank."""
@@ -115,6 +133,19 @@ class AttributeBasis(BaseEstimator):
             waves = np.sqrt(2.0) * np.cos(np.pi * rank[:, None] * np.arange(2, _CURVES + 1))
             curves.append(np.column_stack([ndtri(rank), waves]))
         return curves
+
+
+def _find_steps(known: Array, rows: int) -> Array:
+    """Edges between stretches of enough rows each."""
+    values = np.unique(np.quantile(known, _STEPS))
+    edges: list[float] = []
+    below = 0.0
+    for value in values.tolist():
+        share = float(np.searchsorted(known, value, side="right")) / len(known)
+        if min(share - below, 1 - share) * rows >= _ROWS_OF_STEP:
+            edges.append(value)
+            below = share
+    return np.asarray(edges)
 
 
 def _find_texts(columns: Sequence[Column]) -> list[str]:

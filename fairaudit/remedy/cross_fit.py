@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,8 @@ class CrossFitted:
     method : Method
     values : list of float
         Of the method's parameter.
-    models : list
-        Pipelines from the raw columns, trained on all rows.
+    train : callable
+        Place of a value → the pipeline from the raw columns, trained on all rows.
     of_folds : list
         The same with the models of the folds, each of which a share of the people meets: new rows
         get scores of the law that `scores` have.
@@ -45,7 +47,7 @@ class CrossFitted:
 
     method: Method
     values: list[float]
-    models: list[Any]
+    train: Callable[[int], Any]
     of_folds: list[Any]
     scores: list[Array]
     features: list[str]
@@ -71,7 +73,8 @@ def deal_folds(outcome: Index, units: Index, seed: int, *, classes: bool) -> Ind
 def cross_fit(
     job: Job, method: Method, values: list[float], folds: Index, *, attributes: bool
 ) -> CrossFitted:
-    """Train every value on all training rows, and on those outside of each fold."""
+    """Train every value on the rows outside of each fold, and on all of them when it is asked for.
+    """
     table, train = job.table, job.parts["train"]
     features, encoder, notes = select_features(
         table, train, method=method, old=None, drop=job.drop, use_sensitive=attributes
@@ -81,10 +84,10 @@ def cross_fit(
     people = [column.take(train) for column in table.attributes]
     classes = table.outcome.kind.is_categorical
 
-    def models_of(rows: Index) -> list[Any]:
+    def models_of(rows: Index, some: list[float]) -> list[Any]:
         return train_path(
             method,
-            values,
+            some,
             X=rows_of(X, rows),
             y=y[rows],
             attributes=[column.take(rows) for column in people],
@@ -96,17 +99,22 @@ def cross_fit(
     members: list[list[Any]] = [[] for _ in values]
     for fold in range(int(folds.max()) + 1):
         inside = np.flatnonzero(folds == fold)
-        for k, model in enumerate(models_of(np.flatnonzero(folds != fold))):
+        for k, model in enumerate(models_of(np.flatnonzero(folds != fold), values)):
             members[k].append(model)
             told = scores_of(model, rows_of(X, inside))
             if scores[k] is None:
                 scores[k] = np.empty((len(train), *told.shape[1:]))
             scores[k][inside] = told
-    whole = models_of(np.arange(len(train)))
+
+    @cache
+    def train_whole(place: int) -> Any:
+        (model,) = models_of(np.arange(len(train)), [values[place]])
+        return as_pipeline(encoder, model)
+
     return CrossFitted(
         method=method,
         values=values,
-        models=[as_pipeline(encoder, model) for model in whole],
+        train=train_whole,
         of_folds=[
             OneOfModels(
                 [as_pipeline(encoder, model) for model in some],

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
-from fairaudit.remedy.pass_chance import chance_of_table
+from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.testing.permutations import Permutations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Judge"]
 
 _COPIES = 199
-_HOPELESS = 0.005  # the test on these rows: an audit of as many will not pass
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,13 +53,22 @@ class Judge:
     folds: Index | None = None
     _plain: AuditTable | None = None
     _law: Any = None
+    _known: KnownCopies | None = None
 
-    def measure(self, scores: Array, *, left: float | None = None) -> dict[str, Any]:
+    def measure(
+        self,
+        scores: Array,
+        *,
+        left: float | None = None,
+        whole: Array | None = None,
+        kept: float = 1.0,
+    ) -> dict[str, Any]:
         """Of scores of the larger class, of all classes, or numbers.
 
         The first ones are those of plain training, beside which others collapse. `left` is for
         models that were made to pass on these rows: the variance of the dependence that is left,
-        in that of the noise of these rows.
+        in that of the noise of these rows. `whole` are the scores before all but a share `kept`
+        of the people got a constant; the chance to pass follows from them.
         """
         from fairaudit.remedy.collapse import collapse
         from fairaudit.remedy.tradeoff import evaluate
@@ -75,7 +83,8 @@ class Judge:
             "collapsed": collapse(table, self._plain),
         }
         growth = self.coming_rows / len(self.rows)
-        return record | self._test(scores, None if left is None else left * growth)
+        tested = scores if whole is None else whole
+        return record | self._test(tested, None if left is None else left * growth, kept)
 
     def p_value(self, scores: Array) -> float:
         table = self.table_of(scores)
@@ -106,26 +115,29 @@ class Judge:
         tested = [self._test(drawn) for drawn in answers]
         return pd.concat([line, pd.DataFrame(tested)], axis=1)
 
-    def _test(self, scores: Array, left: float | None = None) -> dict[str, Any]:
+    def _test(
+        self, scores: Array, left: float | None = None, kept: float = 1.0
+    ) -> dict[str, Any]:
         """The test on these rows, and what it promises for the coming audit."""
         table = self.table_of(scores)
         certified = self._certify(table)
         if table.prediction.constant:
             return {"p_value": 1.0, "chance": 1.0, "certified": certified}
-        p_value = self._run(table).p_value
         if self.folds is None:
+            p_value = self._run(table).p_value
             return {"p_value": p_value, "chance": float("nan"), "certified": certified}
-        if p_value <= _HOPELESS and self.coming_rows >= len(self.rows):
-            return {"p_value": p_value, "chance": 0.0, "certified": certified}
+        if self._known is None:
+            self._known = KnownCopies(_COPIES, self.plan.permutations.seed)
         expected = chance_of_table(
             table,
             n_fresh=self.coming_rows,
             folds=None if left is not None else self.folds,
             left=left,
             alpha=self.plan.alpha,
-            seed=self.plan.permutations.seed,
+            known=self._known,
+            kept=kept,
         )
-        return {"p_value": p_value, "chance": expected.chance, "certified": certified}
+        return {"p_value": expected.p_value, "chance": expected.chance, "certified": certified}
 
     @property
     def _copies(self) -> Permutations:

@@ -73,14 +73,17 @@ class OneOfModels(BaseEstimator):
         return np.asarray(np.stack(answers)[picked, np.arange(len(picked))])
 
     def _members(self, X: Any) -> Index:
+        return np.asarray((self._find_uniforms(X) * len(self.estimators)).astype(np.intp))
+
+    def _find_uniforms(self, X: Any) -> Array:
+        """Of every person."""
         names = [self.ids] if self.ids is not None else getattr(X, "columns", ())
         columns = (
             {str(name): X[name] for name in names}
             if hasattr(X, "columns")
             else {f"column {k}": column for k, column in enumerate(np.asarray(X).T)}
         )
-        uniforms = draw_uniforms(columns, self.key_)[:, 0]
-        return np.asarray((uniforms * len(self.estimators)).astype(np.intp))
+        return np.asarray(draw_uniforms(columns, self.key_)[:, 0])
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -20,10 +20,10 @@ from fairaudit.errors import InputError
 from fairaudit.permute.copies import CopySampler, stream
 from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
 from fairaudit.testing.omnibus import Blend, Omnibus
-from fairaudit.testing.p_value import Combination
+from fairaudit.testing.p_value import Combination, PValue
 from fairaudit.testing.permutations import Permutations
 
-__all__ = ["PassChance", "chance_to_pass", "chance_to_pass_refitted"]
+__all__ = ["KnownCopies", "PassChance", "chance_to_pass", "chance_to_pass_refitted"]
 
 #: Variances of the dependence that are thought possible, in variances of the noise of the sample.
 _EXCESS = np.array([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0])
@@ -49,6 +49,8 @@ class PassChance:
     rows, n_fresh : int
         Rows that were looked at, and of the coming audit.
     alpha : float
+    p_value : float
+        Of the rows that were looked at; folds are looked at one by one, and taken together.
     """
 
     chance: float
@@ -57,6 +59,7 @@ class PassChance:
     rows: int
     n_fresh: int
     alpha: float
+    p_value: float = float("nan")
 
 
 @swaps_refused
@@ -124,35 +127,42 @@ def chance_of_table(
     alpha: float = 0.05,
     copies: int = _COPIES,
     seed: int = 0,
+    known: KnownCopies | None = None,
+    kept: float = 1.0,
 ) -> PassChance:
     """`chance_to_pass` of a table that has been checked.
 
     `left` is for answers of a stage that was cross-fitted to remove the dependence, whose errors
     cancel over the folds: the variance of what a fit to the rows leaves, at the size of the coming
     audit and in units of its noise. What the rows show beyond comes on top, and is thought to be
-    small unless they say otherwise.
+    small unless they say otherwise. `known` are copies of other predictions for the same rows.
+    `kept` is the share of people who will not get a constant instead: for the coming audit the
+    others are as good as absent.
     """
     _check(n_fresh, alpha, len(table))
+    draw = KnownCopies(copies, seed) if known is None else known
     if left is not None:
-        sample = _Sample(table, copies, seed)
+        sample = _Sample(table, draw)
         weights = sample.weigh(_EXCESS) / (1 + _EXCESS / _USUAL) ** 2
         weights /= weights.sum()
         excess = left + _EXCESS * n_fresh / sample.rows
         chances = sample.find_scaled_chances(excess, alpha)
+        samples = [sample]
     elif folds is None:
-        sample = _Sample(table, copies, seed)
+        sample = _Sample(table, draw)
         weights = sample.weigh(_EXCESS)
         ratio = n_fresh / sample.rows
         chances = sample.find_chances(_EXCESS, ratio, alpha)
         excess = _EXCESS * ratio
+        samples = [sample]
     else:
         parts = _find_folds(folds, len(table))
-        samples = [_Sample(table.take(rows), copies, seed) for rows in parts]
+        samples = draw.look_at(table, parts)
         rows = float(np.mean([sample.rows for sample in samples]))
         logs = [np.log(sample.weigh(_EXCESS * sample.rows / rows) + 1e-12) for sample in samples]
         weights = np.exp(np.sum(logs, axis=0) - np.max(np.sum(logs, axis=0)))
         weights /= weights.sum()
-        excess = _EXCESS * n_fresh / rows
+        excess = _EXCESS * n_fresh / rows * kept
         by_fold = [sample.find_scaled_chances(excess, alpha) for sample in samples]
         chances = np.mean(by_fold, axis=0)
     return PassChance(
@@ -162,6 +172,7 @@ def chance_of_table(
         rows=len(table),
         n_fresh=n_fresh,
         alpha=alpha,
+        p_value=_find_p_value(samples),
     )
 
 
@@ -211,7 +222,7 @@ def chance_to_pass_refitted(
                 continue
             table = AuditTable.of(prediction, attributes(fresh), outcome(fresh))
             if len(nulls) <= place:
-                nulls.append(_Sample(table, _COPIES, seed))
+                nulls.append(_Sample(table, KnownCopies(_COPIES, seed)))
                 statistics[place].append(nulls[place].statistic)
             else:
                 statistics[place].append(nulls[place].judge(table))
@@ -232,19 +243,53 @@ def chance_to_pass_refitted(
     return found
 
 
+class KnownCopies:
+    """Copies of rows, whatever the prediction: outcome and attributes alone decide them.
+
+    Parameters
+    ----------
+    copies, seed : int
+    """
+
+    def __init__(self, copies: int, seed: int) -> None:
+        self.copies, self.seed = copies, seed
+        self._known: dict[int | None, tuple[CopySampler, Index]] = {}
+        self._last: tuple[Array, list[_Sample]] | None = None
+
+    def of(self, table: AuditTable, part: int | None) -> tuple[CopySampler, Index]:
+        """The sampler and the copies of all rows, or of one part of them."""
+        if part not in self._known:
+            sampler = _prepare_sampler(table, self.seed)
+            self._known[part] = sampler, sampler.block(range(self.copies))
+        return self._known[part]
+
+    def look_at(self, table: AuditTable, parts: Sequence[Index]) -> list[_Sample]:
+        """Samples of all parts, but those with one answer for all; the last ones are kept."""
+        asked = table.prediction.matrix()
+        if self._last is None or not np.array_equal(self._last[0], asked):
+            tables = [table.take(rows) for rows in parts]
+            samples = [
+                _Sample(part, self, k)
+                for k, part in enumerate(tables)
+                if not part.prediction.constant
+            ]
+            self._last = asked, samples
+        return self._last[1]
+
+
 class _Sample:
     """A table, its statistic, and what the statistic would be on copies."""
 
-    def __init__(self, table: AuditTable, copies: int, seed: int) -> None:
-        self.rows, self.seed = len(table), seed
-        self.sampler = _prepare_sampler(table, seed)
-        self.drawn = self.sampler.block(range(copies))
+    def __init__(self, table: AuditTable, known: KnownCopies, part: int | None = None) -> None:
+        self.rows, self.seed = len(table), known.seed
+        self.sampler, self.drawn = known.of(table, part)
         self.omnibus = Omnibus()
-        self.blend: Blend = self.omnibus.bind_blend(table, self.sampler, seed=seed)
-        none, whole = np.zeros(copies), np.ones(copies)
+        self.blend: Blend = self.omnibus.bind_blend(table, self.sampler, seed=self.seed)
+        none, whole = np.zeros(known.copies), np.ones(known.copies)
         self.pool = self.blend(self.drawn, none, whole)
         self.combination = Combination(self.pool, self.omnibus.weights)
-        self.null = np.sort(self.combination(self.pool))
+        self.of_copies = self.combination(self.pool)
+        self.null = np.sort(self.of_copies)
         own = self.blend(self.drawn[:1], whole[:1], none[:1])
         self.statistic = float(self.combination(own)[0])
 
@@ -291,6 +336,13 @@ class _Sample:
 
 def _prepare_sampler(table: AuditTable, seed: int) -> CopySampler:
     return prepare_copies(table, ChoiceOfLaw(), Permutations(seed=seed)).sampler
+
+
+def _find_p_value(samples: Sequence[_Sample]) -> float:
+    """Of the statistics of all samples, added up."""
+    observed = sum(sample.statistic for sample in samples)
+    copies = np.sum([sample.of_copies for sample in samples], axis=0)
+    return PValue.of(float(observed), copies).value
 
 
 def _draw_rows(n: int, n_fresh: int, rng: np.random.Generator) -> tuple[Index, Index]:

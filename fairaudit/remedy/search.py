@@ -7,7 +7,7 @@ reaches the goal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["learner_for", "search_models"]
 
 #: Weights of equalized odds; 0 is plain training.
-MUS = (0.0, 0.5, 0.8, 0.95, 0.99)
-_FEW_MUS = (0.0, 0.8, 0.95)  # where only the price of what is not allowed is asked for
+MUS = (0.0, 0.7, 0.95, 0.99)
+_HOPEFUL = 0.1  # chance to pass from which on a constant for some people may be enough
+_WITH_ATTRIBUTES = (0.0, 0.9)  # trees that know them chase the noise of groups
 
 
 def learner_for(old: Predictor | None) -> Method:
@@ -56,8 +57,10 @@ class _Search:
         """The record of a candidate, which is measured once."""
         if candidate.key not in self.records:
             base = candidate.base
-            model = base.models[candidate.place]
-            scores = self.job.trained_table.of_larger_level(candidate.scores, model)
+            model = base.of_folds[candidate.place]
+            table = self.job.trained_table
+            scores = table.of_larger_level(candidate.scores, model)
+            whole = table.of_larger_level(base.scores[candidate.place], model)
             self.candidates[candidate.key] = candidate
             self.records[candidate.key] = {
                 "method": base.method.name,
@@ -65,7 +68,12 @@ class _Search:
                 "strength": candidate.strength,
                 "levels": candidate.levels,
                 "attributes": candidate.attributes,
-                **self.judge.measure(scores, left=candidate.left),
+                **self.judge.measure(
+                    scores,
+                    left=candidate.left,
+                    whole=whole if candidate.kept < 1 else None,
+                    kept=candidate.kept,
+                ),
             }
         return self.records[candidate.key]
 
@@ -78,20 +86,34 @@ class _Search:
         """Look at one base model and stages on it; the smallest loss that reaches the goal.
 
         A base model with a loss above the best known is left: a stage does not lower its loss.
+        Trees that know the attributes and were trained towards equalized odds get no stage:
+        their scores hide on these rows what they show on others.
         """
         start = Candidate(base=base, place=place, scores=base.scores[place])
         record = self.look(start)
         best = self._better(record, best)
         if self.reaches(start) or not randomize or record["loss"] >= best:
             return best
-        for levels in LEVELS:
+        if record["chance"] >= _HOPEFUL:
+            best = self._strengthen(lambda s: self.stages.dilute(base, place, s), best)
+        if base.attributes and place > 0:
+            return best
+        for levels in LEVELS[: None if place == 0 else 1]:
 
             def at(strength: float, levels: int = levels) -> Candidate:
                 return self.stages.at(base, place, strength, levels=levels, attributes=attributes)
 
-            for candidate in search_strengths(at, self.reaches):
-                best = self._better(self.look(candidate), best)
+            best = self._strengthen(at, best)
         return best
+
+    def _strengthen(self, at: Callable[[float], Candidate], best: float) -> float:
+        """Look for the smallest strength; the smallest loss that reaches the goal."""
+        for candidate in search_strengths(at, self.reaches, self._has_collapsed):
+            best = self._better(self.look(candidate), best)
+        return best
+
+    def _has_collapsed(self, candidate: Candidate) -> bool:
+        return self.look(candidate)["collapsed"] is not None
 
     def _better(self, record: Mapping[str, Any], best: float) -> float:
         """The smallest loss of models that reach the goal and have not collapsed."""
@@ -109,12 +131,12 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
     folds = stages.folds
     found = _Search(job, job.judge(job.parts["train"], folds), stages)
     learner = learner_for(old)
-    steps = 2 * len(MUS) + len(_FEW_MUS) + 1
+    steps = len(MUS) + len(_WITH_ATTRIBUTES) + 1
     report("search", 0, steps)
     plain = cross_fit(job, learner, list(MUS), folds, attributes=False)
     bases = [plain]
     if job.use_sensitive:
-        bases.append(cross_fit(job, learner, list(MUS), folds, attributes=True))
+        bases.append(cross_fit(job, learner, list(_WITH_ATTRIBUTES), folds, attributes=True))
     best, done = float("inf"), 0
     # the first is what others are compared with
     found.look(Candidate(base=plain, place=0, scores=plain.scores[0]))
@@ -128,7 +150,7 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
     allowed = len(found.records)
     forgone = _price_what_is_not_allowed(found, learner, plain, folds)
     curve = pd.DataFrame(list(found.records.values())[:allowed]).assign(p_train=np.nan)
-    scores = table.of_larger_level(plain.scores[0], plain.models[0])
+    scores = table.of_larger_level(plain.scores[0], plain.of_folds[0])
     mixture = found.judge.mixture(scores, seed=stages.seed)
     curve["dominated"] = dominated(curve, mixture, job.rule)
     choice = job.rule.choose(curve)
@@ -141,7 +163,7 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
         method=learner,
         value=chosen.mu,
         model=stages.model_of(chosen),
-        plain=plain.models[0],
+        plain=plain.train(0),
         features=chosen.base.features,
         forgone=forgone,
         notes=chosen.base.notes,
@@ -172,9 +194,9 @@ def _price_what_is_not_allowed(
     job, forgone = found.job, []
     if not job.use_sensitive:
         best = float("inf")
-        base = cross_fit(job, learner, list(_FEW_MUS), folds, attributes=True)
-        for place in reversed(range(len(base.values))):
-            best = found.follow(base, place, attributes=True, randomize=job.randomize, best=best)
+        base = cross_fit(job, learner, [0.0], folds, attributes=True)
+        for known in (base, plain):
+            best = found.follow(known, 0, attributes=True, randomize=job.randomize, best=best)
         forgone.append(Forgone(what="attributes", loss=None if best == float("inf") else best))
     if not job.randomize:
         best = float("inf")

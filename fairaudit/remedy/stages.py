@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from fairaudit._types import Array, Index
 from fairaudit.remedy.cross_fit import CrossFitted
 from fairaudit.remedy.derived import DerivedPredictor
+from fairaudit.remedy.partly_constant import PartlyConstant
 
 if TYPE_CHECKING:
     from fairaudit.data.columns import Column
@@ -20,8 +22,7 @@ __all__ = ["LEVELS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
 #: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
 STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 #: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
-LEVELS = (2, 3)
-_OF_CHANCES = 0.5  # error of chances, in that of answers
+LEVELS = (2, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class Candidate:
     strength : float
         Of the last stage; 0 is none.
     levels : int
-        Different scores of the stage; 0: as many as the base model has.
+        Different scores of the stage; 0: as many as the base model has, and beyond a strength of
+        1 a share of the people gets a constant.
     stage_sees : bool
         Whether the stage knows the sensitive attributes.
     scores : array
@@ -59,6 +61,11 @@ class Candidate:
         return self.strength > 0
 
     @property
+    def kept(self) -> float:
+        """Share of the people whose answer is no constant."""
+        return 1.0 if self.levels or not self.strength else 2.0 - self.strength
+
+    @property
     def attributes(self) -> bool:
         """Whether the sensitive attributes must be known when it predicts."""
         return self.stage_sees or self.base.attributes
@@ -67,13 +74,13 @@ class Candidate:
     def left(self) -> float | None:
         """Variance of the dependence that is left, in that of the noise of as many rows.
 
-        Moments that are zero on these rows are off by their error on others. A stage has less of
-        it: what it zeroes are moments of chances, the audit sees answers, and mere chance among
-        them depends on nothing. None for plain training, which zeroes nothing.
+        Moments that are zero on these rows are off by their error on others; mere chance among the
+        answers depends on nothing. None where it is not known: trees that were trained towards
+        equalized odds leave more or less, by their features, and folds have to tell.
         """
-        if self.randomized:
-            return _OF_CHANCES * (1 - max(self.strength - 1, 0.0)) ** 2
-        return None if self.mu == self.base.values[0] else 1.0
+        if self.stage_sees and self.mu == self.base.values[0]:
+            return float((1 - max(self.strength - 1, 0.0)) ** 2)
+        return None
 
     @property
     def key(self) -> tuple[int, int, float, int, bool]:
@@ -122,11 +129,35 @@ class Stages:
             scores=scores,
         )
 
+    def dilute(self, base: CrossFitted, place: int, strength: float) -> Candidate:
+        """The base model with a constant for a share of the people."""
+        scores = np.array(base.scores[place], dtype=np.float64)
+        uniforms = np.random.default_rng([self.seed, 22]).random(len(scores))
+        scores[uniforms < strength - 1] = self._find_constant(base, place)
+        return Candidate(base=base, place=place, strength=strength, scores=scores)
+
+    def _find_constant(self, base: CrossFitted, place: int) -> Any:
+        """What is best to say where nothing is known: the shares of the classes, or the mean."""
+        if not is_classifier(base.of_folds[place]):
+            return float(np.mean(self.y))
+        shares = np.array([(self.y == level).mean() for level in base.of_folds[place].classes_])
+        return shares if base.scores[place].ndim > 1 else shares[-1]
+
     def model_of(self, candidate: Candidate) -> Any:
         """The fitted model, from raw columns to answers."""
         base, place = candidate.base, candidate.place
         if not candidate.randomized:
-            return base.models[place]
+            return base.train(place)
+        if not candidate.levels:
+            constant = self._find_constant(base, place)
+            return PartlyConstant(
+                base.train(place),
+                share=candidate.strength - 1,
+                constant=[1 - constant, constant] if np.ndim(constant) == 0 and
+                is_classifier(base.of_folds[place]) else constant,
+                ids=self.ids,
+                random_state=self.seed,
+            )
         everyone = np.arange(len(self.y))
         stage = self._fit(
             base, place, everyone, levels=candidate.levels, attributes=candidate.stage_sees
@@ -151,11 +182,14 @@ class Stages:
 
 
 def search_strengths(
-    at: Callable[[float], Candidate], reaches: Callable[[Candidate], bool]
+    at: Callable[[float], Candidate],
+    reaches: Callable[[Candidate], bool],
+    collapsed: Callable[[Candidate], bool],
 ) -> Iterator[Candidate]:
     """Candidates on the way to the smallest strength that reaches the goal, by halving.
 
-    Dependence falls with strength, so the goal is reached from some strength on.
+    Dependence falls with strength, so the goal is reached from some strength on; and what has
+    collapsed has so with more strength, too.
     """
     low, high = 0, len(STRENGTHS)  # the first strength that reaches it lies in [low, high]
     while low < high:
@@ -164,5 +198,7 @@ def search_strengths(
         yield candidate
         if reaches(candidate):
             high = middle
+        elif collapsed(candidate):
+            return
         else:
             low = middle + 1
