@@ -16,13 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from fairaudit.errors import InputError
-from fairaudit.records.canonical import (
-    DIGEST,
-    digest_of,
-    has_digest,
-    is_unchanged,
-    parse_json,
-)
+from fairaudit.records.canonical import DIGEST, digest_of, has_digest, is_unchanged, parse_json
 
 __all__ = [
     "SUPPRESS",
@@ -170,6 +164,10 @@ def _renderers() -> dict[str, Any]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
+#: What the log of a CI runner may take for the begin of an order; in JSON escapes mean the same.
+_ORDERS = ("##", "\x85", "\u2028", "\u2029")
+
+
 def json_text(facts: Any) -> str:
     """JSON for programs; undefined numbers (NaN) become null.
 
@@ -178,7 +176,10 @@ def json_text(facts: Any) -> str:
     >>> json_text({"value": float("nan")}).split()
     ['{', '"value":', 'null', '}']
     """
-    return json.dumps(as_plain(facts), indent=2, ensure_ascii=False)
+    text = json.dumps(as_plain(facts), indent=2, ensure_ascii=False)
+    for order in _ORDERS:
+        text = text.replace(order, f"{order[:-1]}\\u{ord(order[-1]):04x}")
+    return text
 
 
 def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ from fairaudit.models.safe_pickle import (
     is_compiled_number,
     keys_of,
 )
+from fairaudit.models.safe_pickle.catboost_state import MODEL
 from fairaudit.models.safe_pickle.lightgbm_text import check_lightgbm_state
 
 __all__ = ["check_nodes"]
@@ -44,6 +45,7 @@ _MADE_BY: dict[str, tuple[str, ...]] = {
     "TupleNode": ("builtins.tuple",),
 }
 _BY_POLICY = ("FunctionNode", "ObjectNode", "SparseMatrixNode")
+_SETTINGS = ("DictNode", "JsonNode", "ListNode", "NdArrayNode", "TupleNode", "TypeNode")
 _PLAIN_CONTENT = (bool, float, int, str, type(None))
 
 
@@ -73,13 +75,26 @@ def check_nodes(schema: Any, known: Collection[str]) -> None:
         elif loader == "DictNode":
             _check_keys(node, name)
         elif loader == "ObjectNode" and isinstance(content, dict):
-            check_attributes(name, content.get("content") or ())
+            state = content.get("content") or {}
+            if name.startswith("catboost.core."):
+                state = _without_model(state, name)
+            check_attributes(name, state)
             if name == "lightgbm.basic.Booster":
-                check_lightgbm_state(
-                    {key: _element(item) for key, item in (content.get("content") or {}).items()}
-                )
+                check_lightgbm_state({key: _element(item) for key, item in state.items()})
         elif loader == "SetNode":
             keys_of([_element(item) for item in content or ()])
+
+
+def _without_model(state: dict[str, Any], name: str) -> dict[str, Any]:
+    """The settings of an estimator of catboost: plain values, beside the bytes of its model."""
+    settings = {key: node for key, node in state.items() if key != MODEL}
+    if MODEL in state and state[MODEL].get("__loader__") != "BytesNode":
+        raise Refused(f"has a {name} whose model is not one of catboost")
+    for key, setting in settings.items():
+        for node in _nodes(setting):
+            if node["__loader__"] not in _SETTINGS:
+                raise Refused(f"sets {key[:40]} of {name} to what is no setting")
+    return settings
 
 
 def _nodes(schema: Any) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from fairaudit._words import quiet
 from fairaudit_cli import main as cli
@@ -284,6 +286,44 @@ def test_reports_hold_no_log_commands_but_their_own(hostile, tmp_path, monkeypat
     ]
     for text in texts:
         assert all(own.match(line) for line in obeyed(text)), obeyed(text)
+
+
+MAKERS = {
+    "compare": "compare --baseline ordermod:f --candidate ordermod:h",
+    "models": "compare --models ordermod:f ordermod:h --permutations 19",
+    "missing": "missing --model ordermod:f --permutations 19",
+    "monitor": "monitor --state a.state --model ordermod:f --permutations 19 --label ::debug::x",
+    "remedy": "remedy --method postprocess --model plain.pkl --out m.pkl --permutations 19",
+    "test": "test --model ordermod:f --permutations 19",
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_no_file_of_any_command_holds_log_commands(name, tmp_path, monkeypatch, capsys):
+    """Pages and records too: a log may print them."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 600)
+    column = "::add-mask::x"
+    frame = pd.DataFrame(
+        {column: y + rng.normal(size=600), "::warning::g": rng.choice(ORDERS, 600)}
+    )
+    frame["##[group]y"] = np.where(y, "::error::yes", "##[x]no")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ordermod", raising=False)
+    frame.to_parquet("data.parquet")
+    source = [f"def {f}(t):\n    return (t['{column}'] > {at}) * 1\n" for f, at in ("f0", "h1")]
+    Path("ordermod.py").write_text("".join(source))
+    roles = ["--sensitive", '"::warning::g"', "--outcome", "##[group]y", "--positive"]
+    plain = LogisticRegression().fit(frame[[column]], frame["##[group]y"])
+    Path("plain.pkl").write_bytes(pickle.dumps(plain))
+    forms = ["txt", "md", "json", "html"]
+    forms += ["xml", "sarif", "svg"] if name == "test" else []
+    reports = [word for form in forms for word in ("--report", f"r.{form}")]
+    words = [*MAKERS[name].split(), "--data", "data.parquet", *roles, "::error::yes", *reports]
+    assert cli.main(words) in (0, 1, 3), capsys.readouterr().err
+    for form in forms:
+        assert not obeyed(Path(f"r.{form}").read_text("utf-8")), form
 
 
 def test_the_recorded_command_is_no_order_and_runs_as_printed():

@@ -330,3 +330,30 @@ for _what, _data in {
     "json": lambda c: b'{"model_info": {}, "oblivious_trees": []}',
 }.items():
     pickles(f"catboost file of {_what}", _data, "model.cbm")
+
+
+def catboost_by_skops(state: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """A transformer whose function is an estimator of catboost with this state."""
+    kinds = [skops_node(None, "TypeNode", "builtins", "str", 73) for _ in state]
+    content = {
+        "content": state,
+        "key_types": several(kinds, 74, "list"),
+        "__class__": "dict",
+        "__module__": "builtins",
+        "__loader__": "DictNode",
+        "__id__": 75,
+    }
+    return attribute(skops_node(content, "ObjectNode", *CATBOOST, 70))
+
+
+for _what, _node in {
+    "a path as model": {"__model": as_json("/etc/passwd", 72)},
+    "an estimator as loss": {"loss_function": skops_node(None, "ObjectNode", *RIDGE, number=72)},
+    "a function as metric": {
+        "eval_metric": skops_node(None, "FunctionNode", "numpy", "log1p", number=72)
+    },
+    "a memory to read": {"__array_interface__": as_json(1, 72)},
+}.items():
+    ATTACKS[f"catboost by skops of {_what}"] = lambda c, s=_node: Hostile(
+        "model.skops", archive(by_skops(catboost_by_skops(s)))
+    )

@@ -122,13 +122,7 @@ def descendants(root):
 def attack(data, without=(), limits=None, opener="unchecked:open_pickle", table=None):
     """Open and ask the file with the sandbox alone; what was said, and whether it answered."""
     limits = limits or Limits(memory=2 * 2**30, seconds=60)
-    model = Model(
-        name="model.pkl",
-        data=data,
-        limits=limits,
-        without=tuple(without),
-        opener=opener,
-    )
+    model = Model(name="model.pkl", data=data, limits=limits, without=tuple(without), opener=opener)
     table = pd.DataFrame({"x": [1.0, 2.0]}) if table is None else table
     try:
         held = SandboxedModel(model)

@@ -2,15 +2,19 @@
 
 import contextlib
 import json
+import os
 import pickle
+import platform
 import socket
+import subprocess
+import sys
 import threading
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairaudit.errors import InputError
 from fairaudit.models import load_model, opened_here
@@ -229,3 +233,29 @@ def test_tables_between_the_processes():
         made = unpack_table(Channel(other.fileno()).receive())
     pd.testing.assert_frame_equal(made, table)
     assert [type(value) for value in made["object"]] == [type(value) for value in table["object"]]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other machines have other instructions")
+def test_numbers_are_computed_by_the_same_instructions(tmp_path):
+    """Settings of BLAS decide over the last bits; the sandbox has those of the caller."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 7))
+    model = LinearRegression().fit(table, rng.normal(size=200))
+    (tmp_path / "m.pkl").write_bytes(pickle.dumps(model))
+    np.save(tmp_path / "table.npy", table)
+    code = (
+        "import numpy as np, pandas as pd\n"
+        "from fairaudit.models import load_model\n"
+        "table = pd.DataFrame(np.load('table.npy'))\n"
+        "made = [load_model('m.pkl', sandbox=on).predict(table) for on in (True, False)]\n"
+        "print(made[0].equals(made[1]))\n"
+    )
+    for core in ("Nehalem", "Haswell"):
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=tmp_path,
+            env=os.environ | {"OPENBLAS_CORETYPE": core},
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout == "True\n", done.stderr

@@ -8,10 +8,10 @@ import numpy as np
 
 from fairaudit.models.safe_pickle.grants import Refused
 
-__all__ = ["MAGIC", "check_catboost_state"]
+__all__ = ["MAGIC", "MODEL", "check_catboost_state"]
 
 MAGIC = b"CBM1"
-_MODEL = "__model"
+MODEL = "__model"
 _PLAIN = (bool, bytes, float, int, str, type(None), np.generic)
 
 
@@ -19,11 +19,11 @@ def check_catboost_state(kind: str, state: Any) -> None:
     """Refuse the state of an estimator that holds anything but settings and a model's bytes."""
     if type(state) is not dict or not all(type(key) is str for key in state):
         raise Refused(f"has a {kind} whose state is no dict")
-    model = state.get(_MODEL)
-    if _MODEL in state and not (type(model) is bytes and model.startswith(MAGIC)):
+    model = state.get(MODEL)
+    if MODEL in state and not (type(model) is bytes and model.startswith(MAGIC)):
         raise Refused(f"has a {kind} whose model is not one of catboost")
     for key, value in state.items():
-        if key != _MODEL and (key.startswith("__") or not _is_plain(value)):
+        if key != MODEL and (key.startswith("__") or not _is_plain(value)):
             raise Refused(f"sets {key[:40]} of {kind} to what is no setting")
 
 

@@ -25,8 +25,26 @@ __all__ = ["Ended", "Model", "Process", "explain", "is_possible"]
 _START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); " + (
     "from fairaudit.models.confined_process import main; main(int(sys.argv[2]))"
 )
-#: What the environment of a model may know: nothing but how many threads to use, and letters.
-_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+#: What the environment of a model may know: nothing but letters, how many threads to use, and which
+#: instructions to compute with, without which predictions differ from ours in their last bits.
+_ENVIRONMENT = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "ATEN_CPU_CAPABILITY",
+    "BLIS_ARCH_TYPE",
+    "DNNL_MAX_CPU_ISA",
+    "MKL_CBWR",
+    "MKL_DEBUG_CPU_TYPE",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NPY_DISABLE_CPU_FEATURES",
+    "NPY_ENABLE_CPU_FEATURES",
+    "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
+)
 _THREADS = ("_NUM_THREADS", "_THREAD_LIMIT")
 _GRACE = 10  # seconds for the start of a process, beside the limit
 _COMMON = ("sklearn.pipeline", "sklearn.compose", "sklearn.linear_model", "sklearn.ensemble")

@@ -59,4 +59,7 @@ def join(parts: Iterable[str | None], between: str = "") -> Markup:
 
 
 def _escaped(text: str) -> str:
-    return text if isinstance(text, Markup) else escape(text.translate(_NOT_TEXT))
+    if isinstance(text, Markup):
+        return text
+    # the same to a browser; no order to the log of a CI runner that prints the page
+    return escape(text.translate(_NOT_TEXT)).replace("::", ":&#58;").replace("##", "#&#35;")
