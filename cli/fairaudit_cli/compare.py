@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError, retold
 from fairaudit_cli.config import settle
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import load_from, plan_from, roles_from
@@ -54,6 +55,7 @@ OPTIONS: tuple[str | Option, ...] = (
     "jobs",
     "config",
     "report",
+    *COVER,
     "suppress",
     "json",
 )

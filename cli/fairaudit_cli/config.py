@@ -12,10 +12,11 @@ from typing import Any
 
 from fairaudit.errors import InputError
 from fairaudit.results import SUPPRESS
+from fairaudit_cli.cover_options import split_table
 from fairaudit_cli.option_values import Option
 from fairaudit_cli.options import TABLE
 
-__all__ = ["KEYS", "settle"]
+__all__ = ["KEYS", "read_cover", "settle"]
 
 #: What the file may say.
 KEYS = tuple(name for name, entry in TABLE.items() if entry.file)
@@ -23,6 +24,7 @@ _PATHS = ("model", "data", "report")
 #: A model that is imported: whatever is not a path with a drive (C:\\models) and has a colon.
 _FUNCTION = re.compile(r"(?![A-Za-z]:[\\/]).*:.*", re.DOTALL)
 _FILE = "fairaudit.toml"
+_COVER = "[report]"  # no key of a file
 
 
 def settle(args: argparse.Namespace, *, needs_all: bool = False) -> argparse.Namespace:
@@ -49,6 +51,7 @@ def _read_settings(args: argparse.Namespace) -> None:
     if path is None:
         return
     settings = _settings(path, args.options)
+    args.cover = settings.pop(_COVER, {})
     if args.config is None and path.parent != Path():
         print(f"fairaudit: settings from {path}", file=sys.stderr)
     for typed, other in (("model", "predictions"), ("predictions", "model")):
@@ -60,6 +63,12 @@ def _read_settings(args: argparse.Namespace) -> None:
         read = args.argv[0] in entry.file and entry.name in settings
         if read and getattr(args, entry.dest) is None:
             setattr(args, entry.dest, _convert(entry, settings[entry.name], path))
+
+
+def read_cover(args: argparse.Namespace) -> None:
+    """What the project says goes on reports, for a command that reads no other settings."""
+    path = _config_path(None)
+    args.cover = {} if path is None else _settings(path, ())[_COVER]
 
 
 def _config_path(given: str | None) -> Path | None:
@@ -104,6 +113,11 @@ def _settings(path: Path, options: Iterable[Option]) -> dict[str, Any]:
         content = tools.get("fairaudit", {}) if isinstance(tools, dict) else tools
         if not isinstance(content, dict):
             raise InputError(f"{path}: [tool.fairaudit] must be a table of settings.")
+    cover: dict[str, Any] = {}
+    if isinstance(content.get("report"), dict):
+        files, cover = split_table(content["report"], path)
+        content = {key: value for key, value in content.items() if key != "report"}
+        content |= {} if files is None else {"report": files}
     others = {**TABLE, **{entry.name: entry for entry in options}}
     for key in content:
         if key in KEYS:
@@ -116,7 +130,7 @@ def _settings(path: Path, options: Iterable[Option]) -> dict[str, Any]:
         near = get_close_matches(key, KEYS, n=1)
         hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(KEYS)}."
         raise InputError(f"{path}: there is no setting {key!r}. {hint}")
-    return content
+    return {**content, _COVER: cover}
 
 
 def _convert(entry: Option, value: Any, path: Path) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
 from fairaudit.results import SUPPRESS, Result, check_format, format_of, json_text
+from fairaudit_cli.cover_options import cover_from
 from fairaudit_cli.shell_text import print_json
 
 if TYPE_CHECKING:
@@ -43,6 +44,15 @@ def deliver(
 
     `said` are lines that follow it for people; `strict` counts inconclusive as a failure.
     """
+    from fairaudit_reports.view.cover import use_cover
+
+    with use_cover(cover_from(args)):
+        _deliver(result, args, strict=strict, last_lines=last_lines)
+
+
+def _deliver(
+    result: Result, args: argparse.Namespace, *, strict: bool, last_lines: Sequence[str]
+) -> None:
     fewest = getattr(args, "suppress", None)
     masked = result.suppressed(SUPPRESS if fewest is None else fewest)
     signer = _signer_of(args)

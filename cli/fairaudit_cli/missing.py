@@ -6,6 +6,7 @@ import argparse
 
 from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
@@ -29,6 +30,7 @@ OPTIONS: tuple[str | Option, ...] = (
     "permutations",
     "seed",
     "report",
+    *COVER,
     "suppress",
     "json",
 )
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if not given and probabilities:
         args.sensitive = [name for columns in probabilities.values() for name in columns]
     roles = roles_from(args)
-    frame, _ = read_tables(args.data)
+    frame, args.sources = read_tables(args.data)
     result = incomplete_frame(
         frame,
         roles if given else replace(roles, sensitive=()),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
@@ -38,6 +39,7 @@ OPTIONS: tuple[str | Option, ...] = (
     "seed",
     "config",
     "report",
+    *COVER,
     "json",
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from fairaudit.results import SUPPRESS
 from fairaudit_cli import known_names
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.option_values import (
     COLUMNS,
     COPIES,
@@ -242,7 +243,8 @@ _OPTIONS = (
         "report",
         TEXTS,
         "FILE",
-        "write a report: .html, .md, .json, .xml (JUnit), .sarif, .svg (badge), .txt; repeatable",
+        "write a report: .html, .pdf, .md, .json, .xml (JUnit), .sarif, .svg (badge), .txt; "
+        "repeatable",
         also={
             "plan": "write the plan: .html, .md, .json, .txt, or its curve: .svg, .png; repeatable",
             "missing": "write .html, .md, .json or .txt; repeatable",
@@ -253,6 +255,7 @@ _OPTIONS = (
         },
         file=("test",),
     ),
+    *COVER,
     option("sign", TEXT, "KEY", "sign the JSON by this private Ed25519 key (PEM)"),
     option(
         "suppress",

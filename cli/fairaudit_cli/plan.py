@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError
 from fairaudit_cli.config import settle
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import predictor_from, roles_from
@@ -51,6 +52,7 @@ OPTIONS: tuple[str | Option, ...] = (
     option("max-rows", COUNT, "N", "where the search ends (100,000)", default=100_000),
     "seed",
     "report",
+    *COVER,
     "suppress",
     "json",
     "config",
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     if args.width is not None and len(args.width) != 1:
         raise InputError("Plan for one width at a time, as in --width tpr_gap=0.05.")
     roles = roles_from(args)
-    frame, _ = read_tables(args.data)
+    frame, args.sources = read_tables(args.data)
     table = prepare(frame, roles, predictor_from(args)).table
     if len(table) < FEWEST_ROWS:
         raise InputError(

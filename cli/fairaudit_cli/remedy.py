@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit.errors import InputError
 from fairaudit_cli import known_names
 from fairaudit_cli.config import settle
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.deliver import check_outputs, deliver
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
@@ -115,6 +116,7 @@ OPTIONS: tuple[str | Option, ...] = (
     *_OWN,
     _DETERMINISTIC,
     "report",
+    *COVER,
     "alpha",
     "tolerance",
     "certify",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
+from fairaudit_cli.config import read_cover
+from fairaudit_cli.cover_options import COVER, cover_from
 from fairaudit_cli.deliver import write_report
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.option_values import names_in
@@ -40,7 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--to",
         action="append",
         metavar="FORMAT[,FORMAT…]",
-        help="html, md, json, xml (or junit), sarif, txt, github; default: show on the terminal",
+        help="html, pdf, md, json, xml (or junit), sarif, txt, github; default: show on the "
+        "terminal",
     )
     parser.add_argument(
         "--out", metavar="DIR", help="where the files go (default: beside the record)"
@@ -53,12 +56,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="mask groups of fewer than K people (default: 10; 0: none beyond the record's own)",
     )
 
+    for entry in COVER:
+        entry.add_to(parser, "report")
     parser.add_argument(
         "--key", metavar="FILE", help="the public key (PEM) by which the record must be signed"
     )
 
 
 def run(args: argparse.Namespace) -> int:
+    from fairaudit_reports.view.cover import use_cover
+
+    read_cover(args)
+    with use_cover(cover_from(args)):
+        return _write(args)
+
+
+def _write(args: argparse.Namespace) -> int:
     from fairaudit.data.reading.write import check_writable
     from fairaudit.results import check_format, read_record
     from fairaudit_cli.vouching import describe_origin

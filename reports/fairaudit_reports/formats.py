@@ -19,6 +19,7 @@ __all__ = [
     "render_html",
     "render_json",
     "render_md",
+    "render_pdf",
     "render_png",
     "render_sarif",
     "render_svg",
@@ -56,6 +57,7 @@ RENDERERS: dict[str, dict[str, str]] = {
         "RemedyResult": "text.remedy_text:render",
         "SamplePlan": "text.plan_text:render",
     },
+    "pdf": {"AuditResult": "pdf.audit_pdf:render"},
     "json": {"Result": "machine.json_record:render"},
     "xml": {"AuditResult": "machine.junit:render"},
     "sarif": {"AuditResult": "machine.sarif:render"},
@@ -113,6 +115,7 @@ render_github = Format("github")
 render_html = Format("html")
 render_json = Format("json")
 render_md = Format("md")
+render_pdf = Format("pdf")
 render_png = Format("png")
 render_sarif = Format("sarif")
 render_svg = Format("svg")

@@ -73,8 +73,8 @@ def test_the_root_is_small() -> None:
 
 
 #: Formats show what the view says; pictures for programs are made of the markup of pages.
-ALLOWED = {(name, "view") for name in ("text", "markdown", "html", "machine")}
-ALLOWED |= {("machine", "html")}
+ALLOWED = {(name, "view") for name in ("text", "markdown", "html", "machine", "pdf")}
+ALLOWED |= {("machine", "html"), ("pdf", "html")}
 
 
 def test_formats_do_not_know_each_other() -> None:

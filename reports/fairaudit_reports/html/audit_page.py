@@ -8,7 +8,7 @@ from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.audited_section import audited_section
 from fairaudit_reports.html.belief_section import belief_section
-from fairaudit_reports.html.cover_parts import card_section, cover_head, sign_section
+from fairaudit_reports.html.cover_parts import card_section, sign_section
 from fairaudit_reports.html.evidence_section import evidence_section
 from fairaudit_reports.html.first_figure import first_figure
 from fairaudit_reports.html.gaps_section import gaps_section
@@ -56,7 +56,6 @@ def render(result: AuditResult) -> str:
     }
     absent = [key for key, section in sections.items() if section is None]
     inside = [
-        *cover_head(),
         p.banner(
             verdict,
             verdict,
@@ -66,7 +65,7 @@ def render(result: AuditResult) -> str:
             figure=first_figure(result),
         ),
         _facts(result),
-        sign_section(result),
+        sign_section(capsule.created),
         h.contents({key: title for key, title in AUDIT.items() if key not in absent}),
         *sections.values(),
         audited_section(result),
@@ -79,7 +78,7 @@ def render(result: AuditResult) -> str:
         repeat_section(result),
         card_section(result),
     ]
-    return p.page(frame, inside)
+    return p.page(frame, inside, signs=False)
 
 
 def _describe_size(joint: Finding) -> str:

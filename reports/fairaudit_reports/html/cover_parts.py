@@ -13,7 +13,7 @@ from fairaudit_reports.view.numerals import moment_text
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
 
-__all__ = ["card_section", "cover_head", "sign_section"]
+__all__ = ["card_section", "cover_head", "provenance_section", "sign_section"]
 
 _SIGN = {"sign": "To sign"}
 _CARD = {"card": "For a model card"}
@@ -37,25 +37,33 @@ def cover_head() -> list[Markup]:
     return [tag("div", *parts, class_="cover")] if parts else []
 
 
-def sign_section(result: AuditResult) -> Markup | None:
+def sign_section(created: str) -> Markup | None:
     """Lines for a signature, where somebody answers for the report."""
     cover = current_cover()
     if not cover.is_signed:
         return None
-    day, _ = moment_text(result.capsule.created)
+    day, _ = moment_text(created)
     lines = [
         ("Auditor", cover.auditor or ""),
-        ("Date of the audit", day),
+        ("Date of the report", day),
         ("Signature", ""),
         ("Signed on", ""),
         ("Next review", cover.next_review or ""),
     ]
-    statement = (
-        "I have read this report. Its record, whose hash stands under How to repeat it, is kept "
-        "with it."
-    )
+    statement = "I have read this report. Its record (JSON) is kept with it."
     rows = (tag("div", tag("dt", name), tag("dd", text or None)) for name, text in lines)
     return h.section("sign", _SIGN, [h.paragraph(statement), tag("dl", *rows, class_="signature")])
+
+
+def provenance_section(version: str) -> Markup | None:
+    """The command and the data, of results that do not keep them."""
+    cover = current_cover()
+    if cover.command is None:
+        return None
+    facts = [("Version", f"fairaudit {version}")]
+    facts += [("Data", h.source_text(source)) for source in cover.data]
+    titles = {"repeat": "How to repeat it"}
+    return h.section("repeat", titles, [h.command_block(cover.command), h.listing(facts)])
 
 
 def card_section(result: AuditResult) -> Markup | None:

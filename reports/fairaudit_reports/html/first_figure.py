@@ -14,19 +14,22 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.evidence.portrait.contrast import Contrast
 
-__all__ = ["first_figure"]
+__all__ = ["first_figure", "list_first_pictures"]
 
 _ROW, _TOP = 22.0, 20.0
 
 
 def first_figure(result: AuditResult) -> Markup | None:
     """None where no sentence compares people."""
-    contrasts = [s.contrast for s in result.statements if s.contrast is not None]
-    if not contrasts:
-        return None
+    charts = [chart for _, chart in list_first_pictures(result)]
+    return tag("figure", *charts, class_="beside") if charts else None
+
+
+def list_first_pictures(result: AuditResult) -> list[tuple[str, Markup]]:
+    """Titles and pictures, one per sentence that compares people."""
     outcome = result.table.outcome.name
-    charts = (_picture(contrast, outcome) for contrast in contrasts)
-    return tag("figure", *charts, class_="beside")
+    contrasts = [s.contrast for s in result.statements if s.contrast is not None]
+    return [(_title(contrast, outcome), _picture(contrast, outcome)) for contrast in contrasts]
 
 
 def _picture(contrast: Contrast, outcome: str) -> Markup:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.cover_parts import cover_head, sign_section
 from fairaudit_reports.html.markup import Markup, join, tag
 from fairaudit_reports.view.numerals import moment_text
 
@@ -66,8 +67,8 @@ class Frame:
     style: str = ""
 
 
-def page(frame: Frame, inside: Iterable[str | None]) -> str:
-    """One HTML document with brand and foot."""
+def page(frame: Frame, inside: Iterable[str | None], *, signs: bool = True) -> str:
+    """One HTML document with brand, cover and foot; `signs` adds the place to sign at the end."""
     left = join([tag("strong", "fairaudit"), f" {frame.about}"])
     right = f"version {frame.version}"
     brand = h.paragraph(tag("span", left), tag("span", right), class_="brand")
@@ -77,7 +78,8 @@ def page(frame: Frame, inside: Iterable[str | None]) -> str:
         None if frame.limit is None else h.paragraph(frame.limit, class_="limit"),
         h.paragraph(f"fairaudit {frame.version}, {day} {time}".rstrip()),
     )
-    main = tag("main", *inside)
+    signature = sign_section(frame.created) if signs else None
+    main = tag("main", *cover_head(), *inside, signature)
     body = tag("body", tag("header", brand), main, footer, class_=frame.tone)
     return document(frame.title, frame.version, body, frame.style)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairaudit.results import now
+from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.cover_parts import provenance_section
 from fairaudit_reports.html.markup import tag
-from fairaudit_reports.html.page import document
 from fairaudit_reports.html.power_curves import power_curves
 from fairaudit_reports.view.plan_view import build_plan_section
 
@@ -25,12 +27,20 @@ def render(plan: SamplePlan) -> str:
         "Dots are shares found in simulated tables, lines fitted to them; the dotted line is the "
         "wanted power."
     )
+    frame = p.Frame(
+        title=f"{part.title} – fairaudit",
+        about="plan of rows",
+        version=version("fairaudit-icp"),
+        created=now(),
+        limit="A plan holds for people like those of the pilot.",
+        tone="none",
+    )
     inside = [
         tag("h1", "Rows that the audit needs"),
         h.paragraph(part.title, class_="lead"),
         tag("figure", power_curves(plan), tag("figcaption", caption)),
         h.section_table("Rows by group", part),
         *(h.paragraph(line, class_="quiet") for line in part.lines),
+        provenance_section(frame.version),
     ]
-    body = tag("body", tag("main", *inside), class_="none")
-    return document(f"{part.title} – fairaudit", version("fairaudit-icp"), body)
+    return p.page(frame, inside)

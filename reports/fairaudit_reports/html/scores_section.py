@@ -23,31 +23,23 @@ if TYPE_CHECKING:
     from fairaudit.evidence.localization.claims import Curve
     from fairaudit.evidence.portrait.binned import PredictionBins, ScoreBins
 
-__all__ = ["scores_section"]
+__all__ = ["list_score_pictures", "scores_section"]
 
 MOST_ATTRIBUTES = 4
 MOST_CLASSES = 4
 
 
+#: A title, the labels of a legend, and pictures with their captions.
+Pictures = tuple[str, list[str], list[tuple[str, Markup]]]
+
+
 def scores_section(result: AuditResult) -> Markup | None:
     """None where the record holds nothing to draw."""
-    portrait = result.portrait
-    if portrait is None or not (portrait.scores or portrait.predictions or portrait.curves):
-        return None
-    order = order_attributes(result)[:MOST_ATTRIBUTES]
-    outcome = result.table.outcome.name
-    scores = {bins.attribute: bins for bins in portrait.scores if len(bins.levels) > 1}
-    predictions = {bins.attribute: bins for bins in portrait.predictions if len(bins.levels) > 1}
     inside: list[Markup | None] = []
-    for name in order:
-        curves = [curve for curve in portrait.curves if curve.attribute == name]
-        parts = [
-            _effect_curves(curves, outcome) if curves else None,
-            _of_scores(scores[name], outcome) if name in scores else None,
-            _of_predictions(predictions[name], outcome) if name in predictions else None,
-        ]
-        if any(parts):
-            inside += [tag("h3", f"By {name_label(name)}"), *parts]
+    before = ""
+    for title, labels, pictures in list_score_pictures(result):
+        inside += [tag("h3", title) if title != before else None, _charts(labels, pictures)]
+        before = title
     if not inside:
         return None
     lead = (
@@ -57,13 +49,34 @@ def scores_section(result: AuditResult) -> Markup | None:
     return h.section("scores", AUDIT, [h.paragraph(lead, class_="lead"), *inside])
 
 
+def list_score_pictures(result: AuditResult) -> list[Pictures]:
+    """What there is to draw, attribute by attribute."""
+    portrait, found = result.portrait, list[Pictures]()
+    if portrait is None:
+        return found
+    outcome = result.table.outcome.name
+    for name in order_attributes(result)[:MOST_ATTRIBUTES]:
+        title = f"By {name_label(name)}"
+        curves = [curve for curve in portrait.curves if curve.attribute == name]
+        if curves:
+            found.append((title, [], _effect_curves(curves, outcome)))
+        for bins in portrait.scores:
+            if bins.attribute == name and len(bins.levels) > 1:
+                found.append((title, *_of_scores(bins, outcome)))
+        for ranges in portrait.predictions:
+            if ranges.attribute == name and len(ranges.levels) > 1:
+                found.append((title, *_of_predictions(ranges, outcome)))
+    return found
+
+
 def _charts(labels: list[str], pictures: list[tuple[str, Markup]]) -> Markup:
     """Pictures that share a legend, side by side where there is room."""
     figures = (tag("figure", picture, tag("figcaption", caption)) for caption, picture in pictures)
-    return join([legend(labels), tag("div", *figures, class_="charts")])
+    shown = legend(labels) if labels else None
+    return join([shown, tag("div", *figures, class_="charts")])
 
 
-def _of_scores(bins: ScoreBins, outcome: str) -> Markup:
+def _of_scores(bins: ScoreBins, outcome: str) -> tuple[list[str], list[tuple[str, Markup]]]:
     labels = [label_level(bins.attribute, level) for level in bins.levels]
     places = range(len(bins.levels))
     span = bins.edges[0], bins.edges[-1]
@@ -83,7 +96,7 @@ def _of_scores(bins: ScoreBins, outcome: str) -> Markup:
         pictures.append((f"Scores of people with {among}", picture))
     if bins.positive in bins.outcomes and len(bins.outcomes) == 2:
         pictures += _decisions(bins, labels, bins.outcomes.index(bins.positive), outcome)
-    return _charts(labels, pictures)
+    return labels, pictures
 
 
 def _decisions(
@@ -147,7 +160,9 @@ def _decisions(
     return pictures
 
 
-def _of_predictions(bins: PredictionBins, outcome: str) -> Markup:
+def _of_predictions(
+    bins: PredictionBins, outcome: str
+) -> tuple[list[str], list[tuple[str, Markup]]]:
     labels = [label_level(bins.attribute, level) for level in bins.levels]
     curves = [predict(bins, level) for level in range(len(bins.levels))]
     lines = [
@@ -163,10 +178,10 @@ def _of_predictions(bins: PredictionBins, outcome: str) -> Markup:
         about_y="mean prediction",
     )
     caption = f"Mean predictions over the true {name_label(outcome)}, with 95 % bands"
-    return _charts(labels, [(caption, picture)])
+    return labels, [(caption, picture)]
 
 
-def _effect_curves(curves: list[Curve], outcome: str) -> Markup:
+def _effect_curves(curves: list[Curve], outcome: str) -> list[tuple[str, Markup]]:
     """The curves of one number on one scale, so that classes can be compared."""
     ends = [end for curve in curves for end in (*curve.low, *curve.high)]
     upwards = span_of(ends, zero=True)
@@ -183,5 +198,4 @@ def _effect_curves(curves: list[Curve], outcome: str) -> Markup:
         )
         caption = f"Over {name_label(curve.attribute)}, people with {among} (simultaneous band)"
         pictures.append((caption, picture))
-    figures = (tag("figure", picture, tag("figcaption", caption)) for caption, picture in pictures)
-    return tag("div", *figures, class_="charts")
+    return pictures

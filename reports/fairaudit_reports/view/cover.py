@@ -9,6 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairaudit.data.facts import Source
 
 __all__ = ["Cover", "current_cover", "level_label", "name_label", "use_cover"]
 
@@ -24,6 +28,10 @@ class Cover:
         Column → its name for readers.
     levels : mapping
         Column → level → its name for readers.
+    command : str or None
+        That was run, for results that do not keep it.
+    data : tuple of Source
+        That it read.
     """
 
     title: str | None = None
@@ -34,6 +42,8 @@ class Cover:
     next_review: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    command: str | None = None
+    data: tuple[Source, ...] = ()
 
     @property
     def is_signed(self) -> bool:

@@ -1,0 +1,1 @@
+"""Reports to print, sign and archive: tagged PDF by Typst."""
