@@ -12,7 +12,7 @@ export MKL_NUM_THREADS ?= 1
 # Compiled modules are kept: the tests start Python hundreds of times.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test coverage docs-test lint architecture pythons bench validity torture versions clean
+.PHONY: setup demo test coverage docs-test newcomer lint architecture pythons bench validity torture versions clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,10 @@ coverage: $(STAMP)
 # Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
 docs-test: $(STAMP)
 	$(BIN)/python tests/docs/documents.py
+
+# Minutes. A wheel in an environment of its own, an empty folder: README, own models, CI, a remedy.
+newcomer: $(STAMP)
+	$(BIN)/python tests/docs/newcomer.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

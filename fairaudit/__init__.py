@@ -22,7 +22,7 @@ _HOME = {
     "plan_certificate": "fairaudit.evidence.power.planning",
     "plan_rows": "fairaudit.evidence.power.planning",
     "plan_width": "fairaudit.evidence.power.interval_widths",
-    "conditional_independence_test": "fairaudit.testing.core",
+    "conditional_independence_test": "fairaudit.evidence.conditional_independence",
     "equalized_odds_test": "fairaudit.testing.core",
     "gap_intervals": "fairaudit.evidence.intervals.gaps",
     "InputError": "fairaudit.errors",

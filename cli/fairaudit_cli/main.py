@@ -12,16 +12,19 @@ from typing import Any
 from fairaudit._words import quiet
 from fairaudit.errors import FairAuditError, InputError, retold
 from fairaudit_cli.errors_for_shell import in_words_of_shell
+from fairaudit_cli.examples import make_epilog
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.hints import no_command, reject_left_over, reject_unknown_options
 from fairaudit_cli.termination import TOLD, Terminated, heard_termination
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "complete", "main"]
 
 # Name → one line of help. The module fairaudit_cli.<name> has add_arguments(parser) and
 # run(args) -> int; it is imported only when its command is called.
 COMMANDS = {
     "test": "test a model or its predictions for equalized odds: verdict, reports, exit status",
+    "init": "write the settings of a project and a file for CI",
+    "explain": "what a word of the reports means, or what an audit found, in plain words",
     "plan": "how many rows an audit needs to find, or to rule out, a violation of a given size",
     "metrics": "measure how large the violation is, from a table with predictions",
     "missing": "test and bound what missing or uncertain attributes do to the verdict",
@@ -33,6 +36,7 @@ COMMANDS = {
     "monitor": "gather evidence over batches, with an alarm that holds however often you look",
     "demo": "write a model and a lending table, and audit them",
     "reproduce": "run the experiments of the FairICP paper again",
+    "completion": "write a script that completes commands, options and names in your shell",
     "doctor": "show what is installed, what is missing and how to install it",
 }
 
@@ -122,20 +126,39 @@ def _parsers(called: str | None) -> tuple[argparse.ArgumentParser, argparse.Argu
         prog="fairaudit",
         description="Does a prediction carry information about sensitive attributes that the "
         "true outcome does not explain? (equalized odds)",
-        epilog="Exit status: 0 no violation found, 1 violation, 2 bad input, 3 inconclusive.",
+        epilog="A first audit: fairaudit test --model model.pkl --data test.csv --sensitive "
+        "race,sex (or try fairaudit demo). 'fairaudit COMMAND --help' has examples, 'fairaudit "
+        "explain' the words. Exit status: 0 no violation found, 1 violation, 2 bad input, "
+        "3 inconclusive.",
+        usage="%(prog)s COMMAND [options]",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, prog="fairaudit"
+    )
     chosen = None
     for name, line in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=line, allow_abbrev=False)
         if name == called:
-            module = import_module(f"fairaudit_cli.{name}")
-            module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            complete(command, name)
             chosen = command
     return parser, chosen
+
+
+def complete(parser: argparse.ArgumentParser, name: str) -> None:
+    """Give the parser of a command its arguments and the help of people."""
+    module = import_module(f"fairaudit_cli.{name}")
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = make_epilog(name, parser.epilog)
+    wanted = [
+        f"[{action.metavar}]" if action.nargs == "?" else str(action.metavar)
+        for action in parser._actions
+        if not action.option_strings
+    ]
+    parser.usage = " ".join(["%(prog)s", *wanted, "[options]"])
 
 
 class _Version(argparse.Action):

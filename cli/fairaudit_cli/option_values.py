@@ -291,7 +291,7 @@ class Option:
         """What the library calls it."""
         return self.argument or self.dest
 
-    def add_to(self, parser: argparse.ArgumentParser, command: str) -> None:
+    def add_to(self, parser: argparse._ActionsContainer, command: str) -> None:
         settings: dict[str, Any] = {**self.kind.action}
         if self.kind not in (ON, OFF, EITHER):
             settings |= {"type": self.kind.read, "metavar": self.metavar}

@@ -75,7 +75,7 @@ _OPTIONS = (
         "data",
         FILES,
         "FILE",
-        "CSV, Parquet or Arrow; several files or a pattern; - for standard input",
+        "CSV, Parquet or Arrow; several files, a folder or a pattern; - for standard input",
         also={"verify": "the table"},
         file=("test", "plan", "compare"),
     ),
@@ -317,6 +317,26 @@ _OPTIONS = (
 TABLE = {entry.name: entry for entry in _OPTIONS}
 MODEL = ("model", "trust", "isolate", "sandbox")
 ROLES = ("data", *(entry.name for entry in _OPTIONS if entry.goes_to == "roles"))
+_RUN = ("jobs", "memory", "resume", "engine", "scheduler", "shards", "config")
+_OUTPUT = ("report", "sign", "suppress", "strict", "json")
+#: Heading in the help → its options.
+GROUPS = {
+    "model": MODEL,
+    "table": ROLES,
+    "audit": tuple(name for name in TABLE if name not in (*MODEL, *ROLES, *_RUN, *_OUTPUT)),
+    "output": _OUTPUT,
+    "run": _RUN,
+}
+
+
+_OWN = "of this command"
+
+
+def _find_group(entry: Option) -> str:
+    """The heading of an option in the help; what a single command has stands first."""
+    if TABLE.get(entry.name) is not entry:
+        return _OWN
+    return next((group for group, names in GROUPS.items() if entry.name in names), "audit")
 
 
 def add_options(
@@ -324,8 +344,11 @@ def add_options(
 ) -> None:
     """Give a command these options: names of the table, and its own."""
     taken = tuple(TABLE[entry] if isinstance(entry, str) else entry for entry in wanted)
+    present = {_find_group(entry) for entry in taken}
+    headings = [heading for heading in (_OWN, *GROUPS) if heading in present]
+    groups = {heading: parser.add_argument_group(heading) for heading in headings}
     for entry in taken:
-        entry.add_to(parser, command)
+        entry.add_to(groups[_find_group(entry)], command)
     parser.set_defaults(options=taken)
 
 

@@ -1,4 +1,4 @@
-"""A progress bar on stderr for work that takes longer than two seconds."""
+"""Progress on stderr: a bar on a terminal, elsewhere a line a minute."""
 
 from __future__ import annotations
 
@@ -11,23 +11,38 @@ from fairaudit._words import quiet
 
 __all__ = ["ProgressBar"]
 
-DELAY = 2.0
+DELAY = 2.0  # seconds before a bar is shown
+EVERY = 60.0  # seconds between two lines
 
 
 class ProgressBar(AbstractContextManager["ProgressBar"]):
-    """Call it with (what, done, total); silent where stderr is not a terminal."""
+    """Call it with (what, done, total). What is left is estimated from the phase at hand alone."""
 
     def __init__(self) -> None:
-        self.start = time.monotonic()
+        self.start = self.began = self.told = time.monotonic()
+        self.what = ""
         self.bar: Any = None
-        self.on = sys.stderr.isatty()
+        self.terminal = sys.stderr.isatty()
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        if not self.on or (self.bar is None and time.monotonic() - self.start < DELAY):
+        now = time.monotonic()
+        new = what != self.what
+        if new:
+            self.what, self.began = what, now
+        if self.terminal:
+            self._draw(quiet(what), done, total, new=new)
+        elif now - self.told >= EVERY:
+            self.told = now
+            spent = now - self.began
+            left = f", about {_words(spent / done * (total - done))} left" if done > 0 else ""
+            print(f"fairaudit: {quiet(what)}: {done:,} of {total:,}{left}", file=sys.stderr)
+
+    def _draw(self, what: str, done: int, total: int, *, new: bool) -> None:
+        if self.bar is None and time.monotonic() - self.start < DELAY:
             return
         from rich.markup import escape
 
-        what = escape(quiet(what))
+        what = escape(what)
         if self.bar is None:
             from rich.console import Console
             from rich.progress import Progress
@@ -35,8 +50,23 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
             self.bar = Progress(console=Console(stderr=True), transient=True)
             self.bar.start()
             self.task = self.bar.add_task(what, total=total)
+        elif new:
+            self.bar.reset(self.task, description=what, total=total)
         self.bar.update(self.task, description=what, completed=done, total=total)
 
     def __exit__(self, *_: object) -> None:
         if self.bar is not None:
             self.bar.stop()
+
+
+def _words(seconds: float) -> str:
+    """A time for people.
+
+    Examples
+    --------
+    >>> _words(40.2), _words(130), _words(4000)
+    ('40 s', '2 min', '1.1 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

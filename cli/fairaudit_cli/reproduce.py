@@ -15,7 +15,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from fairaudit.experiments import EXPERIMENTS
 
     width = max(map(len, EXPERIMENTS))
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "experiments:\n" + "\n".join(
         f"  {name:<{width}}  {line}" for name, line in EXPERIMENTS.items()
     )

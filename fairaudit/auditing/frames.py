@@ -63,7 +63,9 @@ def _measures(result: AuditResult) -> Records:
 
 def _groups(result: AuditResult) -> Records:
     table = result.cells
-    for group in () if table is None else table.cells:
+    if table is None:
+        return
+    for group in table.cells:
         shared = _name_group(table.attributes, group.levels)
         shared |= {"rows": group.rows, "people": group.people, "masked": group.masked}
         for column, estimate in zip(table.columns, group.estimates, strict=False):
@@ -76,19 +78,23 @@ def _groups(result: AuditResult) -> Records:
 
 def _gaps(result: AuditResult) -> Records:
     table = result.gaps
-    for gap in () if table is None else table.gaps:
-        known = gap.low is not None and gap.high is not None
+    if table is None:
+        return
+    for gap in table.gaps:
+        limits = (gap.low, gap.high)
         yield {
             **_name_group(table.attributes, gap.levels),
             **asdict(gap),
-            "beyond_zero": bool(known and not gap.low <= 0 <= gap.high),
+            "beyond_zero": None not in limits and not (gap.low or 0) <= 0 <= (gap.high or 0),
             "confidence": table.confidence,
         }
 
 
 def _gaps_in_ranges(result: AuditResult) -> Records:
     table = result.gaps
-    for gap in () if table is None else table.curve:
+    if table is None:
+        return
+    for gap in table.curve:
         yield {**_name_group(table.attributes, gap.levels), **asdict(gap)}
 
 
@@ -105,7 +111,9 @@ def _curves(result: AuditResult) -> Records:
 
 
 def _power(result: AuditResult) -> Records:
-    for group in () if result.power is None else result.power.detectable:
+    if result.power is None:
+        return
+    for group in result.power.detectable:
         yield {**asdict(group), "power": result.power.power}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
+from fairaudit._threads import one_blas_thread
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.audit_result import AuditResult
@@ -47,6 +48,7 @@ def audit_table(
     )
 
 
+@one_blas_thread()
 def run_audit(
     rows: Rows,
     plan: Plan,

@@ -233,8 +233,7 @@ class TableRows:
             return None
         from fairaudit.evidence.power.detect import smallest_detectable
 
-        progress("planted violations", 0, 1)
-        power = smallest_detectable(
+        return smallest_detectable(
             self.table,
             fitted,
             self.statistics,
@@ -243,9 +242,8 @@ class TableRows:
             seed=permutations.seed,
             threshold=plan.threshold,
             first=permutations.n,
+            progress=progress,
         )
-        progress("planted violations", 1, 1)
-        return power
 
     def calibration(self, gate: TestResult, progress: Progress) -> Calibration | None:
         plan, permutations, fitted = self.plan, self.plan.permutations, self.gate_copies

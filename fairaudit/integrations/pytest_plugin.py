@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["assert_equalized_odds"]
 
+_MORE = "all of it: fairaudit.audit(…) with the same arguments, then .save('audit.html')"
 _audits: list[str] = []  # lines for the end of the run
 
 
@@ -50,6 +51,7 @@ def assert_equalized_odds(
     """
     __tracebackhide__ = True
     from fairaudit._words import quiet
+    from fairaudit.auditing.brief import describe_briefly
     from fairaudit.auditing.doors import audit
     from fairaudit.auditing.findings import Verdict
     from fairaudit.errors import InputError
@@ -62,7 +64,7 @@ def assert_equalized_odds(
     result = audit(model, X, y, sensitive=sensitive, **options)
     _audits.append(quiet(f"{result.verdict}: {result.joint.name} (p = {result.p_value})"))
     masked = result.suppressed(SUPPRESS)  # logs are read by many
-    summary = _shorten(masked.summary())
+    summary = "\n".join(map(quiet, [*describe_briefly(masked).splitlines(), _MORE]))
     if result.verdict is Verdict.VIOLATION:
         pytest.fail(summary, pytrace=False)
     if result.verdict is Verdict.INCONCLUSIVE:
@@ -70,12 +72,6 @@ def assert_equalized_odds(
             pytest.skip(quiet(masked.because))
         pytest.fail(summary, pytrace=False)
     return result
-
-
-def _shorten(summary: str) -> str:
-    """Verdict, sentences, and what to do next; the rest is for a report."""
-    kept = summary.split("\n\nAudited\n")[0].rstrip()
-    return f"{kept}\n\n(the evidence: catch the result, and result.save('audit.html') has it all)"
 
 
 @pytest.fixture(name="assert_equalized_odds")

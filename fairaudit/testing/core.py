@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from fairaudit._threads import one_blas_thread
 from fairaudit._types import Array
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import columns_from
@@ -28,7 +29,6 @@ __all__ = [
     "FEWEST_ROWS",
     "BlockStore",
     "Scope",
-    "conditional_independence_test",
     "equalized_odds_test",
     "judge_null",
     "run_test",
@@ -135,23 +135,7 @@ def equalized_odds_test(
     )
 
 
-def conditional_independence_test(x: Any, y: Any, z: Any, **options: Any) -> TestResult:
-    """Test X ⟂ Y | Z by conditional permutation of Y; any kinds and dimensions of X and Y.
-
-    X plays the prediction, Y the attributes and Z (one column) the outcome of
-    `equalized_odds_test`, which documents the options.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> z, x, y = rng.normal(size=(3, 200))
-    >>> result = conditional_independence_test(z + x, z + y, z, permutations=Permutations(n=99))
-    >>> result.p_value > 0.05
-    True
-    """
-    return equalized_odds_test(x, y_true=z, sensitive=y, **options)
-
-
+@one_blas_thread()
 def run_test(
     table: AuditTable,
     *,

@@ -32,12 +32,18 @@ STDIN = "-"
 STANDARD_INPUT = "standard input"  # the path of such a table in a record
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
+_TABLES = {
+    ".csv": "CSV",
+    ".tsv": "TSV",
+    **dict.fromkeys(_PARQUET, "Parquet"),
+    **dict.fromkeys(_ARROW, "Arrow"),
+}
 
 
 def read_tables(
     paths: Sequence[str], needed: Needed | None = None
 ) -> tuple[pd.DataFrame, tuple[Source, ...]]:
-    """One table from files, patterns and ``-`` (standard input), with the hash of each file.
+    """One table from files, folders, patterns and ``-`` (standard input), with a hash per file.
 
     Files must have the same columns; their rows are put one below the other. `needed` chooses
     among the columns where a format can be read by column.
@@ -73,15 +79,14 @@ def is_parquet(name: str) -> bool:
 
 
 def file_names(paths: Sequence[str]) -> list[str]:
-    """The files behind paths and patterns, each once."""
-    names = [name for path in paths for name in _expand_pattern(path)]
+    """The files behind paths, patterns and folders, each once."""
+    names = [
+        name
+        for path in paths
+        for place in _expand_pattern(path)
+        for name in (_list_tables(place) if os.path.isdir(place) else [place])
+    ]
     known: dict[str, str] = {}
-    for name in names:
-        if os.path.isdir(name):
-            raise InputError(
-                f"{name!r} is a directory. Pass the files in it, or a pattern such as "
-                f"{os.path.join(name, _pattern_in(name))!r}."
-            )
     for name in names:  # rows that count twice would make every p-value too small
         place = name if name == STDIN else os.path.realpath(name)
         if place in known:
@@ -92,14 +97,30 @@ def file_names(paths: Sequence[str]) -> list[str]:
     return names
 
 
-def _pattern_in(folder: str) -> str:
-    """``*.csv``, or that of the tables in the folder."""
-    known = (".csv", ".tsv", *_PARQUET, *_ARROW)
-    try:
-        suffixes = sorted(Path(name).suffix.lower() for name in os.listdir(folder))
-    except OSError:
-        suffixes = []
-    return "*" + next((suffix for suffix in suffixes if suffix in known), ".csv")
+def _list_tables(folder: str) -> list[str]:
+    """The tables in a folder and below, of one format; hidden files are no part of it."""
+    found: dict[str, list[str]] = {}
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        for name in sorted(files):
+            suffix = Path(name.lower().removesuffix(".gz")).suffix
+            if suffix in _TABLES and not name.startswith((".", "_")):
+                found.setdefault(_TABLES[suffix], []).append(os.path.join(place, name))
+    if not found:
+        raise InputError(
+            f"The folder {folder!r} holds no table ({', '.join(_TABLES)}). Pass a file, or a "
+            "pattern that names some.",
+            argument="data",
+        )
+    if len(found) > 1:
+        kinds = " and ".join(f"{len(names)} of {kind}" for kind, names in sorted(found.items()))
+        pattern = os.path.join(folder, "**", f"*{Path(min(found.values())[0]).suffix}")
+        raise InputError(
+            f"The folder {folder!r} holds tables of several formats: {kinds}. Pass a pattern, as "
+            f"in {pattern!r}.",
+            argument="data",
+        )
+    return next(iter(found.values()))
 
 
 def _by_column(name: str, needed: Needed) -> tuple[pd.DataFrame, Source]:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from fairaudit._types import Progress
 from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.conditional import ConditionalP, conditional_p
@@ -46,7 +47,7 @@ class Beyond:
 
 
 def beyond_others(
-    table: AuditTable, joint: float, permutations: Permutations
+    table: AuditTable, joint: float, permutations: Permutations, progress: Progress | None = None
 ) -> tuple[Beyond, ...]:
     """Sets of attributes given the others, singles first; `joint` is the p-value of all together.
 
@@ -64,9 +65,11 @@ def beyond_others(
     everything = frozenset(range(count))
     closed = count <= MOST_FOR_CLOSURE
     sets = _all_sets(count) if closed else _tree(table)
-    tests: dict[_Set, ConditionalP] = {
-        some: conditional_p(table, sorted(some), permutations) for some in sets
-    }
+    tests: dict[_Set, ConditionalP] = {}
+    for number, some in enumerate(sets):
+        tests[some] = conditional_p(table, sorted(some), permutations)
+        if progress is not None:
+            progress("attributes beyond the others", number + 1, len(sets))
     tests[everything] = ConditionalP(value=joint, exact=False, free=1.0)
     raised = {
         some: _or_one(test.value) * (1.0 if closed else count / len(some))

@@ -41,11 +41,15 @@ class ConditionalP:
     free : float
         Exact: the share of the rows that have another value to exchange. Else: the largest share
         of an attribute's variance that outcome and other attributes do not explain.
+    statistic, null
+        Of the data and of what was drawn.
     """
 
     value: float | None
     exact: bool
     free: float
+    statistic: float = float("nan")
+    null: tuple[float, ...] = ()
 
 
 def conditional_p(
@@ -136,14 +140,18 @@ def _by_residuals(
     some = size > 1e-9
     products = products[:, some] / size[some]
     observed = float(np.abs(products.sum(axis=0) / np.sqrt(ratios[some])).max(initial=0.0))
-    reached, rng = 0, stream(seed, 9)
+    null, rng = np.empty(permutations.n), stream(seed, 9)
     for start in range(0, permutations.n, 256):
         copies = min(256, permutations.n - start)
         signs = 2.0 * rng.integers(0, 2, (copies, len(products))) - 1.0
-        values = np.abs(signs @ products).max(axis=1, initial=0.0)
-        reached += int(reaches(values, observed).sum())
-    p = PValue(reached, permutations.n).value
-    return ConditionalP(value=p, exact=False, free=float(min(own.max(), 1.0)))
+        null[start : start + copies] = np.abs(signs @ products).max(axis=1, initial=0.0)
+    return ConditionalP(
+        value=PValue.of(observed, null).value,
+        exact=False,
+        free=float(min(own.max(), 1.0)),
+        statistic=observed,
+        null=tuple(null.tolist()),
+    )
 
 
 class _Shuffle(CopySampler):

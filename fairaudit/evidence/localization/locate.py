@@ -46,12 +46,14 @@ def locate(
     confidence = 1 - alpha / families
     claims: list[Claim] = []
     notes: list[str] = []
-    progress("attributes beyond the others", 0, 3)
     if several:
         claims += _claim_attributes(
-            beyond_others(table, p_value, permutations), table, families=families, alpha=alpha
+            beyond_others(table, p_value, permutations, progress),
+            table,
+            families=families,
+            alpha=alpha,
         )
-    progress("subgroups", 1, 3)
+    progress("subgroups", 0, 1)
     groups = find_subgroups(table, confidence=confidence, permutations=permutations, choice=choice)
     raised = adjust_p_values([subgroup.p_value for subgroup in groups], "holm")
     claims += [
@@ -62,7 +64,8 @@ def locate(
         notes.append(
             f"No subgroup was tested: none of at least {FEWEST} rows in both halves was found."
         )
-    progress("curves", 2, 3)
+    progress("subgroups", 1, 1)
+    progress("curves", 0, 1)
     curves = curves_of(table, confidence=confidence, seed=permutations.seed) if numbers else []
     score = score_of(table)
     for fitted in curves:
@@ -70,7 +73,7 @@ def locate(
         claims += _claim_curves(fitted, score, p, alpha)
     if numbers and not curves:
         notes.append("No curve was drawn: too few rows or values in every outcome class.")
-    progress("curves", 3, 3)
+    progress("curves", 1, 1)
     needed = int(families * max(len(groups), 1) / alpha - 1e-9)
     if permutations.n < needed:
         notes.append(

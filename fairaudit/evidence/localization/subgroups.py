@@ -173,7 +173,9 @@ def _t_values(a: Array, b: Array, residual: Array, fewest: int) -> Array:
     variance += np.maximum((squares - inside_squares) / rest - other**2, 0) / rest
     usable = allowed & (variance > 0)
     t = np.where(usable, np.abs(mean - other) / np.sqrt(np.where(usable, variance, 1.0)), 0.0)
-    return np.round(t, 9)  # a group and all others are as far apart: the first, on any machine
+    return np.asarray(
+        np.round(t, 9), float
+    )  # a group and all others are as far apart: the first, on any machine
 
 
 def _test_subgroup(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairaudit._types import Array, Index
+from fairaudit._types import Array, Index, Progress
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.power.plant import Field, Group, field_of, groups_in, shifted
 from fairaudit.evidence.power.power_curve import first_reached, fit_power
@@ -86,6 +86,7 @@ def smallest_detectable(
     seed: int,
     threshold: float | None,
     first: int,
+    progress: Progress | None = None,
 ) -> Power | None:
     """What the joint test would have found in 80 % of tables like this one.
 
@@ -106,8 +107,14 @@ def smallest_detectable(
     cost = 5 * _FIRST + 2 * _SECOND + _THIRD
     groups = groups_in(table, min(MOST_GROUPS, max(1, budget // cost)))
     search = _Search(trial, field, size, seed, first)
-    detectable = tuple(search.smallest(group, number) for number, group in enumerate(groups))
-    return Power(POWER, search.planted, detectable)
+    detectable = []
+    for number, group in enumerate(groups):
+        if progress is not None:
+            progress("planted violations", number, len(groups))
+        detectable.append(search.smallest(group, number))
+    if progress is not None:
+        progress("planted violations", len(groups), len(groups))
+    return Power(POWER, search.planted, tuple(detectable))
 
 
 class _Search:
