@@ -8,7 +8,6 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from fairaudit._words import quiet
-from fairaudit.auditing.brief import say_gaps, say_places
 from fairaudit.errors import InputError
 from fairaudit.results import SUPPRESS
 from fairaudit_cli.exit_codes import ExitCode
@@ -75,14 +74,12 @@ def _indent(text: str) -> str:
     return textwrap.fill(text, _WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
-def _item(text: str) -> str:
-    return textwrap.fill(text, _WIDTH, initial_indent="  - ", subsequent_indent="    ")
-
-
 def _explain_audit(path: str) -> Iterator[str]:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit_cli.report import load_result
     from fairaudit_reports.glossary import find_term
+    from fairaudit_reports.text.aligned import format_section
+    from fairaudit_reports.view.next_steps_view import build_next_section
 
     result = load_result(path)
     if not isinstance(result, AuditResult):
@@ -90,31 +87,16 @@ def _explain_audit(path: str) -> Iterator[str]:
             f"{path!r} is not the record of an audit. '{command_line(['report', path])}' shows it."
         )
     result = result.suppressed(SUPPRESS)
-    yield textwrap.fill(result.because, _WIDTH) + "\n"
+    yield str(result.render("txt", brief=True))
     meaning = find_term(str(result.verdict))
     if meaning is not None:
         yield f"What that means\n{_indent(meaning.text)}\n"
-    yield from _say_where(result)
-    yield from _say_sizes(result)
     yield from _say_power(result)
-    yield "What to do next"
-    for text, command in _next_steps(result, path):
-        yield f"{_item(text)}\n      {command}"
+    steps = build_next_section(result)
+    if steps is not None:
+        yield "\n".join(format_section(steps)) + "\n"
     shown = command_line(["report", path])
-    yield f"\nA word: fairaudit explain TERM. All of it: {shown}"
-
-
-def _say_where(result: AuditResult) -> Iterator[str]:
-    places = say_places(result)
-    if places:
-        yield "Where\n" + "\n".join(map(_item, places)) + "\n"
-
-
-def _say_sizes(result: AuditResult) -> Iterator[str]:
-    if result.gaps is None:
-        return
-    sentences = say_gaps(result) or ["No single gap between groups is clear of 0 by itself."]
-    yield "How large\n" + "\n".join(map(_item, sentences)) + "\n"
+    yield f"A word: fairaudit explain TERM. All of it: {shown}"
 
 
 def _say_power(result: AuditResult) -> Iterator[str]:
@@ -131,22 +113,3 @@ def _say_power(result: AuditResult) -> Iterator[str]:
         )
         + "\n"
     )
-
-
-def _next_steps(result: AuditResult, path: str) -> Iterator[tuple[str, str]]:
-    capsule = result.capsule
-    if result.verdict.value == "violation":
-        yield "See all groups and plots.", command_line(["report", path, "--to", "html"])
-        yield "Look for a model that passes, and what it costs.", "fairaudit remedy --help"
-        yield (
-            "If effects of this size do not matter to you, say so before the next audit: "
-            "--tolerance.",
-            "fairaudit explain tolerance",
-        )
-    elif result.verdict.value == "inconclusive":
-        yield "Read why above; more rows usually help.", "fairaudit plan --help"
-    else:
-        yield "To show that gaps are small, certify them.", "fairaudit explain certificate"
-        yield "Keep watching in production.", "fairaudit monitor --help"
-    if capsule.verify is not None:
-        yield "Repeat the audit and compare every number.", capsule.verify

@@ -51,7 +51,6 @@ def assert_equalized_odds(
     """
     __tracebackhide__ = True
     from fairaudit._words import quiet
-    from fairaudit.auditing.brief import describe_briefly
     from fairaudit.auditing.doors import audit
     from fairaudit.auditing.findings import Verdict
     from fairaudit.errors import InputError
@@ -64,7 +63,8 @@ def assert_equalized_odds(
     result = audit(model, X, y, sensitive=sensitive, **options)
     _audits.append(quiet(f"{result.verdict}: {result.joint.name} (p = {result.p_value})"))
     masked = result.suppressed(SUPPRESS)  # logs are read by many
-    summary = "\n".join(map(quiet, [*describe_briefly(masked).splitlines(), _MORE]))
+    brief = str(masked.render("txt", brief=True))
+    summary = "\n".join(map(quiet, [*brief.splitlines(), _MORE]))
     if result.verdict is Verdict.VIOLATION:
         pytest.fail(summary, pytrace=False)
     if result.verdict is Verdict.INCONCLUSIVE:

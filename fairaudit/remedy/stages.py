@@ -153,8 +153,9 @@ class Stages:
             return PartlyConstant(
                 base.train(place),
                 share=candidate.strength - 1,
-                constant=[1 - constant, constant] if np.ndim(constant) == 0 and
-                is_classifier(base.of_folds[place]) else constant,
+                constant=[1 - constant, constant]
+                if np.ndim(constant) == 0 and is_classifier(base.of_folds[place])
+                else constant,
                 ids=self.ids,
                 random_state=self.seed,
             )

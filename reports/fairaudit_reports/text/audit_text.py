@@ -21,7 +21,7 @@ from fairaudit_reports.view.gaps_view import (
 )
 from fairaudit_reports.view.groups_view import build_groups_section
 from fairaudit_reports.view.next_steps_view import build_next_section
-from fairaudit_reports.view.place_view import build_place_section
+from fairaudit_reports.view.place_view import TITLE, build_place_section
 from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.repeat import steps_text, wrap_command
 from fairaudit_reports.view.sections import Section, build_facts_section
@@ -37,13 +37,22 @@ __all__ = ["list_sections", "render"]
 
 MOST_CELLS = 12
 MOST_FINDINGS = 30
+MOST_PLACES = 3  # in a few lines
 
 
-def render(result: AuditResult) -> str:
-    """Plain text of at most 96 columns, without control sequences."""
+def render(result: AuditResult, *, brief: bool = False) -> str:
+    """Plain text of at most 96 columns, without control sequences.
+
+    `brief`: only verdict, who is treated differently, and where it sits.
+    """
     sentences = [" ".join(split_verdict(result)), *describe_statements(result)]
     parts = [textwrap.fill(sentence, WIDTH, break_on_hyphens=False) for sentence in sentences]
-    parts += ["\n".join(format_section(section)) for section in list_sections(result)]
+    if not brief:
+        parts += ["\n".join(format_section(section)) for section in list_sections(result)]
+    elif result.localisation is not None and result.localisation.found:
+        lines = [clean(claim.text, 2 * LONGEST) for claim in result.localisation.found]
+        short = Section(title=TITLE, lines=tuple(lines[:MOST_PLACES]), bullets=True)
+        parts.append("\n".join(format_section(short)))
     return "\n\n".join(parts) + "\n"
 
 
