@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONS", "add_arguments", "run"]
 
 OPTIONS = (*MODEL, *ROLES, "suppress", "json")
+_WEIGHTED = "Weights enter rates, errors and gaps; KPC and CODEC count every row once."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,8 @@ def run(args: argparse.Namespace) -> int:
     prepared = prepare(frame, roles, predictor_from(args))
     table = prepared.table
     result = measure(table, threshold=args.threshold)
-    result = replace(result, notes=(*prepared.notes, *result.notes))
+    weighted = () if table.weights is None else (_WEIGHTED,)
+    result = replace(result, notes=(*prepared.notes, *weighted, *result.notes))
     if all(measure.value is None for measure in result.values):
         raise InputError(result.values[0].note)
     result = suppressed_measurements(result, table, args.suppress)

@@ -98,7 +98,7 @@ class TableRows:
         notes = []
         if self.facts.weights is not None:
             notes.append(
-                "Weights enter rates, DEO and odds; the tests and KPC count every row once"
+                "Weights enter rates, errors and gaps; the tests and KPC count every row once"
                 f"{_describe_weights(self.table)}."
             )
         if self.facts.people < self.facts.rows:
@@ -315,11 +315,16 @@ class _Blocks:
 
 
 def _describe_weights(table: AuditTable) -> str:
-    """Whether the unweighted test answers the weighted question too, where rows are tied."""
+    """Whether the unweighted test answers the weighted question too: rows that are tied tell."""
     blocks = find_tied_blocks((table.require_outcome(), *table.attributes), len(table))
     tied = blocks.counts[blocks.of_row] > 1
-    if table.weights is None or tied.mean() < 0.5:
+    if table.weights is None:
         return ""
+    if tied.mean() < 0.5:
+        return (
+            ", which answers the weighted question too if the weights depend on outcome and "
+            "attributes only; too few rows are equal in these to tell"
+        )
     same = np.isclose(table.weights, table.weights[blocks.first][blocks.of_row]).all()
     if same:
         return (

@@ -15,13 +15,22 @@ if TYPE_CHECKING:
 
     from fairaudit.data.table import AuditTable
 
-__all__ = ["find_returning", "reject_seen", "reject_seen_people", "row_facts", "unique_rows"]
+__all__ = [
+    "find_returning",
+    "find_returning_keys",
+    "key_columns",
+    "reject_seen",
+    "reject_seen_people",
+    "row_facts",
+    "unique_rows",
+]
 
 _KEPT = 32  # hashes of rows that are remembered of every batch
 _DISTINCT = 0.99  # share of different rows from which equal rows are no coincidence
 _TOO_MANY = 0.5
 _TOO_MANY_PEOPLE = 0.1
 _FEWEST_UNIQUE = 20  # rows that nobody shares in a batch; below nothing can be told by them
+_MOST_KEYS = 4  # columns like ids that are remembered
 _NO_CHANCE = 1e-6  # rows that return are no chance below this
 
 
@@ -88,6 +97,49 @@ def find_returning(
         "chance: the same people seem to come back, and their evidence would count twice. Pass "
         "the rows of new people, or name the column of people ('ids')"
     )
+
+
+def key_columns(frame: pd.DataFrame) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Of columns that tell all rows apart, as ids do: some hashes to remember, and all of them.
+
+    Numbers with fractions are none, nor is a count of the rows. Where new people have values by
+    chance, so that hardly any two in a batch agree, hardly any comes back.
+    """
+    kept: dict[str, list[str]] = {}
+    every: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if len(kept) == _MOST_KEYS or column.dtype.kind == "f" or not column.notna().all():
+            continue
+        hashes = np.unique(_hash_rows(column.to_frame()))
+        if len(hashes) >= max(_DISTINCT * len(column), _FEWEST_UNIQUE) and not _counts(column):
+            kept[str(name)], every[str(name)] = _sample(hashes), hashes
+    return kept, every
+
+
+def find_returning_keys(
+    every: Mapping[str, Any], batches: Sequence[Mapping[str, Any]]
+) -> str | None:
+    """A sentence if a tenth of what such a column had in an earlier batch is here again."""
+    for batch in batches:
+        for name, sample in batch.get("keys", {}).items():
+            again = _share_of(sample, every[name]) if name in every else 0.0
+            if again >= _TOO_MANY_PEOPLE:
+                return (
+                    f"about {again:.0%} of the values that {name!r} had in batch "
+                    f"{batch['number']} are in this one again: the same people seem to come back, "
+                    "and their evidence would count twice. Name the column of people ('ids') and "
+                    f"pass the rows of new people; leave {name!r} out if it is not about people"
+                )
+    return None
+
+
+def _counts(column: pd.Series[Any]) -> bool:
+    """Whether it numbers the rows, from 0 or 1."""
+    if column.dtype.kind not in "iu":
+        return False
+    values = column.to_numpy()
+    return bool(values[0] in (0, 1) and (np.diff(values) == 1).all())
 
 
 def reject_seen(

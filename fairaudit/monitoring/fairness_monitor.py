@@ -21,6 +21,8 @@ from fairaudit.monitoring.batch import BatchEvidence, count_values, evidence_of,
 from fairaudit.monitoring.batch_gap import measure_gap
 from fairaudit.monitoring.batch_rows import (
     find_returning,
+    find_returning_keys,
+    key_columns,
     reject_seen,
     reject_seen_people,
     row_facts,
@@ -198,7 +200,9 @@ class Monitor:
         found = self._examine(table, settings, number)
         if self.roles.ids is None:
             facts["unique"], again = unique_rows(table)
+            facts["keys"], keys = key_columns(frame)
             returning = find_returning(again, len(table), self.file.batches)
+            returning = returning or find_returning_keys(keys, self.file.batches)
             found = found if returning is None else found.without_gain(returning)
         boost = found.add_to(replay_batches(settings, self.file.batches))
         batch = {

@@ -6,7 +6,12 @@ import pytest
 from test_monitor import lending, monitor
 
 import fairaudit as fa
-from fairaudit.monitoring.batch_rows import find_returning, unique_rows
+from fairaudit.monitoring.batch_rows import (
+    find_returning,
+    find_returning_keys,
+    key_columns,
+    unique_rows,
+)
 from fairaudit.monitoring.state import StateFile
 
 
@@ -82,3 +87,28 @@ def test_with_ids_people_are_told_by_them(tmp_path):
     path = tmp_path / "s.state"
     monitor(path, ids="person").add(lending(0, 100).assign(person=np.arange(100)))
     assert "unique" not in StateFile(path).batches[0]
+
+
+def keyed(start, n=100, **columns):
+    return pd.DataFrame({"key": [f"p{k}" for k in range(start, start + n)], **columns})
+
+
+def test_a_column_like_ids_tells_that_people_come_back():
+    earlier, _ = key_columns(keyed(0))
+    batches = [{"number": 1, "keys": earlier}]
+    assert "'key'" in find_returning_keys(key_columns(keyed(50))[1], batches)
+    assert find_returning_keys(key_columns(keyed(100))[1], batches) is None
+    assert find_returning_keys(key_columns(keyed(0))[1], [{"number": 1}]) is None  # an older state
+
+
+def test_row_numbers_fractions_and_levels_are_no_ids():
+    n = 100
+    frame = pd.DataFrame(
+        {
+            "number": np.arange(1, n + 1),
+            "score": np.random.default_rng(0).random(n),
+            "sex": ["f", "m"] * 50,
+        }
+    )
+    assert key_columns(frame) == ({}, {})
+    assert list(key_columns(frame.assign(id=np.arange(n)[::-1] * 7))[0]) == ["id"]

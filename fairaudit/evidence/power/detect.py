@@ -26,7 +26,7 @@ MOST_GROUPS = 8
 MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
 #: Planted tables per amount: to bracket, at the ends of the bracket, and at what these say.
-_FIRST, _SECOND, _THIRD = 12, 40, 80
+_FIRST, _SECOND, _THIRD = 12, 30, 60
 _SIZED_ROWS, _FEWEST_SIZED = 60_000, 4  # in which KPC is measured; of many rows it hardly varies
 
 
