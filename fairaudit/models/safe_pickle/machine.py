@@ -14,9 +14,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from fairaudit.models.safe_pickle.arrays import StoredArray, check_array_state, dtype_filled
+from fairaudit.models.safe_pickle.catboost_state import check_catboost_state
 from fairaudit.models.safe_pickle.grants import Grant, Granter, Omitted, Refused, require
 from fairaudit.models.safe_pickle.hashing import keys_of
-from fairaudit.models.safe_pickle.catboost_state import check_catboost_state
 from fairaudit.models.safe_pickle.lightgbm_text import check_lightgbm_state
 from fairaudit.models.safe_pickle.rebuild import StoredText, partial_filled, string_dtype
 from fairaudit.models.safe_pickle.soundness import check_attributes
