@@ -90,7 +90,7 @@ def test_masked_counts_cannot_be_recovered_from_the_default_json(name):
     for y, left in enumerate(recovered(record, FEWEST, (step, step, step))):
         truth = [TABLES[name][g][column] for column in (y, y + 2) for g in "cd"]
         assert any(list(counts) == truth for counts in zip(*left, strict=True))  # a fair attacker
-        assert min(left.values()) >= 3, left.values()
+        assert min(left.values()) >= FEWEST, left.values()
 
 
 def test_candidates_of_random_tables():

@@ -30,6 +30,9 @@ _SYSTEM = (
     "/proc/meminfo",
     "/proc/stat",
     "/sys/devices/system/cpu",
+    "/sys/fs/cgroup/cpu.max",
+    "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
 )
 _INSTALLED = ("site-packages", "dist-packages")
 _SUFFIXES = (".py", ".pyc", ".so", ".pth", ".dist-info", ".libs")

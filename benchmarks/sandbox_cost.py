@@ -1,0 +1,72 @@
+"""What the sandbox costs: CPU seconds of one audit with it and without, all processes counted.
+
+    python benchmarks/sandbox_cost.py [--runs 10] [--model logistic|forest|boosting]
+
+The command `fairaudit test` on 80 rows, alternately with `--no-sandbox` and as it is; user and
+system time of the command and of all processes that it has started. The best of the runs is what
+the program needs; the others had to share caches and cores with what else ran.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+CODE = "import sys; from fairaudit_cli.main import main; sys.exit(main())"
+WORDS = ["test", "--model", "model.pkl", "--data", "test.csv", "--sensitive", "sex"]
+
+
+def fitted(kind: str, table: pd.DataFrame, y: Any) -> Any:
+    if kind == "logistic":
+        from sklearn.linear_model import LogisticRegression as Model
+    elif kind == "forest":
+        from sklearn.ensemble import RandomForestClassifier as Model
+    else:
+        from sklearn.ensemble import HistGradientBoostingClassifier as Model
+    return Model().fit(table, y)
+
+
+def seconds(folder: Path, *more: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-c", CODE, *WORDS, *more]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(f"the audit ended with status {done.returncode}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--model", choices=("logistic", "forest", "boosting"), default="logistic")
+    args = parser.parse_args()
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 3)), columns=["income", "debt", "amount"])
+    y = (table.income + rng.normal(size=80) > 0).astype(int)
+    with tempfile.TemporaryDirectory() as text:
+        folder = Path(text)
+        table.assign(sex=rng.choice(["f", "m"], 80), y=y).to_csv(folder / "test.csv", index=False)
+        (folder / "model.pkl").write_bytes(pickle.dumps(fitted(args.model, table, y)))
+        pairs = [(seconds(folder, "--no-sandbox"), seconds(folder)) for _ in range(args.runs)]
+    without, confined = (min(times) for times in zip(*pairs, strict=True))
+    load = os.getloadavg()[0] / (os.cpu_count() or 1)
+    print(f"{args.model}: {without:.2f} CPU s without, {confined:.2f} with the sandbox,")
+    print(f"{confined - without:+.2f}; best of {args.runs}; {load:.1f} jobs per core at the end")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
