@@ -115,9 +115,7 @@ class Judge:
         tested = [self._test(drawn) for drawn in answers]
         return pd.concat([line, pd.DataFrame(tested)], axis=1)
 
-    def _test(
-        self, scores: Array, left: float | None = None, kept: float = 1.0
-    ) -> dict[str, Any]:
+    def _test(self, scores: Array, left: float | None = None, kept: float = 1.0) -> dict[str, Any]:
         """The test on these rows, and what it promises for the coming audit."""
         table = self.table_of(scores)
         certified = self._certify(table)
