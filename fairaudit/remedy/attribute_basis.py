@@ -26,7 +26,7 @@ _MOST_KNOWN = 2_000  # quantiles kept of a number
 _MANY = 10_000  # rows from which on all curves are looked at within groups
 _ENDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 _STEPS = (*_ENDS, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99)  # of a number's ranks
-_ROWS_OF_STEP = 150
+_ROWS_OF_STEP = 60
 
 
 class AttributeBasis(BaseEstimator):

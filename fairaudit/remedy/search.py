@@ -18,7 +18,7 @@ from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
 from fairaudit.remedy.forgone import Forgone
 from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.methods import METHODS, Method
-from fairaudit.remedy.stages import LEVELS, Candidate, Stages, search_strengths
+from fairaudit.remedy.stages import LEVELS, LEVELS_OF_NUMBERS, Candidate, Stages, search_strengths
 from fairaudit.remedy.trained import Trained
 from fairaudit.remedy.training_job import Job
 
@@ -98,7 +98,8 @@ class _Search:
             best = self._strengthen(lambda s: self.stages.dilute(base, place, s), best)
         if base.attributes and place > 0:
             return best
-        for levels in LEVELS[: None if place == 0 else 1]:
+        several = LEVELS if self.job.table.outcome.kind.is_categorical else LEVELS_OF_NUMBERS
+        for levels in several[: None if place == 0 else 1]:
 
             def at(strength: float, levels: int = levels) -> Candidate:
                 return self.stages.at(base, place, strength, levels=levels, attributes=attributes)

@@ -17,12 +17,12 @@ from fairaudit.remedy.partly_constant import PartlyConstant
 if TYPE_CHECKING:
     from fairaudit.data.columns import Column
 
-__all__ = ["LEVELS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
+__all__ = ["LEVELS", "LEVELS_OF_NUMBERS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
 
 #: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
 STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
 #: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
-LEVELS = (2, 4)
+LEVELS, LEVELS_OF_NUMBERS = (2, 4), (8, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import fairaudit as fa
@@ -18,7 +18,8 @@ from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.cross_fit import deal_folds
 from fairaudit.remedy.goal import Goal
 from fairaudit.remedy.one_of_models import OneOfModels
-from fairaudit.remedy.pass_chance import chance_of_table
+from fairaudit.remedy.partly_constant import PartlyConstant
+from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.remedy.remedy_result import Outcome
 
@@ -166,3 +167,70 @@ def test_a_search_for_numbers_may_be_told_to_draw_nothing():
     assert [offer.what for offer in result.forgone] == ["attributes", "randomization"]
     best = result.curve[result.curve["collapsed"].isna()]["kpc"].min()
     assert result.curve[result.curve["chosen"]]["kpc"].iloc[0] == best
+
+
+def test_a_share_of_people_meets_a_constant_and_always_the_same_people():
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])
+    y = np.where(X["a"] + rng.normal(size=2000) > 0, "yes", "no")
+    model = LogisticRegression().fit(X, y)
+    mixed = PartlyConstant(model, share=0.3, constant=[0.9, 0.1], random_state=5)
+    told = mixed.predict_proba(X)
+    constant = told[:, 1] == 0.1
+    assert abs(constant.mean() - 0.3) < 4 * np.sqrt(0.21 / 2000)
+    assert (told[~constant] == model.predict_proba(X)[~constant]).all()
+    assert (mixed.predict(X)[constant] == "no").all()
+    order = rng.permutation(2000)
+    assert (mixed.predict_proba(X.iloc[order]) == told[order]).all()
+    assert (pickle.loads(pickle.dumps(mixed)).predict_proba(X) == told).all()
+    numbers = PartlyConstant(LinearRegression().fit(X, X["b"]), share=0.3, constant=7.0)
+    assert abs((numbers.predict(X) == 7.0).mean() - 0.3) < 4 * np.sqrt(0.21 / 2000)
+
+
+def test_the_more_people_meet_a_constant_the_better_the_chance():
+    rng = np.random.default_rng(8)
+    y, sex = rng.integers(0, 2, (2, 1200))
+    table = fa.AuditTable.of(y + 0.15 * sex + rng.normal(size=1200), {"sex": sex}, y)
+    folds = np.arange(1200) % 3
+    known = KnownCopies(150, 0)
+    shares = (1.0, 0.7, 0.4)
+    chances = [
+        chance_of_table(table, n_fresh=2400, folds=folds, known=known, kept=kept).chance
+        for kept in shares
+    ]
+    assert chances[0] < chances[1] < chances[2]
+    afresh = chance_of_table(table, n_fresh=2400, folds=folds, copies=150, seed=0)
+    assert afresh.chance == chances[0]  # copies that are kept are those that would be drawn
+
+
+def test_folds_that_are_fair_together_and_not_alone_have_a_small_p_value():
+    rng = np.random.default_rng(9)
+    y, sex = rng.integers(0, 2, (2, 1200))
+    folds = np.arange(1200) % 2
+    score = y + np.where(folds == 0, 0.4, -0.4) * sex + rng.normal(size=1200)
+    table = fa.AuditTable.of(score, {"sex": sex}, y)
+    together, alone = (
+        chance_of_table(table, n_fresh=1200, folds=some).p_value for some in (None, folds)
+    )
+    assert alone < 0.02 < together
+
+
+def test_the_end_of_a_number_has_a_step_of_its_own():
+    """A dependence of the oldest alone, which smooth curves do not follow, is removed."""
+    from fairaudit.remedy.derived import DerivedPredictor
+
+    rng = np.random.default_rng(10)
+    n = 8000
+    age, y = rng.integers(18, 90, n), rng.integers(0, 2, n)
+    oldest = age >= 87
+    X = np.column_stack([1.5 * y + rng.normal(size=n) - 2.0 * oldest, rng.normal(size=n)])
+    model = LogisticRegression().fit(X[: n // 2], y[: n // 2])
+    rest = slice(n // 2, None)
+    stage = DerivedPredictor(model).fit(X[rest], y[rest], sensitive_features={"age": age[rest]})
+    answers = stage.predict_proba(X[rest], sensitive_features={"age": age[rest]})[:, 1]
+    high = answers > answers.mean()
+    for part in (0, 1):
+        inside = (y[rest] == part) & oldest[rest]
+        others = (y[rest] == part) & ~oldest[rest]
+        error = 4 * np.sqrt(0.25 / inside.sum())
+        assert abs(high[inside].mean() - high[others].mean()) < error
