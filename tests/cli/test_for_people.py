@@ -94,12 +94,15 @@ def test_init_finds_everything_and_the_gate_runs(here, capsys):
     assert cli.main(["test", "--permutations", "99", "--no-power"]) == 1
     assert (here / "fairaudit-report" / "audit.json").is_file()
     workflow = (here / ".github/workflows/fairaudit.yml").read_text()
-    assert "fairaudit test --report" in workflow and "{version}" not in workflow
+    assert "fairaudit test --report" in workflow and 'FAIRAUDIT_PACKAGE: ""' in workflow
+    assert "what pip installs there" in shown
     capsys.readouterr()
     assert cli.main(["init"]) == 2
     assert "'fairaudit.toml' is there already" in capsys.readouterr().err
-    assert cli.main(["init", "--force", "--ci", "gitlab"]) == 0
-    assert (here / "fairaudit.gitlab-ci.yml").is_file()
+    words = ["init", "--force", "--ci", "gitlab", "--package", "git+https://host/fairaudit@v1"]
+    assert cli.main(words) == 0
+    file = (here / "fairaudit.gitlab-ci.yml").read_text()
+    assert 'FAIRAUDIT_PACKAGE: "git+https://host/fairaudit@v1"' in file
 
 
 def test_init_adds_to_pyproject_and_keeps_it(here, capsys):
