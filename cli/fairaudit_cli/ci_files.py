@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
-__all__ = ["CI_FILES", "CIFile"]
+__all__ = ["CI_FILES", "CIFile", "find_package"]
 
 _FOLDER = "fairaudit-report"
 _COMMAND = (
@@ -22,13 +23,16 @@ permissions:
 jobs:
   audit:
     runs-on: ubuntu-latest
+    env:
+      # what pip installs: a wheel, or an address such as git+https://host/group/fairaudit@v0.2.0
+      FAIRAUDIT_PACKAGE: {{package}}
     steps:
       - uses: actions/checkout@v4
       - uses: actions/setup-python@v5
         with:
           python-version: "3.11"
       # packages that the model was made with belong here too, in the same versions
-      - run: python -m pip install "fairaudit-icp=={{version}}"
+      - run: python -m pip install "${{FAIRAUDIT_PACKAGE:?say above what pip installs}}"
       - run: {_COMMAND}junit.xml
       - uses: actions/upload-artifact@v4
         if: always()
@@ -42,9 +46,12 @@ _GITLAB = f"""\
 # The settings of the audit stand in [tool.fairaudit] of pyproject.toml, or in fairaudit.toml.
 fairaudit:
   image: python:3.11-slim
+  variables:
+    # what pip installs: a wheel, or an address such as git+https://host/group/fairaudit@v0.2.0
+    FAIRAUDIT_PACKAGE: {{package}}
   script:
     # packages that the model was made with belong here too, in the same versions
-    - python -m pip install --quiet "fairaudit-icp=={{version}}"
+    - python -m pip install --quiet "${{FAIRAUDIT_PACKAGE:?say above what pip installs}}"
     - {_COMMAND}junit.xml
   allow_failure:
     exit_codes: 3 # inconclusive: shown as a warning; remove to make it fail
@@ -63,10 +70,22 @@ class CIFile:
     path: str
     text: str
 
-    def make(self) -> str:
-        import fairaudit
+    def make(self, package: str) -> str:
+        return self.text.replace("{package}", json.dumps(package))
 
-        return self.text.replace("{version}", fairaudit.__version__)
+
+def find_package() -> str:
+    """Where this installation came from, if that can be reached from elsewhere; else nothing."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("fairaudit-icp").read_text("direct_url.json") or "{}")
+    except (PackageNotFoundError, ValueError):
+        return ""
+    url, version = origin.get("url", ""), origin.get("vcs_info", {})
+    if version:
+        return f"{version.get('vcs', 'git')}+{url}@{version.get('commit_id', 'main')}"
+    return url if url.startswith("https://") else ""
 
 
 CI_FILES = {

@@ -16,7 +16,7 @@ _FILES = ("FILE", "AUDIT.JSON", "RECORD.JSON", "KEY", "TERM|AUDIT.JSON")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "The script is written once and starts no Python when a key is pressed; write it again "
-        "after an update. It needs shtab: pip install 'fairaudit-icp[completion]'."
+        "after an update. It needs shtab: pip install shtab."
     )
     parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help=", ".join(_SHELLS))
 
@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
         import shtab
     except ImportError:
         raise MissingDependencyError(
-            "Completion needs shtab. Install it with pip install 'fairaudit-icp[completion]'."
+            "Completion needs shtab. Install it: pip install shtab"
         ) from None
     print(shtab.complete(_whole_parser(shtab), shell=args.shell))
     return ExitCode.OK

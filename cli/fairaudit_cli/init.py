@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairaudit._words import quiet
 from fairaudit.errors import FairAuditError, InputError
-from fairaudit_cli.ci_files import CI_FILES
+from fairaudit_cli.ci_files import CI_FILES, find_package
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import load_from
 from fairaudit_cli.option_values import ON, TEXT, names_in, option
@@ -50,6 +50,12 @@ OPTIONS = (
         closed=True,
         default="github",
     ),
+    option(
+        "package",
+        TEXT,
+        "REQUIREMENT",
+        "what pip installs in CI: a wheel, or an address such as git+https://host/group/fairaudit",
+    ),
     option("force", ON, None, "write over settings and a CI file that are there", default=False),
 )
 
@@ -70,15 +76,19 @@ def run(args: argparse.Namespace) -> int:
     if ci is not None and ci.exists() and not args.force:
         raise InputError(f"{str(ci)!r} is there already. Pass --force, or --ci none.")
     found = _look_around(args)
+    package = ""
     written = [_write_settings(target, found)]
     if ci is not None:
         ci.parent.mkdir(parents=True, exist_ok=True)
-        ci.write_text(CI_FILES[args.ci].make(), encoding="utf-8")
+        package = args.package or find_package()
+        ci.write_text(CI_FILES[args.ci].make(package), encoding="utf-8")
         written.append(str(ci))
     print(quiet(f"wrote {' and '.join(written)}"))
     for line in found.to_toml().splitlines():
         print(quiet(f"  {line}"))
     print("Next: fairaudit test")
+    if ci is not None and not package:
+        print(f"Then say in {ci} what pip installs there (FAIRAUDIT_PACKAGE), or pass --package.")
     return ExitCode.OK
 
 

@@ -138,7 +138,7 @@ class AuditResult(Result):
         Nothing is masked here; ``result.suppressed(10).to_frame(…)`` shows no group of fewer
         than 10 people. pandas writes the tables: ``.to_csv``, ``.to_parquet``, ``.to_excel``.
         """
-        from fairaudit.auditing.frames import make_frame
+        from fairaudit.auditing.result_frames import make_frame
 
         return make_frame(self, what)
 
@@ -189,7 +189,7 @@ class AuditResult(Result):
         ax : matplotlib Axes, optional
             To draw on; by default a figure of its own.
         """
-        from fairaudit.auditing.figures import draw
+        from fairaudit.auditing.result_figures import draw
 
         if not isinstance(what, str):  # plot(ax), as before there were several
             what, ax = "null", what

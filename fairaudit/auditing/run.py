@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from fairaudit._threads import one_blas_thread
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.audit_result import AuditResult
@@ -16,6 +15,7 @@ from fairaudit.auditing.notes import write_notes
 from fairaudit.auditing.questions import judge_findings, make_finding
 from fairaudit.auditing.table_rows import TableRows
 from fairaudit.auditing.verdict import check_tolerance, decide
+from fairaudit.geometry.blas_threads import one_blas_thread
 
 if TYPE_CHECKING:
     from fairaudit.data.facts import Source

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from fairaudit._threads import one_blas_thread
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError, retold
 from fairaudit.evidence.localization.conditional import ConditionalP, conditional_p
+from fairaudit.geometry.blas_threads import one_blas_thread
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.testing.core import FEWEST_ROWS, equalized_odds_test
 from fairaudit.testing.p_value import PValue

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairaudit._threads import one_blas_thread
 from fairaudit._types import Array
 from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.geometry.blas_threads import one_blas_thread
 from fairaudit.permute.copies import FittedCopies
 from fairaudit.testing.choice_of_law import ChoiceOfLaw, prepare_copies
 from fairaudit.testing.evaluation import Evaluation, Scope, make_evaluation

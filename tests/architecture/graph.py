@@ -27,7 +27,7 @@ LAYERS = (
     ("fairaudit.data",),
     ("fairaudit.models",),
     ("fairaudit._registry",),
-    ("fairaudit._threads", "fairaudit._types", "fairaudit._words", "fairaudit.errors"),
+    ("fairaudit._types", "fairaudit._words", "fairaudit.errors"),
 )
 LEVEL = {unit: level for level, units in enumerate(reversed(LAYERS)) for unit in units}
 

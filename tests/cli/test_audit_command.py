@@ -448,14 +448,29 @@ def test_somebody_elses_settings_above_are_not_read(tmp_path, monkeypatch, capsy
     one_line(capsys, ["test"], "No data.")
 
 
-def test_a_directory_as_data_is_one_clear_line(here, capsys, tmp_path):
+def test_a_folder_as_data_stands_for_its_tables(here, capsys, tmp_path):
+    lines = (here / "test.csv").read_text().splitlines(keepends=True)
+    folder = tmp_path / "tables"
+    (folder / "part=2").mkdir(parents=True)
+    (folder / "1.csv").write_text("".join(lines[:100]))
+    (folder / "part=2" / "2.csv").write_text("".join([lines[0], *lines[100:]]))
+    (folder / "_hidden.csv").write_text("no table")
+    (folder / "README.md").write_text("no table")
+    found = {
+        audited(capsys, *test_command("--no-power", data=str(data)))["capsule"]["table_sha256"]
+        for data in ("test.csv", folder, tmp_path / "t*")
+    }
+    assert len(found) == 1
+
+
+def test_a_folder_without_tables_is_one_clear_line(here, capsys, tmp_path):
     command = ["test", "--model", str(here / "model.pkl"), "--sensitive", "race", "--data"]
     folder = tmp_path / "tables"
     folder.mkdir()
-    one_line(capsys, [*command, str(folder)], "tables' is a directory. Pass the files")
+    one_line(capsys, [*command, str(folder)], r"tables' holds no table \(.csv, ")
     (folder / "a.parquet").touch()
-    one_line(capsys, [*command, str(folder)], r"such as '.*tables/\*\.parquet'")
-    one_line(capsys, [*command, str(tmp_path / "t*")], "is a directory")
+    (folder / "b.csv").touch()
+    one_line(capsys, [*command, str(folder)], "several formats: 1 of CSV and 1 of Parquet")
 
 
 def test_github_annotations(here, capsys, tmp_path, monkeypatch):

@@ -66,7 +66,7 @@ COMMAS = "Several values of --sensitive are separated by commas: --sensitive rac
     [
         ("tset", "There is no command 'tset'. Did you mean 'test'?"),
         ("Verify a.json", "There is no command 'Verify'. Did you mean 'verify'?"),
-        ("nonsense", "There is no command 'nonsense'. Commands: test, plan, "),
+        ("nonsense", "There is no command 'nonsense'. Commands: test, init, "),
         ("--verison", "There is no command '--verison'. Did you mean '--version'?"),
         ("--model m.pkl test", "There is no command '--model'. Commands: test, "),
         (

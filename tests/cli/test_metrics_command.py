@@ -208,9 +208,9 @@ def test_bad_files(tmp_path, capsys, content, message):
     assert error.count("\n") == 1 and message in error
 
 
-def test_folder_is_no_file(tmp_path, capsys):
+def test_an_empty_folder_is_no_table(tmp_path, capsys):
     assert cli.main(command(str(tmp_path))) == 2
-    assert "is a directory. Pass the files in it" in capsys.readouterr().err
+    assert "holds no table" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("threshold", ["nan", "inf", "half"])

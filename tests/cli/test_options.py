@@ -19,7 +19,7 @@ from fairaudit.testing.permutations import Permutations
 from fairaudit_cli import known_names
 from fairaudit_cli.config import KEYS, settle
 from fairaudit_cli.main import COMMANDS, _parsers
-from fairaudit_cli.option_values import OFF, ON
+from fairaudit_cli.option_values import EITHER, OFF, ON
 from fairaudit_cli.options import READERS, TABLE
 
 ROOT = Path(__file__).parents[2]
@@ -196,9 +196,9 @@ def test_every_option_is_the_same_in_a_file_or_refused(command, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     for entry in entries(command):
         Path("fairaudit.toml").unlink(missing_ok=True)
-        switch = entry.kind in (ON, OFF)
+        switch = entry.kind in (ON, OFF, EITHER)
         words, toml = EXAMPLES.get(
-            entry.name, ([], str(entry.kind is ON).lower()) if switch else (["x"], '"x"')
+            entry.name, ([], str(entry.kind is not OFF).lower()) if switch else (["x"], '"x"')
         )
         if entry.kind.action.get("nargs") == "+" or switch:
             flags = [entry.flag, *words]

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fairaudit.auditing.frames import pick
+from fairaudit.auditing.result_frames import pick
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.testing.permutation_result import plot_null
-
-if TYPE_CHECKING:
-    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["FIGURES", "draw"]
 
@@ -21,14 +18,14 @@ _MOST_GROUPS = 30  # in one figure: the largest
 _MOST_CURVES = 7
 
 
-def draw(result: AuditResult, what: str, ax: Any, **options: Any) -> Any:
+def draw(result: Any, what: str, ax: Any, **options: Any) -> Any:
     """The figure of this name, on `ax` or on Axes of its own; returns what was drawn on."""
     figure = pick(FIGURES, what, "figure")
     try:
         import matplotlib.pyplot  # noqa: F401
     except ImportError:
         raise MissingDependencyError(
-            "Figures need matplotlib. Install it with pip install 'fairaudit[plot]'."
+            "Figures need matplotlib. Install it: pip install matplotlib"
         ) from None
     return figure(result, ax, **options)
 
@@ -55,12 +52,12 @@ def _finish(ax: Any, **labels: str) -> Any:
     return ax
 
 
-def _draw_null(result: AuditResult, ax: Any) -> Any:
+def _draw_null(result: Any, ax: Any) -> Any:
     joint = result.joint
     return plot_null(result.null, joint.value, joint.p_value, joint.statistic, ax)
 
 
-def _draw_gaps(result: AuditResult, ax: Any, rate: str | None = None) -> Any:
+def _draw_gaps(result: Any, ax: Any, rate: str | None = None) -> Any:
     """Gaps of groups by size, with intervals that hold together; a panel per rate."""
     frame = result.to_frame("gaps").dropna(subset=["value"])
     if rate is not None:
@@ -124,7 +121,7 @@ def _draw_intervals(
     )
 
 
-def _draw_groups(result: AuditResult, ax: Any, measure: str | None = None) -> Any:
+def _draw_groups(result: Any, ax: Any, measure: str | None = None) -> Any:
     """What the groups get, with 95 % intervals."""
     frame = result.to_frame("groups").dropna(subset=["value"])
     _require_rows(frame, "groups")
@@ -140,7 +137,7 @@ def _draw_groups(result: AuditResult, ax: Any, measure: str | None = None) -> An
     return _finish(panel, xlabel=f"{name} (95 %)")
 
 
-def _draw_curves(result: AuditResult, ax: Any, attribute: str | None = None) -> Any:
+def _draw_curves(result: Any, ax: Any, attribute: str | None = None) -> Any:
     """Mean scores over a number, as differences to the mean, with simultaneous bands."""
     frame = result.to_frame("curves")
     _require_rows(frame, "curves", "they are drawn after a rejection, for attributes of numbers")
@@ -161,7 +158,7 @@ def _draw_curves(result: AuditResult, ax: Any, attribute: str | None = None) -> 
     return _finish(panel, xlabel=name, ylabel="difference to the mean score")
 
 
-def _draw_power(result: AuditResult, ax: Any) -> Any:
+def _draw_power(result: Any, ax: Any) -> Any:
     """The smallest violations that the audit would have found."""
     frame = result.to_frame("power").dropna(subset=["shift"]).sort_values("shift")
     _require_rows(frame, "power", "it was not computed")

@@ -12,14 +12,13 @@ from fairaudit.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from fairaudit.auditing.audit_result import AuditResult
 
 __all__ = ["FRAMES", "make_frame", "pick"]
 
 Records = Iterator[dict[str, Any]]
 
 
-def make_frame(result: AuditResult, what: str) -> pd.DataFrame:
+def make_frame(result: Any, what: str) -> pd.DataFrame:
     """The part of this name, with all of its columns where it has no rows."""
     import pandas as pd
 
@@ -37,7 +36,7 @@ def pick(known: dict[str, Any], what: Any, kind: str) -> Any:
     raise InputError(f"An audit has no {kind} {what!r}. {hint}", argument="what")
 
 
-def _attribute_columns(result: AuditResult) -> list[str]:
+def _attribute_columns(result: Any) -> list[str]:
     """Attributes that groups are made of, in columns of their own."""
     table = result.cells or result.gaps
     return [] if table is None else list(table.attributes)
@@ -48,7 +47,7 @@ def _name_group(attributes: Sequence[str], levels: Sequence[str]) -> dict[str, A
     return {**dict(pairs), "group": ", ".join(f"{name} = {level}" for name, level in pairs)}
 
 
-def _findings(result: AuditResult) -> Records:
+def _findings(result: Any) -> Records:
     for finding in result.findings:
         record = asdict(finding)
         record["attributes"] = ", ".join(finding.attributes)
@@ -56,12 +55,12 @@ def _findings(result: AuditResult) -> Records:
         yield record
 
 
-def _measures(result: AuditResult) -> Records:
+def _measures(result: Any) -> Records:
     for measure in result.measures:
         yield {**asdict(measure), "attributes": ", ".join(measure.attributes)}
 
 
-def _groups(result: AuditResult) -> Records:
+def _groups(result: Any) -> Records:
     table = result.cells
     if table is None:
         return
@@ -76,7 +75,7 @@ def _groups(result: AuditResult) -> Records:
             yield shared
 
 
-def _gaps(result: AuditResult) -> Records:
+def _gaps(result: Any) -> Records:
     table = result.gaps
     if table is None:
         return
@@ -90,7 +89,7 @@ def _gaps(result: AuditResult) -> Records:
         }
 
 
-def _gaps_in_ranges(result: AuditResult) -> Records:
+def _gaps_in_ranges(result: Any) -> Records:
     table = result.gaps
     if table is None:
         return
@@ -98,31 +97,31 @@ def _gaps_in_ranges(result: AuditResult) -> Records:
         yield {**_name_group(table.attributes, gap.levels), **asdict(gap)}
 
 
-def _claims(result: AuditResult) -> Records:
+def _claims(result: Any) -> Records:
     for claim in () if result.localisation is None else result.localisation.claims:
         yield {**asdict(claim), "attributes": ", ".join(claim.attributes)}
 
 
-def _curves(result: AuditResult) -> Records:
+def _curves(result: Any) -> Records:
     for curve in () if result.localisation is None else result.localisation.curves:
         shared = {"attribute": curve.attribute, "group": curve.group, "outcome": curve.outcome}
         for x, value, low, high in zip(curve.x, curve.value, curve.low, curve.high, strict=True):
             yield {**shared, "x": x, "value": value, "low": low, "high": high}
 
 
-def _power(result: AuditResult) -> Records:
+def _power(result: Any) -> Records:
     if result.power is None:
         return
     for group in result.power.detectable:
         yield {**asdict(group), "power": result.power.power}
 
 
-def _certificates(result: AuditResult) -> Records:
+def _certificates(result: Any) -> Records:
     for certificate in result.certificates:
         yield {**asdict(certificate), "holds": certificate.holds}
 
 
-def _null(result: AuditResult) -> Records:
+def _null(result: Any) -> Records:
     for number, value in enumerate(result.null):
         yield {"copy": number, "statistic": value}
 
@@ -130,7 +129,7 @@ def _null(result: AuditResult) -> Records:
 _LIMITS = ("value", "low", "high")
 _BY_GROUP = ("groups", "gaps", "ranges")
 #: Name → its columns (after those of the attributes, where it is about groups), and its rows.
-FRAMES: dict[str, tuple[tuple[str, ...], Callable[[AuditResult], Records]]] = {
+FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Any], Records]]] = {
     "findings": (
         (
             *("family", "name", "attributes", "outcome", "rows", "statistic", "value", "p_value"),

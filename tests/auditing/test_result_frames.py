@@ -8,7 +8,7 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
-from fairaudit.auditing.frames import FRAMES
+from fairaudit.auditing.result_frames import FRAMES
 from fairaudit.errors import InputError
 
 FEW = fa.Permutations(n=199)
@@ -84,7 +84,7 @@ def test_masked_groups_stay_masked(classes):
 
 
 def test_an_unknown_part_is_answered_with_the_nearest(classes):
-    with pytest.raises(InputError, match="no table 'gap'. Did you mean 'gaps'"):
+    with pytest.raises(InputError, match=r"no table 'gap'\. Did you mean 'gaps'"):
         classes.to_frame("gap")
     with pytest.raises(InputError, match="Use one of: null, gaps, groups, curves, power"):
         classes.plot("xyzzy")
