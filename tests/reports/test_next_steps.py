@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from test_repeat import words
 
+import fairaudit as fa
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.findings import Verdict
 from fairaudit.datasets import demo_model, load_demo

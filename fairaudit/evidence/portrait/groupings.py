@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -47,7 +47,7 @@ def list_groupings(table: AuditTable) -> list[Grouping]:
         if len(ranges.levels) > 2:
             groupings.append(_ends(ranges))
     coarse = {column.name: of_attribute(column, CROSSED_RANGES) for column in columns}
-    sets = [*combinations(coarse, 2)][:MOST_PAIRS]
+    sets: list[tuple[str, ...]] = list(islice(combinations(coarse, 2), MOST_PAIRS))
     sets.append(tuple(column.name for column in columns if column.kind.is_categorical))
     sets.append(tuple(coarse))
     crossed = dict.fromkeys(names for names in sets if len(names) > 1)
@@ -62,7 +62,9 @@ def of_attribute(column: Column, ranges: int = RANGES) -> Grouping:
     cuts = np.unique(np.quantile(values, np.arange(1, ranges) / ranges, method="lower"))
     codes = np.searchsorted(cuts, values, side="left")
     occurs, codes = np.unique(codes, return_inverse=True)
-    levels = [(_range_text(values[codes == k], column.kind),) for k in range(len(occurs))]
+    levels: list[tuple[str, ...]] = [
+        (_range_text(values[codes == k], column.kind),) for k in range(len(occurs))
+    ]
     return Grouping((column.name,), levels, codes)
 
 

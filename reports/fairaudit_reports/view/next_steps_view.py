@@ -130,6 +130,10 @@ def _other_command(result: AuditResult, name: str, allowed: list[str], *more: st
     return " ".join([f"fairaudit {name}", *(word for option in kept for word in option), *more])
 
 
+def _remedy_command(result: AuditResult, *more: str) -> str | None:
+    return _other_command(result, "remedy", _OF_REMEDY, *more)
+
+
 def _move_threshold(result: AuditResult) -> NextStep | None:
     """A threshold at which the rates of the groups lie closer together, and its price."""
     portrait = result.portrait
@@ -225,16 +229,14 @@ def _correct_groups(result: AuditResult) -> NextStep | None:
         "Correct the answers of the model",
         f"{what}, without training. The corrected model may have to be told the attributes of "
         "every person, which the law may forbid.",
-        _other_command(result, "remedy", _OF_REMEDY, "--method", method, "--out", "corrected.pkl"),
+        _remedy_command(result, "--method", method, "--out", "corrected.pkl"),
     )
 
 
 def _search_model(result: AuditResult) -> NextStep | None:
     command = None
     if _has_model_file(result):
-        command = _other_command(
-            result, "remedy", _OF_REMEDY, "--out", "fairer.pkl", "--report", "remedy.html"
-        )
+        command = _remedy_command(result, "--out", "fairer.pkl", "--report", "remedy.html")
     return NextStep(
         "Train a fairer model",
         "The search trains models toward equalized odds, says what each costs in accuracy, and "
