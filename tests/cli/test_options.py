@@ -18,6 +18,7 @@ from fairaudit.errors import InputError
 from fairaudit.testing.permutations import Permutations
 from fairaudit_cli import known_names
 from fairaudit_cli.config import KEYS, settle
+from fairaudit_cli.cover_options import COVER
 from fairaudit_cli.main import COMMANDS, _parsers
 from fairaudit_cli.option_values import EITHER, OFF, ON
 from fairaudit_cli.options import READERS, TABLE
@@ -62,6 +63,7 @@ ONLY_IN_PYTHON = {
 }
 #: Options of `fairaudit test` that fa.audit does not have, and why.
 ONLY_IN_THE_SHELL = {
+    **{entry.dest: "fairaudit_reports.view.cover.use_cover" for entry in COVER},
     "data": "X",
     "where": "rows are chosen before",
     "trust": "fairaudit.models.load_model",
@@ -230,6 +232,7 @@ def test_the_settings_that_a_file_may_have():
         "resume",
         "scheduler",
         "config",
+        *(entry.name for entry in COVER),  # in a table of their own
     }
     assert all(set(entry.file) <= set(READERS) for entry in TABLE.values())
     assert all("config" in TAKEN[command] for command in READERS)

@@ -45,6 +45,7 @@ class _Estimate:
     own: float
     other: float
     error: float
+    error_of_equals: float
     people: tuple[int, int]
     influence: Array
 
@@ -73,7 +74,7 @@ def compare_people(
     critical value is the quantile of :math:`\max_j |Z_j|` of the normal law with the correlations
     of the influences. The interval is Newcombe's for rates of single rows without weights, and
     else Student's with the fewer people of both sides. The same at the level `naming` decides who
-    is named.
+    is named, with the larger of this standard error and that of two sides of one law.
     """
     from scipy.special import ndtr
 
@@ -118,7 +119,7 @@ def _estimate(
         if fitted is None:
             continue
         own, other, influence = fitted
-        whole = np.bincount(who, influence, minlength=count)
+        whole = np.asarray(np.bincount(who, influence, minlength=count), dtype=np.float64)
         estimates.append(
             _Estimate(
                 grouping=grouping,
@@ -127,6 +128,7 @@ def _estimate(
                 own=own,
                 other=other,
                 error=float(np.sqrt((whole**2).sum() * min(n) / (min(n) - 1))),
+                error_of_equals=sides.error_of_equals(n),
                 people=n,
                 influence=whole[:: -(-count // MOST_PEOPLE)],
             )
@@ -173,6 +175,13 @@ class _Sides:
         other = self.mean - share * gap
         return other + gap, other, pull * error
 
+    def error_of_equals(self, people: tuple[int, int]) -> float:
+        """The standard error if both sides have one law: a few people may seem to vary less."""
+        rest = self.values if self.basis is None else self.residual
+        total, mean = self.weights.sum(), np.average(rest, weights=self.weights)
+        variance = float(self.weights @ (rest - mean) ** 2 / total)
+        return float(np.sqrt(variance * (1 / people[0] + 1 / people[1])))
+
 
 def _basis(outcome: Column, rows: Index) -> Array:
     """Functions of the outcome: of its classes, or a spline."""
@@ -217,7 +226,8 @@ def _contrast(
 ) -> Contrast:
     grouping, quantity = estimate.grouping, estimate.quantity
     (low, high), strict = (
-        _limits(estimate, c, tail, plain=plain) for c, tail in zip(critical, tails, strict=True)
+        _limits(estimate, c, tail, plain=plain, strict=place == 1)
+        for place, (c, tail) in enumerate(zip(critical, tails, strict=True))
     )
     levels = grouping.levels
     others = levels[1 - estimate.group] if len(levels) == 2 and estimate.group < 2 else None
@@ -240,7 +250,7 @@ def _contrast(
 
 
 def _limits(
-    estimate: _Estimate, critical: float, tail: float, *, plain: bool
+    estimate: _Estimate, critical: float, tail: float, *, plain: bool, strict: bool
 ) -> tuple[float, float]:
     from scipy.special import stdtrit
 
@@ -251,5 +261,6 @@ def _limits(
         )
         low, high = newcombe(first, second, critical, limits=wider_limits)
         return float(low), float(high)
-    reach = -float(stdtrit(min(estimate.people) - 1, tail)) * estimate.error
+    error = max(estimate.error, estimate.error_of_equals) if strict else estimate.error
+    reach = -float(stdtrit(min(estimate.people) - 1, tail)) * error
     return estimate.value - reach, estimate.value + reach

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 import numpy as np
 
@@ -15,6 +16,7 @@ __all__ = ["Grouping", "list_groupings", "of_attribute"]
 
 RANGES = 5  # of a number alone
 CROSSED_RANGES = 3  # of a number beside other attributes
+MOST_PAIRS = 6
 MOST_GROUPS = 40  # of one grouping, the largest
 
 
@@ -37,19 +39,19 @@ class Grouping:
 
 
 def list_groupings(table: AuditTable) -> list[Grouping]:
-    """Each attribute alone, the ends of each number, categories together, and everything."""
-    groupings = [of_attribute(column) for column in table.attributes]
-    numbers = [column for column in table.attributes if not column.kind.is_categorical]
-    categories = [column for column in table.attributes if column.kind.is_categorical]
-    groupings += [
-        _ends(grouping) for grouping in map(of_attribute, numbers) if len(grouping.levels) > 2
-    ]
-    if len(categories) > 1:
-        groupings.append(_cross([of_attribute(column) for column in categories]))
-    if numbers and len(table.attributes) > 1:
-        ranges = [of_attribute(column, CROSSED_RANGES) for column in table.attributes]
-        groupings.append(_cross(ranges))
-    return groupings
+    """Each attribute alone, the ends of each number, pairs, categories together, everything."""
+    columns = table.attributes
+    groupings = [of_attribute(column) for column in columns]
+    numbers = [column for column in columns if not column.kind.is_categorical]
+    for ranges in map(of_attribute, numbers):
+        if len(ranges.levels) > 2:
+            groupings.append(_ends(ranges))
+    coarse = {column.name: of_attribute(column, CROSSED_RANGES) for column in columns}
+    sets: list[tuple[str, ...]] = list(islice(combinations(coarse, 2), MOST_PAIRS))
+    sets.append(tuple(column.name for column in columns if column.kind.is_categorical))
+    sets.append(tuple(coarse))
+    crossed = dict.fromkeys(names for names in sets if len(names) > 1)
+    return groupings + [_cross([coarse[name] for name in names]) for names in crossed]
 
 
 def of_attribute(column: Column, ranges: int = RANGES) -> Grouping:
@@ -60,7 +62,9 @@ def of_attribute(column: Column, ranges: int = RANGES) -> Grouping:
     cuts = np.unique(np.quantile(values, np.arange(1, ranges) / ranges, method="lower"))
     codes = np.searchsorted(cuts, values, side="left")
     occurs, codes = np.unique(codes, return_inverse=True)
-    levels = [(_range_text(values[codes == k], column.kind),) for k in range(len(occurs))]
+    levels: list[tuple[str, ...]] = [
+        (_range_text(values[codes == k], column.kind),) for k in range(len(occurs))
+    ]
     return Grouping((column.name,), levels, codes)
 
 

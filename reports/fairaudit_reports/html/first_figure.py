@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.html.chart_parts import Scale, chart, level_line, upright_line, word
+from fairaudit_reports.html.chart_parts import Scale, chart, upright_line, word
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.cover import level_label, name_label
 from fairaudit_reports.view.numerals import number
@@ -63,11 +63,10 @@ def _picture(contrast: Contrast, outcome: str) -> Markup:
                 class_="bar" if place else "bar reached",
             )
         )
+        marks.append(upright_line(f"{scale(0.0):.2f}%", y + 16, y + 32, class_="axis"))
         text = f"{100 * value:.0f} %" if rate else number(value, 3)
         marks.append(word(text, f"{right + 1.5:.2f}%", y + 28, anchor="start", class_="tick"))
         y += _ROW + 14
-    marks.append(upright_line(f"{scale(0.0):.2f}%", _TOP + 16, y, class_="axis"))
-    marks.append(level_line("0%", "0.5%", y, class_="axis"))
     description = f"{group}: {number(values[0], 3)}; {others}: {number(values[1], 3)}."
     return chart(marks, y + 10, title=title, description=description)
 

@@ -131,17 +131,12 @@ def banner(
         return tag("div", icon(tone), words, reason, class_="banner")
     said = tag(
         "div",
-        *(h.paragraph(_unbroken(sentence), class_="because name") for sentence in statements),
+        *(h.paragraph(sentence, class_="because name") for sentence in statements),
         h.paragraph(because, class_="reason name"),
         class_="told",
     )
     kind = "banner" if figure is None else "banner with-figure"
     return tag("div", icon(tone), words, said, figure, class_=kind)
-
-
-def _unbroken(sentence: str) -> str:
-    """Without line breaks between a number and its sign."""
-    return sentence.replace(" %", "\u00a0%")
 
 
 def icon(verdict: str) -> Markup:

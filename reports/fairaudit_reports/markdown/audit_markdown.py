@@ -19,7 +19,7 @@ from fairaudit_reports.view.gaps_view import (
     build_gaps_section,
 )
 from fairaudit_reports.view.groups_view import build_groups_section
-from fairaudit_reports.view.next_steps_view import build_next_section
+from fairaudit_reports.view.next_steps_view import list_next_steps
 from fairaudit_reports.view.place_view import build_place_section
 from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.repeat import steps_text
@@ -48,7 +48,7 @@ def render(result: AuditResult) -> str:
         f"## Equalized odds: {result.verdict.value.upper()}",
         "\n".join(f"- **{m.escape(sentence)}**" for sentence in describe_statements(result)),
         m.escape(clean(result.because, LONGEST_NOTE)),
-        _shown(build_next_section(result)),
+        _next_steps(result),
         m.facts_list(list_table_facts(result)),
         _questions(result),
         _shown(build_place_section(result.localisation, LONGEST_NOTE)),
@@ -65,6 +65,14 @@ def render(result: AuditResult) -> str:
         room = LIMIT - sum(len(part) + 2 for part in (*parts, *after)) - 2_000
         parts.append(_groups(result, result.cells, room))
     return _fitting([part for part in (*parts, *after) if part])
+
+
+def _next_steps(result: AuditResult) -> str:
+    parts = []
+    for step in list_next_steps(result):
+        parts.append(f"**{m.escape(step.title)}.** {m.escape(clean(step.text, LONGEST_NOTE))}")
+        parts.append(m.code_block(step.command) if step.command else "")
+    return m.join_parts(["### What to do next", *parts]) if parts else ""
 
 
 def _shown(section: Section | None) -> str:

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from fairaudit._words import quiet
 from fairaudit.errors import MissingDependencyError
 from fairaudit_reports.html.first_figure import list_first_pictures
 from fairaudit_reports.html.histogram import histogram
@@ -42,7 +43,7 @@ from fairaudit_reports.view.wording import LONGEST_NOTE
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
 
-__all__ = ["render"]
+__all__ = ["render", "render_page"]
 
 MOST_CELLS = 60
 _COLORS = {
@@ -55,24 +56,60 @@ _WIDTH = 380  # of a picture, in units of its text
 
 
 def render(result: AuditResult) -> bytes:
-    """The bytes of a tagged PDF, the same for the same result."""
+    """The bytes of a tagged PDF, the same for the same result.
+
+    By the fonts of the typesetter; by those of the machine where names need others, and without the
+    promise of PDF/UA where no font has their letters.
+    """
+    import_typst()
+    from typst import TypstError
+
+    for own_fonts, standard in ((True, "ua-1"), (False, "ua-1"), (False, "1.7")):
+        try:
+            made = _compile(result, own_fonts, format="pdf", pdf_standards=standard)
+        except TypstError:
+            if standard == "1.7":
+                raise
+            continue
+        return bytes(made)
+    raise AssertionError  # the last one returns or raises
+
+
+def render_page(result: AuditResult) -> bytes:
+    """The first page as a picture."""
+    pages = _compile(result, True, format="png", ppi=90)
+    return bytes(pages[0] if isinstance(pages, list) else pages)
+
+
+def import_typst() -> Any:
     try:
         import typst
     except ImportError:
         raise MissingDependencyError(
             "PDF reports need the package typst. Install it: pip install 'fairaudit-icp[pdf]'"
         ) from None
-    data = json.dumps(_build_data(result), ensure_ascii=False)
+    return typst
+
+
+def _compile(result: AuditResult, own_fonts: bool, **how: Any) -> Any:
+    data = json.dumps(_quieted(_build_data(result)), ensure_ascii=False)
     template = files("fairaudit_reports.pdf").joinpath("report.typ").read_bytes()
-    made = typst.compile(
+    return import_typst().compile(
         template,
-        format="pdf",
         sys_inputs={"data": data},
-        ignore_system_fonts=True,
-        pdf_standards="ua-1",
+        ignore_system_fonts=own_fonts,
         timestamp=int(_moment(result).timestamp()),
+        **how,
     )
-    return bytes(made)
+
+
+def _quieted(value: Any) -> Any:
+    """Names may hold what no font shows."""
+    if isinstance(value, str):
+        return "\n".join(map(quiet, value.split("\n")))
+    if isinstance(value, dict):
+        return {key: _quieted(item) for key, item in value.items()}
+    return [_quieted(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _moment(result: AuditResult) -> datetime:
@@ -109,7 +146,7 @@ def _build_data(result: AuditResult) -> dict[str, Any]:
         "verdict": verdict[:1].upper() + verdict[1:],
         "sentences": describe_statements(result),
         "because": result.because,
-        "beside": [_picture("", svg, title) for title, svg in list_first_pictures(result)],
+        "beside": [_picture("", svg, verdict, title) for title, svg in list_first_pictures(result)],
         "facts": _list_facts(result),
         "sign": sign if cover.is_signed else [],
         "pictures": _list_pictures(result),
@@ -132,7 +169,7 @@ def _list_pictures(result: AuditResult) -> list[dict[str, Any]]:
     groups: list[dict[str, Any]] = []
     before = ""
     for title, labels, pictures in list_score_pictures(result):
-        items = [_picture(caption, svg) for caption, svg in pictures]
+        items = [_picture(caption, svg, result.verdict.value) for caption, svg in pictures]
         groups.append({"title": "" if title == before else title, "labels": labels, "items": items})
         before = title
     null = list_finite_copies(result)
@@ -141,7 +178,13 @@ def _list_pictures(result: AuditResult) -> list[dict[str, Any]]:
         chart = histogram(
             null, result.joint.value, title="The statistic on copies", description=caption
         )
-        groups.append({"title": "The test", "labels": [], "items": [_picture(caption, chart)]})
+        groups.append(
+            {
+                "title": "The test",
+                "labels": [],
+                "items": [_picture(caption, chart, result.verdict.value)],
+            }
+        )
     return groups
 
 
@@ -202,12 +245,13 @@ def _plain(part: tuple[Section, list[str]]) -> dict[str, Any]:
     }
 
 
-def _picture(caption: str, svg: str, alt: str = "") -> dict[str, str]:
+def _picture(caption: str, svg: str, tone: str, alt: str = "") -> dict[str, str]:
     """A chart of the page as a file of its own: a width, and colors without variables."""
-    height = float((re.search(r'height="([\d.]+)"', svg) or [0, "200"])[1])
+    found = re.search(r'height="([\d.]+)"', svg)
+    height = 200.0 if found is None else float(found[1])
     alone = svg.replace('width="100%"', f'width="{_WIDTH}" xmlns="http://www.w3.org/2000/svg"', 1)
     start = alone.index(">") + 1
-    style = f"<style>{_style()}</style>"
+    style = f"<style>{_style(tone)}</style>"
     alone = (
         alone[:start].replace("<svg", f'<svg viewBox="0 0 {_WIDTH} {math.ceil(height)}"', 1)
         + style
@@ -230,12 +274,12 @@ def _unstretched(svg: str) -> str:
 
 
 @cache
-def _style() -> str:
+def _style(tone: str) -> str:
     """The rules of the page that charts use, with the colors of paper."""
     text = files("fairaudit_reports.html").joinpath("page.css").read_text(encoding="utf-8")
     root = text[text.index(":root") : text.index("}")]
     colors = dict(re.findall(r"--([\w-]+): (#\w+);", root))
-    colors |= {"verdict": colors["violation"], "verdict-soft": colors["violation-soft"]}
+    colors |= {"verdict": _COLORS[tone]}
     chart = text[text.index("/* Charts */") : text.index("footer {")]
     rules = re.sub(r"var\(--([\w-]+)\)", lambda m: colors.get(m[1], "#000000"), chart)
     kept = re.findall(r"^(\.[\w-]+(?: [.\w-]+)? \{[^}]*\})", rules, re.MULTILINE)

@@ -60,7 +60,7 @@ def list_sections(result: AuditResult) -> list[Section]:
     """What follows the headline."""
     power = build_power_section(result.power)
     sections = [
-        build_next_section(result),
+        build_next_section(result, WIDTH - 12),
         build_audited_section(result),
         _build_questions_section(result),
         build_place_section(result.localisation, 2 * LONGEST),

@@ -9,9 +9,9 @@ from fairaudit._words import as_words, quiet
 from fairaudit_reports.view.cover import name_label
 from fairaudit_reports.view.curves_view import rates_over_thresholds
 from fairaudit_reports.view.numerals import fixed, number
-from fairaudit_reports.view.repeat import SHELL_WORD
+from fairaudit_reports.view.repeat import SHELL_WORD, wrap_command
 from fairaudit_reports.view.sections import Section
-from fairaudit_reports.view.wording import clean
+from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -37,6 +37,20 @@ _ABOUT_DATA = [
     "--classes",
 ]
 _OF_REMEDY = [name for name in _ABOUT_DATA if name != "--predictions"]
+#: Options about what is written.
+_OF_OUTPUT = {
+    "--report",
+    "--json",
+    "--sign",
+    "--resume",
+    "--title",
+    "--auditor",
+    "--model-name",
+    "--model-version",
+    "--purpose",
+    "--next-review",
+}
+_RARE = 0.05  # a threshold above or below so few people decides nothing
 _WORTH = 0.02  # of a gap: less is no reason to move a threshold
 _FEWEST = 30  # people of a class in a group whose rates decide about a threshold
 
@@ -65,18 +79,13 @@ def list_next_steps(result: AuditResult) -> list[NextStep]:
     return [step for step in steps if step is not None]
 
 
-def build_next_section(result: AuditResult) -> Section | None:
-    """For text and Markdown: the steps in lines, without their commands' breaks."""
-    steps = list_next_steps(result)
-    lines = [
-        f"{step.title}: {step.text}" + (f" {step.command}" if step.command else "")
-        for step in steps
-    ]
-    if not lines:
-        return None
-    return Section(
-        title="What to do next", lines=tuple(clean(x, 1_600) for x in lines), bullets=True
-    )
+def build_next_section(result: AuditResult, width: int) -> Section | None:
+    """For text: numbered steps, their commands in lines of this width that a shell joins."""
+    rows = []
+    for place, step in enumerate(list_next_steps(result), 1):
+        rows.append([f"{place}", clean(f"{step.title}. {step.text}", LONGEST_NOTE)])
+        rows += [["", line] for line in wrap_command(step.command or "", width)]
+    return Section(title="What to do next", rows=rows) if rows else None
 
 
 def _words_of(result: AuditResult) -> list[str] | None:
@@ -107,7 +116,7 @@ def _rerun(result: AuditResult, *more: str) -> str | None:
     if words is None:
         return None
     names = {word for word in more if word.startswith("--")}
-    dropped = names | {"--report", "--json", "--sign", "--resume"}
+    dropped = names | _OF_OUTPUT
     kept = [o for o in _options_of(words) if o[0].partition("=")[0] not in dropped]
     return " ".join(["fairaudit test", *(word for option in kept for word in option), *more])
 
@@ -119,6 +128,10 @@ def _other_command(result: AuditResult, name: str, allowed: list[str], *more: st
         return None
     kept = [o for o in _options_of(words) if o[0].partition("=")[0] in allowed]
     return " ".join([f"fairaudit {name}", *(word for option in kept for word in option), *more])
+
+
+def _remedy_command(result: AuditResult, *more: str) -> str | None:
+    return _other_command(result, "remedy", _OF_REMEDY, *more)
 
 
 def _move_threshold(result: AuditResult) -> NextStep | None:
@@ -134,7 +147,11 @@ def _move_threshold(result: AuditResult) -> NextStep | None:
     rights = [_share_right(bins, k) for k in range(len(bins.edges))]
     edges = list(bins.edges)
     now = _current_edge(bins)
-    useful = [k for k in range(1, len(edges) - 1) if rights[k] >= rights[now] - 0.05]
+    useful = [
+        k
+        for k in range(1, len(edges) - 1)
+        if rights[k] >= rights[now] - 0.05 and _RARE <= _share_positive(bins, k) <= 1 - _RARE
+    ]
     if not useful:
         return None
     best = min(useful, key=lambda k: gaps[k])
@@ -178,6 +195,11 @@ def _largest_gap(bins: ScoreBins, edge: int) -> float:
     return max(gaps)
 
 
+def _share_positive(bins: ScoreBins, edge: int) -> float:
+    above = sum(sum(row[edge:]) for rows in bins.counts for row in rows)
+    return above / max(1, sum(sum(row) for rows in bins.counts for row in rows))
+
+
 def _share_right(bins: ScoreBins, edge: int) -> float:
     positive = bins.outcomes.index(bins.positive or "")
     right = total = 0
@@ -192,26 +214,29 @@ def _has_model_file(result: AuditResult) -> bool:
 
 
 def _correct_groups(result: AuditResult) -> NextStep | None:
-    classes = len(result.table.outcome.levels)
-    if not _has_model_file(result) or classes != 2 or result.cells is None:
+    """Corrections that need no training: thresholds of groups, or drawn answers with numbers."""
+    if not _has_model_file(result) or len(result.table.outcome.levels) != 2:
         return None
-    command = _other_command(
-        result, "remedy", _OF_REMEDY, "--method", "thresholds", "--out", "corrected.pkl"
+    by_groups = all(column.levels for column in result.table.attributes)
+    method = "thresholds" if by_groups else "derived"
+    what = (
+        "Thresholds of their own for groups bring the rates together"
+        if by_groups
+        else "Answers that are partly drawn at random, the same for the same person, depend less "
+        "on the attributes"
     )
     return NextStep(
-        "Correct the model group by group",
-        "Thresholds of their own for groups bring the rates together without training. The "
-        "corrected model must be told the attributes of every person, which the law may forbid.",
-        command,
+        "Correct the answers of the model",
+        f"{what}, without training. The corrected model may have to be told the attributes of "
+        "every person, which the law may forbid.",
+        _remedy_command(result, "--method", method, "--out", "corrected.pkl"),
     )
 
 
 def _search_model(result: AuditResult) -> NextStep | None:
     command = None
     if _has_model_file(result):
-        command = _other_command(
-            result, "remedy", _OF_REMEDY, "--out", "fairer.pkl", "--report", "remedy.html"
-        )
+        command = _remedy_command(result, "--out", "fairer.pkl", "--report", "remedy.html")
     return NextStep(
         "Train a fairer model",
         "The search trains models toward equalized odds, says what each costs in accuracy, and "

@@ -122,7 +122,7 @@ def describe_people(attributes: tuple[str, ...], levels: tuple[str, ...]) -> str
     text = describe_group(attributes, levels)
     known = current_cover().levels
     named = [_speaks(name, level) for name, level in zip(attributes, levels, strict=True)]
-    if all(named) or (len(levels) == 1 and levels[0] in known.get(attributes[0], {})):
+    if any(named) or (len(levels) == 1 and levels[0] in known.get(attributes[0], {})):
         return text
     return f"people with {text}"
 
