@@ -78,7 +78,7 @@ def _explain_audit(path: str) -> Iterator[str]:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit_cli.report import load_result
     from fairaudit_reports.glossary import find_term
-    from fairaudit_reports.text.aligned import format_section
+    from fairaudit_reports.text.aligned import WIDTH, format_section
     from fairaudit_reports.view.next_steps_view import build_next_section
 
     result = load_result(path)
@@ -92,7 +92,7 @@ def _explain_audit(path: str) -> Iterator[str]:
     if meaning is not None:
         yield f"What that means\n{_indent(meaning.text)}\n"
     yield from _say_power(result)
-    steps = build_next_section(result)
+    steps = build_next_section(result, WIDTH - 12)
     if steps is not None:
         yield "\n".join(format_section(steps)) + "\n"
     shown = command_line(["report", path])
