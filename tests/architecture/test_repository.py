@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import pickle
 import re
 import subprocess
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from fairaudit._words import quiet
 from fairaudit_cli import main as cli
@@ -293,7 +291,6 @@ MAKERS = {
     "models": "compare --models ordermod:f ordermod:h --permutations 19",
     "missing": "missing --model ordermod:f --permutations 19",
     "monitor": "monitor --state a.state --model ordermod:f --permutations 19 --label ::debug::x",
-    "remedy": "remedy --method postprocess --model plain.pkl --out m.pkl --permutations 19",
     "test": "test --model ordermod:f --permutations 19",
 }
 
@@ -315,8 +312,6 @@ def test_no_file_of_any_command_holds_log_commands(name, tmp_path, monkeypatch, 
     source = [f"def {f}(t):\n    return (t['{column}'] > {at}) * 1\n" for f, at in ("f0", "h1")]
     Path("ordermod.py").write_text("".join(source))
     roles = ["--sensitive", '"::warning::g"', "--outcome", "##[group]y", "--positive"]
-    plain = LogisticRegression().fit(frame[[column]], frame["##[group]y"])
-    Path("plain.pkl").write_bytes(pickle.dumps(plain))
     forms = ["txt", "md", "json", "html"]
     forms += ["xml", "sarif", "svg"] if name == "test" else []
     reports = [word for form in forms for word in ("--report", f"r.{form}")]
