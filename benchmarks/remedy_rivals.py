@@ -6,7 +6,8 @@
 The splits are those of remedy_pass.py. Every rival trains on 70 % of the rows that the remedy is
 given there (which keeps 30 % for its own audit) and is tested on the same fresh rows, for every
 value of its parameter. Thresholds and the derived predictor stand on the boosting of the remedy,
-reduction on LightGBM; HGR, FDL, FairICP and the adversary are networks. `--save` keeps what is finished.
+reduction on LightGBM; HGR, FDL, FairICP and the adversary are networks. `--save` keeps what is
+finished.
 """
 
 from __future__ import annotations

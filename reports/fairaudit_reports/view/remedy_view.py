@@ -96,7 +96,9 @@ def name_model(model: Model, symbol: str) -> str:
     if not model.strength:
         return name
     share = f"{100 * max(model.strength - 1, 0.0):.0f} %"
-    return f"{name}, {model.levels} levels + {share}" if model.levels else f"{name}, {share} constant"
+    return (
+        f"{name}, {model.levels} levels + {share}" if model.levels else f"{name}, {share} constant"
+    )
 
 
 def list_audits(result: RemedyResult) -> list[tuple[str, str, AuditResult]]:
