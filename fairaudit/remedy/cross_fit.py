@@ -73,7 +73,7 @@ def deal_folds(outcome: Index, units: Index, seed: int, *, classes: bool) -> Ind
 def cross_fit(
     job: Job, method: Method, values: list[float], folds: Index, *, attributes: bool
 ) -> CrossFitted:
-    """Train every value on the rows outside of each fold, and on all of them when it is asked for."""
+    """Train every value on the rows outside of each fold, and on all when that is asked for."""
     table, train = job.table, job.parts["train"]
     features, encoder, notes = select_features(
         table, train, method=method, old=None, drop=job.drop, use_sensitive=attributes

@@ -133,15 +133,16 @@ class Stages:
         """The base model with a constant for a share of the people."""
         scores = np.array(base.scores[place], dtype=np.float64)
         uniforms = np.random.default_rng([self.seed, 22]).random(len(scores))
-        scores[uniforms < strength - 1] = self._find_constant(base, place)
+        constant = self._find_constant(base, place)
+        one_of_two = scores.ndim == 1 and np.ndim(constant) > 0
+        scores[uniforms < strength - 1] = constant[-1] if one_of_two else constant
         return Candidate(base=base, place=place, strength=strength, scores=scores)
 
     def _find_constant(self, base: CrossFitted, place: int) -> Any:
         """What is best to say where nothing is known: the shares of the classes, or the mean."""
         if not is_classifier(base.of_folds[place]):
             return float(np.mean(self.y))
-        shares = np.array([(self.y == level).mean() for level in base.of_folds[place].classes_])
-        return shares if base.scores[place].ndim > 1 else shares[-1]
+        return np.array([(self.y == level).mean() for level in base.of_folds[place].classes_])
 
     def model_of(self, candidate: Candidate) -> Any:
         """The fitted model, from raw columns to answers."""
@@ -149,13 +150,10 @@ class Stages:
         if not candidate.randomized:
             return base.train(place)
         if not candidate.levels:
-            constant = self._find_constant(base, place)
             return PartlyConstant(
                 base.train(place),
                 share=candidate.strength - 1,
-                constant=[1 - constant, constant]
-                if np.ndim(constant) == 0 and is_classifier(base.of_folds[place])
-                else constant,
+                constant=self._find_constant(base, place),
                 ids=self.ids,
                 random_state=self.seed,
             )

@@ -87,14 +87,18 @@ def name_chosen(result: RemedyResult) -> str:
 
 
 def name_model(model: Model, symbol: str) -> str:
-    """``μ 0.8*, 2 levels + 30 %``: a last stage of two scores, three in ten answers by chance."""
+    """``μ 0.8*, 2 levels + 30 %``: a last stage of two scores, three in ten answers by chance.
+
+    ``μ 0.8, 30 % constant``: three in ten people, by chance, get a constant.
+    """
     method = "" if model.method is None else f"{model.method} "
     name = f"{method}{symbol} {model.mu:g}{'*' if model.needs else ''}"
     if not model.strength:
         return name
-    levels = f"{model.levels} levels" if model.levels else "drawn"
-    share = max(model.strength - 1, 0.0)
-    return f"{name}, {levels} + {100 * share:.0f} %"
+    share = f"{100 * max(model.strength - 1, 0.0):.0f} %"
+    return (
+        f"{name}, {model.levels} levels + {share}" if model.levels else f"{name}, {share} constant"
+    )
 
 
 def list_audits(result: RemedyResult) -> list[tuple[str, str, AuditResult]]:
@@ -263,10 +267,12 @@ def describe_models(models: Sequence[Model], shown: Sequence[Model]) -> list[str
             "the best others: not collapsed, and beaten by few in both the loss and the chance to "
             "pass. The JSON record has all."
         )
-    if any(model.strength for model in shown):
+    if any(model.strength and model.levels for model in shown):
         sentences.append(
             "“2 levels + 30 %”: answers are drawn among 2 scores, 30 % of them by mere chance."
         )
+    if any(model.strength and not model.levels for model in shown):
+        sentences.append("“30 % constant”: 30 % of the people, by chance, get a constant.")
     if any(model.needs for model in shown):
         sentences.append("A star: the sensitive attributes are needed to predict.")
     return sentences
