@@ -23,7 +23,7 @@ MOST_GROUPS = 8
 MOST_PLANTED_ROWS = 30_000_000  # rows of all planted tables together; one group is always looked at
 _AMOUNTS = np.geomspace(0.02, 5.0, 10)  # of `shifted`, in standard deviations
 _FIRST, _SECOND = 12, 60  # planted tables per amount: to bracket, and within the bracket
-_SIZED_ROWS, _FEWEST_SIZED = 40_000, 4  # in which KPC is measured; of many rows it hardly varies
+_SIZED_ROWS, _FEWEST_SIZED = 60_000, 4  # in which KPC is measured; of many rows it hardly varies
 
 
 class Trial:
