@@ -47,6 +47,19 @@ def gathered(copies: Index, values: Array) -> Array:
     rows give copies × columns × rows.
     """
     count, n = copies.shape
+    rows, place = np.arange(n), np.empty(n, dtype=np.intp)
+    columns, moved = np.ascontiguousarray(values.T), np.empty((count, values.shape[1], n))
+    for number, copy in enumerate(copies):
+        place[copy] = rows
+        if not np.array_equal(place[copy], rows):  # some attributes occur twice
+            return _add_up(copies, values)
+        np.take(columns, place, axis=1, out=moved[number], mode="clip")
+    return moved
+
+
+def _add_up(copies: Index, values: Array) -> Array:
+    """`gathered` of copies that are no permutations."""
+    count, n = copies.shape
     places = (copies + n * np.arange(count)[:, None]).ravel()
     moved = np.empty((count, values.shape[1], n))
     for k, column in enumerate(values.T):
