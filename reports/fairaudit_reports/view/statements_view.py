@@ -103,10 +103,10 @@ def _say_predicted(contrast: Contrast, outcome: str) -> str:
         return "predicted positive"
     predicted = level_label(outcome, contrast.predicted)
     if contrast.outcome is None:
-        return f"predicted {predicted}"
+        return f"predicted “{predicted}”"
     if contrast.predicted == contrast.outcome:
-        return f"recognized (predicted {predicted})"
-    return f"wrongly predicted {predicted}"
+        return f"recognized (predicted “{predicted}”)"
+    return f"wrongly predicted “{predicted}”"
 
 
 def describe_people(attributes: tuple[str, ...], levels: tuple[str, ...]) -> str:
