@@ -2,7 +2,7 @@
 
     python benchmarks/remedy_seeds.py --seeds 200 --save seeds.jsonl
 
-Every seed draws a table of the demo generator (400 to 2,500 rows) and settings: attributes, their
+Every seed draws a table of the demo generator (400 to 5,000 rows) and settings: attributes, their
 use at prediction, randomization, the chance that is asked for, the goal and the method, with short
 training. Models that are written with exit status 0 are looked at again on 6,000 rows that nothing
 has seen: collapsed beside plain training, or above the trivial mixture (a smaller loss at no
@@ -43,16 +43,18 @@ def draw_settings(seed: int) -> dict[str, Any]:
     rng = np.random.default_rng([seed, 200])
     sensitive = [("race", "sex", "age"), ("sex", "age"), ("sex", "age"), ("race", "sex")]
     settings: dict[str, Any] = {
-        "rows": int(rng.choice([400, 1000, 2500])),
+        "rows": int(rng.choice([400, 1500, 5000])),
         "sensitive": sensitive[rng.integers(len(sensitive))],
         "use_sensitive": bool(rng.random() < 0.5),
         "randomize": bool(rng.random() < 0.8),
-        "pass_probability": float(rng.choice([0.3, 0.5, 0.75, 0.9])),
-        "goal": str(rng.choice(["pass", "pass", "pass", "certify kpc=0.1"])),
+        "pass_probability": float(rng.choice([0.2, 0.5, 0.75])),
+        "goal": "pass",
         "method": str(rng.choice(["search", "search", "search", "boosting", "derived"])),
     }
     if settings["method"] == "derived":
         settings["randomize"] = True
+    if "age" not in settings["sensitive"] and rng.random() < 0.5:
+        settings["goal"] = "certify kpc=0.1"  # with numbers there is no certificate
     return settings
 
 
