@@ -81,6 +81,7 @@ validity: $(STAMP)
 	$(BIN)/python tests/validity/planning.py --replications 1000
 	$(BIN)/python -m pytest -n 2 -m slow tests/validity
 	$(BIN)/python tests/validity/localisation.py --replications 1000
+	$(BIN)/python tests/validity/named_groups.py --intervals 2000
 	$(BIN)/python tests/validity/incomplete.py --replications 1000
 
 # About half an hour. The counts of docs/reliability.md.

@@ -43,8 +43,10 @@ _WORDS = ("notes", "note", "because")
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 #: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people, and
-#: the KPC of a detectable violation is centered.
-_CHANGED = re.compile(r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.kpc")
+#: what an audit could have found comes from a curve through all planted tables.
+_CHANGED = re.compile(
+    r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.(shift|tpr_gap|fpr_gap|kpc)"
+)
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"
 _OTHERWISE = ("correlation", "features")
