@@ -851,6 +851,8 @@ def test_honest_torch_pickles_are_not_called_hostile(tmp_path):
         shows_a_way(refused(pickle.dumps(held), "was written by torch"))
     torch.save(model, tmp_path / "model.pkl")
     shows_a_way(refused((tmp_path / "model.pkl").read_bytes(), "torch writes these"))
+    torch.save(model, tmp_path / "old.pkl", _use_new_zipfile_serialization=False)
+    shows_a_way(refused((tmp_path / "old.pkl").read_bytes(), "was written by torch, in its form"))
     hostile = pickle.dumps([model, Evil(os.system, "true")])
     assert "hostile" in refused(hostile, "system")
 

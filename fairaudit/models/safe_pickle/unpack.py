@@ -14,6 +14,9 @@ from fairaudit.models.safe_pickle.messages import OTHER_WAYS, unreadable
 _LEAST = 64 * 2**20
 _RATIO = 100
 
+#: The number that torch's older files begin with, as a pickle holds it.
+_TORCH = (0x1950A86A20F9469CFC6C).to_bytes(10, "little")
+
 
 def largest_unpacked(size: int) -> int:
     """How many bytes a packed file of this size may unpack to."""
@@ -35,6 +38,11 @@ def unpacked(data: bytes, name: str) -> bytes:
         raise InputError(
             f"{name} is a zip archive, not a pickle: torch writes these. {OTHER_WAYS} "
             "If it is a skops file, name it .skops.",
+            argument="predictions",
+        )
+    if _TORCH in data[:16]:
+        raise InputError(
+            f"{name} was written by torch, in its form of before 1.6. {OTHER_WAYS}",
             argument="predictions",
         )
     if data[:8] == b"\x89HDF\r\n\x1a\n":
