@@ -59,7 +59,7 @@ def draw(setting: Setting, strength: float, seed: int, n: int = 500) -> AuditTab
     if "correlated" in setting.odd:
         a = np.exp(0.7 * a + 0.7 * rng.normal(size=(n, 1)))
     mean, sd = a[:, 0].mean(), a[:, 0].std()
-    if setting.odd == "heavy tails":  # the law's own: the sample's would tie all rows to its largest
+    if setting.odd == "heavy tails":  # units of the law: a sample has one of its largest value
         mean, sd = 0.0, np.sqrt(3)
     if "correlated" in setting.odd:
         mean, sd = np.exp(0.49), np.sqrt(np.expm1(0.98) * np.exp(0.98))
