@@ -43,8 +43,10 @@ _WORDS = ("notes", "note", "because")
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 #: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people, and
-#: the KPC of a detectable violation is centered.
-_CHANGED = re.compile(r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.kpc")
+#: what could have been found is read off another curve, with KPC centered.
+_CHANGED = re.compile(
+    r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.(shift|tpr_gap|fpr_gap|kpc)"
+)
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"
 _OTHERWISE = ("correlation", "features")
@@ -112,8 +114,8 @@ def run(args: argparse.Namespace) -> int:
         print(
             quiet(
                 f"  note: the record is of fairaudit {record.capsule.version}: its words, numbers "
-                "that masks change, intervals of gaps, which are wider since, and the KPC that "
-                "could have been found, which is centered since, are not compared"
+                "that masks change, intervals of gaps, which are wider since, and what could have "
+                "been found, which is computed otherwise since, are not compared"
             )
         )
     return ExitCode.OK
@@ -292,7 +294,7 @@ def differences(
 
     Of a record of 0.1 those are compared that both versions have and that masks leave
     alone (`unmasked` is the result without): versions differ in their words, in what they add, in
-    how they mask, in the limits of gaps and in centered sizes.
+    how they mask, in the limits of gaps and in what could have been found.
     """
     # what a record says of its version loosens nothing, but for versions that are known to differ
     same_version = not str(then.get("capsule", then).get("version")).startswith("0.1.")
