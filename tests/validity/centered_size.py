@@ -58,7 +58,12 @@ def draw(setting: Setting, strength: float, seed: int, n: int = 500) -> AuditTab
         a = rng.standard_t(3, size=a.shape)
     if "correlated" in setting.odd:
         a = np.exp(0.7 * a + 0.7 * rng.normal(size=(n, 1)))
-    first = (a[:, 0] - a[:, 0].mean()) / a[:, 0].std()
+    mean, sd = a[:, 0].mean(), a[:, 0].std()
+    if setting.odd == "heavy tails":  # units of the law: a sample has one of its largest value
+        mean, sd = 0.0, np.sqrt(3)
+    if "correlated" in setting.odd:
+        mean, sd = np.exp(0.49), np.sqrt(np.expm1(0.98) * np.exp(0.98))
+    first = (a[:, 0] - mean) / sd
     if setting.kind == "categories":
         a = rng.integers(0, 3, a.shape).astype(str)
         first = (a[:, 0] == "1").astype(float)
