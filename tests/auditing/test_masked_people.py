@@ -69,10 +69,15 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def is_fine(value: Any) -> bool:
-    """A number with digits that a rounded one does not have; three for evidence and losses."""
+    """A number with digits that a rounded one does not have; three for evidence and losses.
+
+    Counts are rounded to tens: a list of the clearest comparisons may hold others.
+    """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    return isinstance(value, int) or not (
+    if isinstance(value, int):
+        return value % 10 != 0
+    return not (
         math.isclose(value * 100, round(value * 100), abs_tol=1e-9)
         or math.isclose(float(f"{value:.3g}"), value, rel_tol=1e-9)
     )

@@ -141,8 +141,9 @@ def test_explain_tells_an_audit(here, capsys):
     capsys.readouterr()
     assert cli.main(["explain", "a.json"]) == 0
     shown = capsys.readouterr().out
-    assert all(f"\n{part}\n" in shown for part in ("What that means", "Where", "What to do next"))
-    assert "fairaudit report a.json --to html" in shown
+    parts = ("Where it sits", "What that means", "What to do next")
+    assert all(f"\n{part}\n" in shown for part in parts)
+    assert "fairaudit remedy" in shown and "fairaudit report a.json" in shown
     claims = json.loads((here / "a.json").read_text())["localisation"]["claims"]
     first = next(claim["text"] for claim in claims if claim["significant"])
     assert first in " ".join(shown.split())

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -470,6 +471,14 @@ def _wrong_counts(table: Table, record: dict) -> str:  # type: ignore[type-arg]
     return ""
 
 
+#: What sorts long tables; the policy of the page lets no other script run.
+OWN_SCRIPT = (
+    "<script>\n"
+    + files("fairaudit_reports.html").joinpath("tables.js").read_text("utf-8")
+    + "</script>"
+)
+
+
 class _Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
@@ -489,7 +498,7 @@ def unsafe(text: str, form: str) -> str:
             ElementTree.fromstring(text)
         elif form == "html":
             tags = _Tags()
-            tags.feed(text)
+            tags.feed(text.replace(OWN_SCRIPT, ""))
             return f"unescaped {tags.bad}" if tags.bad else ""
         elif form == "md" and "<script" in re.sub(r"(?s)^(`{3,}).*?^\1$", "", text, flags=re.M):
             return "unescaped script"  # outside of blocks of code

@@ -79,8 +79,6 @@ class Portrait:
         The chance of even one `beyond_doubt` where nobody is treated differently, at most.
     critical : float
         The critical value in the place of 1.96.
-    compared : int
-        How many contrasts the intervals hold for together.
     quantity : str or None
         What `at_most` is a difference of: rates or predictions, and scores where there are none.
     at_most : float or None
@@ -98,7 +96,6 @@ class Portrait:
     confidence: float
     naming: float
     critical: float
-    compared: int
     quantity: str | None
     at_most: float | None
     unit: float

@@ -45,7 +45,6 @@ def draw_portrait(
         confidence=confidence,
         naming=naming,
         critical=compared.critical,
-        compared=len(compared.contrasts),
         quantity=quantity,
         at_most=at_most,
         unit=0.0 if score is None else float(f"{score.std():.1g}"),

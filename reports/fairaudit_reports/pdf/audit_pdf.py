@@ -86,7 +86,7 @@ def import_typst() -> Any:
         import typst
     except ImportError:
         raise MissingDependencyError(
-            "PDF reports need the package typst. Install it: pip install 'fairaudit-icp[pdf]'"
+            "PDF reports need the package typst: pip install typst (the extra pdf has it)."
         ) from None
     return typst
 
