@@ -69,15 +69,10 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def is_fine(value: Any) -> bool:
-    """A number with digits that a rounded one does not have; three for evidence and losses.
-
-    Counts are rounded to tens: a list of the clearest comparisons may hold others.
-    """
+    """A number with digits that a rounded one does not have; three for evidence and losses."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
-    if isinstance(value, int):
-        return value % 10 != 0
-    return not (
+    return isinstance(value, int) or not (
         math.isclose(value * 100, round(value * 100), abs_tol=1e-9)
         or math.isclose(float(f"{value:.3g}"), value, rel_tol=1e-9)
     )
@@ -123,4 +118,9 @@ def test_no_fine_number_follows_a_masked_person(
     }
     leaks = {path: pair for path, pair in moved.items() if any(map(is_fine, pair))}
     leaks.pop(".evidence", None)  # ten to the power of a rounded number
+    for path, pair in list(leaks.items()):  # which comparisons are the clearest may change
+        if re.search(r"portrait\.contrasts\[\d+\]\.people$", path) and not any(
+            x % 10 for x in pair
+        ):
+            del leaks[path]
     assert not leaks
