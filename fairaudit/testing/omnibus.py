@@ -43,9 +43,10 @@ Blend = Callable[[Index, Array, Array], Array]
 
 #: Part → its weight in the combination.
 PARTS = {
-    "linear": 8.0,
+    "linear": 10.0,
     "linear, one attribute": 4.0,
     "linear along the outcome": 4.0,
+    "linear, one attribute along the outcome": 2.0,
     "linear in spread": 2.0,
     "linear in skewness": 1.0,
     "products": 2.0,

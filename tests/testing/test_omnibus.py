@@ -19,7 +19,11 @@ SEEN = {
         ("products", "linear in spread"),
     ),
     "lines that turn": (
-        ("linear along the outcome", "smooth along the outcome"),
+        (
+            "linear along the outcome",
+            "linear, one attribute along the outcome",
+            "smooth along the outcome",
+        ),
         ("linear", "linear, one attribute", "smooth", "curves", "scan"),
     ),
     "spread": (

@@ -349,6 +349,40 @@ def everyone_moved(n: int, rng, width: int, effect: float) -> Drawn:
     return y + effect * a @ signs + rng.normal(size=n), y, numbers(a), None
 
 
+# Held out: written before the part for one attribute in one class was tried
+
+
+def rare_class_age(n: int, rng, effect: float) -> Drawn:
+    """Six classes of unequal size; age lowers the score in the smallest one only."""
+    age, sex = rng.normal(size=n), rng.random(n) < 0.5
+    y = np.searchsorted([-1.0, 0.0, 0.6, 1.1, 1.8], 0.4 * age + rng.normal(size=n))
+    score = 0.7 * y - effect * age * (y == 5) + rng.normal(size=n)
+    return score, y, pd.DataFrame({"age": age, "sex": sex}), None
+
+
+def class_origin(n: int, rng, effect: float) -> Drawn:
+    """Labels of three classes; one origin of four is often missed in one of them."""
+    origin, age = rng.choice(4, n, p=[0.4, 0.3, 0.15, 0.15]), rng.normal(size=n)
+    y = np.searchsorted([-0.5, 0.8], 0.3 * age + rng.logistic(size=n))
+    right = rng.random(n) < np.where((origin == 1) & (y == 2), 0.7 - effect, 0.7)
+    frame = pd.DataFrame({"origin": LETTERS[origin], "age": age})
+    return np.where(right, y, (y + 2) % 3), y, frame, None
+
+
+def every_class(n: int, rng, effect: float) -> Drawn:
+    """A score of four classes that is shifted in all, by other attributes in each."""
+    a = rng.normal(size=(n, 5))
+    y = four_classes(a[:, 4], rng)
+    return y + effect * a[np.arange(n), y] + rng.normal(size=n), y, numbers(a), None
+
+
+def moved_middle(n: int, rng, effect: float) -> Drawn:
+    """Only for outcomes in the middle third; one of four attributes."""
+    a, y = attributes(n, rng, 4)
+    middle = np.abs(y) < 0.55
+    return y + effect * a[:, 2] * middle + rng.normal(size=n), y, numbers(a), None
+
+
 def simulation(n: int, rng, number: int, width: int, w: float) -> Drawn:
     """Simulations of the paper (text): 500 rows train a linear model of Y on X, others test it.
 
@@ -416,6 +450,10 @@ TABLE: list[tuple[str, int, str, bool, Callable, dict]] = [
     ("continuous: slopes of age", 400, "continuous", True, moved_slopes, {"effect": 0.2}),
     ("rounded: variance", 400, "continuous", True, moved_group_spread, {"effect": 1.5}),
     ("continuous: 8 of 8", 400, "continuous", True, everyone_moved, {"width": 8, "effect": 0.08}),
+    ("6 classes, age in the smallest", 500, "classes", True, rare_class_age, {"effect": 0.55}),
+    ("3 classes, labels of one origin", 500, "classes", True, class_origin, {"effect": 0.4}),
+    ("4 classes, other shifts in each", 400, "classes", True, every_class, {"effect": 0.22}),
+    ("continuous: middle third", 400, "continuous", True, moved_middle, {"effect": 0.35}),
     ("Simulation 2, K = 5", 100, "continuous", True, paper_2, {"width": 5, "w": 0.9}),
 ]
 
