@@ -29,6 +29,7 @@ from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError, retold
 from fairaudit.evidence.disclosure import masked_groups, step_of
 from fairaudit.models import predictor_of
+from fairaudit.results import SUPPRESS
 
 __all__ = ["compare", "compare_frame"]
 
@@ -171,6 +172,7 @@ def compare_frame(
         visible, tables, measure=measure, threshold=roles.threshold, alpha=alpha, seed=seed
     )
     step = step_of(suppress, len(tables[0])) if visible.masked else None
+    small = bool(visible.masked) or bool(masked_groups(tables[0], SUPPRESS))
     return Comparison(
         verdict=verdict,
         because=because,
@@ -189,6 +191,7 @@ def compare_frame(
         created=now(),
         version=version("fairaudit-icp"),
         command=command,
+        suppress=suppress if small else max(suppress, SUPPRESS),
     )
 
 

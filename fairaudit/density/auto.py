@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import f as f_law
-from scipy.stats import kurtosis, skew
+from scipy.special import fdtrc, ndtri
 
 from fairaudit._types import Array, Index
 from fairaudit.density.atoms import WithAtoms, find_atoms, mark_atoms
@@ -19,6 +17,7 @@ from fairaudit.density.gaussian import Gaussian
 from fairaudit.density.least_squares import OLS_PENALTY, fit_ridge
 from fairaudit.density.mixture import Mixture
 from fairaudit.errors import InputError
+from fairaudit.geometry.ranks_and_moments import kurtosis, skewness
 
 __all__ = ["Auto", "Choice"]
 
@@ -136,7 +135,7 @@ class _Search:
                 return True
             scores.append(ndtri(np.clip(pit, 1e-12, 1 - 1e-12)))
         z = np.clip(np.concatenate(scores), -_FARTHEST_SCORE, _FARTHEST_SCORE)
-        if abs(skew(z)) > _SKEWNESS or abs(kurtosis(z)) > _KURTOSIS:
+        if abs(skewness(z)) > _SKEWNESS or abs(kurtosis(z)) > _KURTOSIS:
             return True
         a = self.a[np.concatenate([rows for _, rows in self.splits])]
         moments = (z, z**2, z**3 - 3 * z, z**4 - 6 * z**2)
@@ -251,7 +250,7 @@ def _depends_on(x: Array, values: Array) -> float:
     used, free = fit.used - 1, len(values) - fit.used
     if free <= 0 or used <= 0 or left <= 0:
         return 1.0
-    return float(f_law.sf((total - left) / used / (left / free), used, free))
+    return float(fdtrc(used, free, (total - left) / used / (left / free)))
 
 
 def _thin_splits(most: int, n: int, splits: Sequence[Split], seed: int) -> Sequence[Split]:

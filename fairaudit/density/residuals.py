@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import t as student
 
 from fairaudit._types import Array, Index
 from fairaudit.density.bases import Basis
@@ -16,6 +15,12 @@ _GRID = 2048
 _TAIL_SHARE = 0.05
 _GROUPS = 3
 _FARTHEST = 3.0
+
+
+def _log_student(z: Array) -> Array:
+    """Log-density of the t distribution with 3 degrees of freedom."""
+    constant = float(np.log(2 / (np.pi * np.sqrt(3))))
+    return constant - 2 * np.log1p(z**2 / 3)
 
 
 class KernelShape:
@@ -39,7 +44,7 @@ class KernelShape:
         offsets = np.arange(-int(5 * width / step) - 1, int(5 * width / step) + 2) * step
         kernel = np.exp(-0.5 * (offsets / width) ** 2)
         smooth = np.convolve(counts, kernel / kernel.sum(), mode="same") / (n * step)
-        density = (1 - _TAIL_SHARE) * smooth + _TAIL_SHARE * student.pdf(self.grid, 3)
+        density = (1 - _TAIL_SHARE) * smooth + _TAIL_SHARE * np.exp(_log_student(self.grid))
         self.log = np.log(density)
         total = np.cumsum(density) * step
         self.cumulative = total / total[-1]
@@ -48,7 +53,7 @@ class KernelShape:
         inside = self._read(self.log, z)
         far = np.abs(z) > self.grid[-1]
         if far.any():
-            inside[far] = np.log(_TAIL_SHARE) + student.logpdf(z[far], 3)
+            inside[far] = np.log(_TAIL_SHARE) + _log_student(z[far])
         return inside
 
     def cdf(self, z: Array) -> Array:

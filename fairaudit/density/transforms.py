@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 from scipy.special import ndtri
 
 from fairaudit._types import Array
@@ -35,6 +34,8 @@ class _Scores:
     """A monotone spline from quantiles of the outcome to those of the normal law."""
 
     def __init__(self, y: Array) -> None:
+        from scipy.interpolate import PchipInterpolator
+
         n = len(y)
         levels = np.concatenate([[0.5 / n], _LEVELS, [1 - 0.5 / n]])
         values, places = np.unique(np.quantile(y, levels), return_index=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from fairaudit._types import Array
 from fairaudit.data.argument_order import swaps_refused
@@ -15,6 +14,7 @@ from fairaudit.data.encode import encode
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 from fairaudit.geometry.kernels import Gram
+from fairaudit.geometry.ranks_and_moments import rank_values
 from fairaudit.geometry.tied_blocks import TiedBlocks
 from fairaudit.metrics._kpc import check_backend, graph_of
 from fairaudit.metrics.measure import Measure
@@ -116,7 +116,7 @@ def one_score(table: AuditTable) -> Array:
 
 def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> float:
     n = len(score)
-    rank = rankdata(score, method="max") / n
+    rank = rank_values(score, "max") / n
 
     def mean_minimum(columns: tuple[Any, ...]) -> float:
         graph = graph_of(columns, n, how, 1)
@@ -131,7 +131,7 @@ def _native(table: AuditTable, score: Array, ties: str, how: str, seed: int) -> 
         )
 
     if table.outcome is None:
-        upper = rankdata(-score, method="max") / n
+        upper = rank_values(-score, "max") / n
         explained = mean_minimum(table.attributes) - float(np.mean(upper**2))
         return float(explained / np.mean(upper * (1 - upper)))
     alone = mean_minimum((table.outcome,))

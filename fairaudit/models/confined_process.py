@@ -39,7 +39,6 @@ _MOST_REQUEST = 2**18
 def main(descriptor: int) -> NoReturn:
     """Fork a keeper for each request, until the caller is gone."""
     control = socket.socket(fileno=descriptor)
-    gc.disable()
     while True:
         text, descriptors, _, _ = socket.recv_fds(control, _MOST_REQUEST, 2)
         _bury(os.WNOHANG if text else 0)

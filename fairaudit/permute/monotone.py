@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.stats import binom
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
@@ -199,5 +198,7 @@ def check_monotone(prediction: Array, outcome: Array, *, seed: int) -> float:
             lower, upper = ranked[start : start + half], ranked[end - half : end]
             against.append(int((lower > upper).sum()))
             decided.append(int((lower != upper).sum()))
+    from scipy.stats import binom
+
     tails = binom.sf(np.array(against) - 1, np.array(decided), 0.5)
     return float(min(1.0, len(tails) * tails.min()))

@@ -10,6 +10,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.classes import class_key
 from fairaudit.data.columns import Column, level_text
 from fairaudit.data.table import AuditTable
+from fairaudit.geometry.ranks_and_moments import rank_values
 from fairaudit.remedy.rows import predicted_codes
 
 __all__ = ["FEWEST_OTHERS", "KEPT", "ODDS", "auc_lift", "class_scores", "collapse"]
@@ -156,11 +157,9 @@ def class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None:
 
 def auc_lift(score: Array, member: Array) -> tuple[float, float]:
     """AUC − 1/2, and its standard error where there is no ranking."""
-    from scipy.stats import rankdata
-
     inside, rows = int(member.sum()), len(member)
     outside = rows - inside
     if not inside or not outside:
         return 0.0, 0.0
-    above = float(rankdata(score)[member].sum()) - inside * (inside + 1) / 2
+    above = float(rank_values(score)[member].sum()) - inside * (inside + 1) / 2
     return above / (inside * outside) - 0.5, float(np.sqrt((rows + 1) / (12 * inside * outside)))

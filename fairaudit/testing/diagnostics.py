@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import kstest, kurtosis, normaltest, rankdata, skew
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode, second_order
 from fairaudit.geometry.bandwidth import median_distance
+from fairaudit.geometry.ranks_and_moments import (
+    distance_from_uniform,
+    kurtosis,
+    rank_values,
+    skewness,
+)
 from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.permute.copies import CopyLaw, CopySampler, FittedCopies, gathered, stream
 from fairaudit.permute.monotone import MONOTONE
@@ -188,12 +193,17 @@ def check_pit(pit: Array) -> float:
     A deviation that is too small to matter for the copies counts as none, however many rows there
     are to see it: distances up to .05, skewness up to .5 and excess kurtosis up to .6.
     """
-    whole = kstest(pit, "uniform")
-    p = float(whole.pvalue) if whole.statistic > SMALL_DISTANCE else 1.0
+    p = 1.0
+    if distance_from_uniform(pit) > SMALL_DISTANCE:
+        from scipy.stats import kstest
+
+        p = float(kstest(pit, "uniform").pvalue)
     scores = np.clip(ndtri(np.clip(pit, 1e-12, 1 - 1e-12)), -FARTHEST_SCORE, FARTHEST_SCORE)
     if len(pit) < FEWEST_DISTINCT or np.ptp(scores) == 0:
         return p
-    if abs(skew(scores)) > SMALL_SKEWNESS or abs(kurtosis(scores)) > SMALL_KURTOSIS:
+    if abs(skewness(scores)) > SMALL_SKEWNESS or abs(kurtosis(scores)) > SMALL_KURTOSIS:
+        from scipy.stats import normaltest
+
         p = min(p, float(normaltest(scores).pvalue))
     return min(1.0, 2 * p)
 
@@ -201,7 +211,7 @@ def check_pit(pit: Array) -> float:
 def _make_outcome_features(outcome: Column) -> Array:
     if outcome.kind.is_categorical:
         return np.eye(len(outcome.levels))[outcome.codes]
-    z = ndtri(rankdata(outcome.codes) / (len(outcome) + 1))
+    z = ndtri(rank_values(outcome.codes) / (len(outcome) + 1))
     return np.column_stack([z, z**2, z**3, np.abs(z)])
 
 

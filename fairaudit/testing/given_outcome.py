@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.stats import rankdata
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.geometry.outcome_smoother import OutcomeSmoother
+from fairaudit.geometry.ranks_and_moments import rank_values
 
 __all__ = [
     "GivenNumbers",
@@ -87,7 +87,7 @@ class GivenNumbers:
     def __init__(self, outcome: Array) -> None:
         self.smoother = OutcomeSmoother(outcome)
         legendre = np.polynomial.legendre
-        self.place = place = 2 * (rankdata(outcome) - 0.5) / len(outcome) - 1
+        self.place = place = 2 * (rank_values(outcome) - 0.5) / len(outcome) - 1
         scale = np.sqrt(2 * np.arange(_DEGREES + 1) + 1)
         self.along = (legendre.legvander(place, _DEGREES) * scale)[:, 1:]
         within = np.clip(outcome, -_FARTHEST, _FARTHEST) / _FARTHEST

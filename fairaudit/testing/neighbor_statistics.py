@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
-from scipy.stats import rankdata
 
 from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode
@@ -22,6 +21,7 @@ from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.geometry.kernels import MOST_FEATURES, Gram, kernel_named
 from fairaudit.geometry.neighbors import NeighborGraph, neighbor_graph
 from fairaudit.geometry.random_ties import random_neighbors
+from fairaudit.geometry.ranks_and_moments import rank_values
 from fairaudit.geometry.tied_blocks import TiedBlocks, find_tied_blocks
 from fairaudit.metrics._codec import minimum_kernel, minimum_sums, one_score
 from fairaudit.metrics._kpc import check_knn, graph_of
@@ -128,7 +128,7 @@ class CODECStatistic:
     def bind(self, table: AuditTable, *, within_outcome: bool, seed: int) -> Bound:
         table.require_varying_prediction()
         n = len(table)
-        rank = rankdata(one_score(table), method="max") / n
+        rank = rank_values(one_score(table), "max") / n
         gram = Gram(minimum_kernel, rank[:, None])
 
         def sums(blocks: TiedBlocks) -> Array:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 from fairaudit._types import Array, Index
 from fairaudit.data.encode import encode, sort_by_name
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
+from fairaudit.geometry.ranks_and_moments import rank_values
 from fairaudit.permute.copies import CopySampler, gathered, stream
 from fairaudit.testing.attribute_functions import show_rows
 from fairaudit.testing.given_outcome import (
@@ -245,7 +245,7 @@ def _take_residuals(table: AuditTable, given: GivenOutcome, moves: str) -> dict[
     Where it is the prediction that moves: its scores and their powers, with the outcome's part.
     """
     u = table.prediction.matrix()
-    scores = np.column_stack([ndtri((rankdata(column) - 0.5) / len(u)) for column in u.T])
+    scores = np.column_stack([ndtri((rank_values(column) - 0.5) / len(u)) for column in u.T])
     level = standardize(scores)
     if moves == "prediction":
         powers = {name: standardize(power) for name, power in raise_residuals(level).items()}

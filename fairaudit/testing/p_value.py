@@ -69,11 +69,11 @@ class PValue:
         """95 % Monte-Carlo interval (Clopper–Pearson; over the stopping points of a boundary)."""
         if self.boundary is not None:
             return self.boundary.interval(self.reached, self.drawn)
-        from scipy.stats import beta
+        from scipy.special import betaincinv
 
         reached, missed = self.reached, self.drawn - self.reached
-        low = 0.0 if reached == 0 else float(beta.ppf(0.025, reached, missed + 1))
-        high = 1.0 if missed == 0 else float(beta.ppf(0.975, reached + 1, missed))
+        low = 0.0 if reached == 0 else float(betaincinv(reached, missed + 1, 0.025))
+        high = 1.0 if missed == 0 else float(betaincinv(reached + 1, missed, 0.975))
         return low, high
 
 

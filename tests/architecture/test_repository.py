@@ -291,6 +291,9 @@ MAKERS = {
     "models": "compare --models ordermod:f ordermod:h --permutations 19",
     "missing": "missing --model ordermod:f --permutations 19",
     "monitor": "monitor --state a.state --model ordermod:f --permutations 19 --label ::debug::x",
+    "plan": "plan --model ordermod:f --effect tpr_gap=0.4 --max-rows 2000",
+    "width": "plan --model ordermod:f --width tpr_gap=0.2 --max-rows 2000",
+    "remedy": "remedy --method boosting --mu 0.5 --steps 5 --permutations 19 --out m.pkl",
     "test": "test --model ordermod:f --permutations 19",
 }
 
@@ -319,6 +322,12 @@ def test_no_file_of_any_command_holds_log_commands(name, tmp_path, monkeypatch, 
     assert cli.main(words) in (0, 1, 3), capsys.readouterr().err
     for form in forms:
         assert not obeyed(Path(f"r.{form}").read_text("utf-8")), form
+    for later in ([], ["report", "r.json"], ["explain", "r.json"]):
+        if later:
+            cli.main(later)
+        printed = capsys.readouterr()
+        assert printed.out or printed.err
+        assert not obeyed(printed.out) and not obeyed(printed.err), later
 
 
 def test_the_recorded_command_is_no_order_and_runs_as_printed():

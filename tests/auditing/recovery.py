@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairaudit.evidence.disclosure import suppress
-from fairaudit.evidence.measured import Cell, CellTable, Estimate
+from fairaudit.data.groups import hidden_groups
 
 RATES = ("FPR", "TPR")
 Record = dict[str, Any]
@@ -91,8 +90,8 @@ def _within(people: Any, positive: Any, n: int, total: np.ndarray) -> np.ndarray
 def fits(value: np.ndarray, shown: float | None, step: float) -> np.ndarray:
     """Whether values look like the shown one after rounding; `step` 0: it has all its digits."""
     if shown is None:
-        return np.ones(len(value), dtype=bool)
-    return np.abs(value - shown) <= step / 2 + 1e-9
+        return np.ones(value.shape, dtype=bool)
+    return np.asarray(np.abs(value - shown) <= step / 2 + 1e-9)
 
 
 def after_kpc(record: Record, outcome: int, some: Candidates, step: float) -> Candidates:
@@ -134,16 +133,16 @@ def after_mask(record: Record, both: list[Candidates], fewest: int) -> list[Cand
     """Those that the rule masks as the record is masked."""
     shown = [shown_groups(record, y) for y in (0, 1)]
     pattern = [cell["masked"] for cell in record["cells"]["cells"]]
-    allowed = {
-        (zeroth, first)
-        for zeroth in np.unique(both[0].first)
-        for first in np.unique(both[1].first)
-        if _masked_so(shown, (zeroth, first), pattern, fewest)
-    }
-    zeros, ones = ({pair[k] for pair in allowed} for k in (0, 1))
+    values = [np.unique(some.first) for some in both]
+    allowed = np.array(
+        [
+            [_masked_so(shown, (zeros, ones), pattern, fewest) for ones in values[1]]
+            for zeros in values[0]
+        ]
+    ).reshape(len(values[0]), len(values[1]))
     return [
-        some.take(np.isin(some.first, list(values)))
-        for some, values in zip(both, (zeros, ones), strict=True)
+        some.take(np.isin(some.first, own[allowed.any(axis=1 - y)]))
+        for y, (some, own) in enumerate(zip(both, values, strict=True))
     ]
 
 
@@ -152,20 +151,8 @@ def _masked_so(shown: list[Open], first: tuple[int, int], pattern: list[bool], f
     masked = [first, (hidden[0] - first[0], hidden[1] - first[1])]
     open_ = list(zip(shown[0].people, shown[1].people, strict=True))
     groups = [masked.pop(0) if hide else open_.pop(0) for hide in pattern]
-    cells = tuple(_cell(k, *map(int, group)) for k, group in enumerate(groups))
-    table = suppress(
-        CellTable(attributes=("g",), columns=("selected", "TPR", "FPR"), cells=cells, unlisted=0),
-        fewest,
-    )
-    return [cell.masked for cell in table.cells] == pattern
-
-
-def _cell(number: int, zeros: int, ones: int) -> Cell:
-    counts = (zeros + ones, ones, zeros)
-    estimates = tuple(
-        Estimate(value=0.5, low=0.4, high=0.6, rows=count, people=count) for count in counts
-    )
-    return Cell(levels=(str(number),), rows=counts[0], people=counts[0], estimates=estimates)
+    zeros, ones = np.array(groups, dtype=int).T
+    return hidden_groups(np.array([zeros + ones, ones, zeros]), fewest).tolist() == pattern
 
 
 def after_joint(record: Record, both: list[Candidates], step: float) -> list[Candidates]:
@@ -176,14 +163,34 @@ def after_joint(record: Record, both: list[Candidates], step: float) -> list[Can
         deo = None  # of the groups that are shown: it tells nothing
     facts = [_facts(shown, some) for shown, some in zip(_both(record), both, strict=True)]
     kept = []
-    for own, other, some in ((0, 1, both[0]), (1, 0, both[1])):
+    for own, other in ((0, 1), (1, 0)):
         partners = np.unique(facts[other].round(9), axis=0)
-        good = np.zeros(len(facts[own]), dtype=bool)
-        for k, (within, over, gap) in enumerate(facts[own]):
-            kpc = 1 - (within + partners[:, 0]) / (over + partners[:, 1])
-            good[k] = (fits(kpc, joint, step) & fits(gap + partners[:, 2], deo, 0.01)).any()
-        kept.append(some.take(good))
+        good = _have_partner(facts[own], partners, joint, step)
+        for k in np.flatnonzero(good) if deo is not None else ():
+            sums = facts[own][k] + partners
+            kpc = 1 - sums[:, 0] / sums[:, 1]
+            good[k] = (fits(kpc, joint, step) & fits(sums[:, 2], deo, 0.01)).any()
+        kept.append(both[own].take(good))
     return kept
+
+
+def _have_partner(
+    own: np.ndarray, partners: np.ndarray, joint: float | None, step: float
+) -> np.ndarray:
+    """Which have a partner with |1 − (within + within') / (over + over') − joint| ≤ step / 2.
+
+    That is from ≤ upper and to ≥ lower, with the first two of the partner and the others one's own.
+    """
+    if joint is None:
+        return np.ones(len(own), dtype=bool)
+    half = step / 2 + 1e-9
+    left, left_own = (some[:, 0] - (1 - joint) * some[:, 1] for some in (partners, own))
+    start, to = left - half * partners[:, 1], left + half * partners[:, 1]
+    order = np.argsort(start)
+    furthest = np.maximum.accumulate(to[order])
+    count = np.searchsorted(start[order], half * own[:, 1] - left_own, side="right")
+    reached = furthest[np.maximum(count - 1, 0)] >= -left_own - half * own[:, 1]
+    return np.asarray((count > 0) & reached)
 
 
 def _both(record: Record) -> list[Open]:

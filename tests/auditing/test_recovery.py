@@ -11,6 +11,7 @@ from recovery import RATES, recovered, shown_groups
 
 import fairaudit as fa
 from fairaudit.data.table import AuditTable
+from fairaudit.errors import InputError
 from fairaudit.evidence.disclosure import masked_groups, step_of, suppress
 from fairaudit.evidence.power.power_result import GroupPlan, SamplePlan
 from fairaudit.records.canonical import digest_of
@@ -228,6 +229,28 @@ def test_compare_shows_nothing_that_test_masks(tmp_path, capsys, monkeypatch):
     assert result.verdict == everything.verdict  # masking hides numbers and decides nothing
     for form in ("txt", "md", "html", "json", "github"):
         assert result.render(form)
+
+
+def test_what_cannot_be_masked_afterwards_is_not_saved_as_if_it_were(tmp_path):
+    """`save` promises a mask; comparisons and audits of missing values have no rows to mask."""
+    frame = frame_of(TABLES["plain"])
+    frame["score"] = np.where(frame.label == 1, 0.9, 0.1)
+    roles = {"sensitive": "g", "outcome": "y"}
+    open_, masked = (
+        fa.compare(old, new, frame[["g", "y", "score"]], **roles, suppress=fewest)
+        for fewest in (0, FEWEST)
+    )
+    with pytest.raises(InputError, match=r"groups of few people.* 'suppress' 10"):
+        open_.save(tmp_path / "a.html")
+    assert not list(tmp_path.iterdir())
+    assert open_.save(tmp_path / "a.html", suppress=0).exists()
+    assert masked.save(tmp_path / "b.html").exists()
+    frame.loc[:4, "g"] = None
+    quick = fa.Permutations(n=19)
+    lacking = fa.audit_incomplete(frame.label, frame.y, {"g": frame.g}, permutations=quick)
+    with pytest.raises(InputError, match="'suppress' 0 and cannot be masked"):
+        lacking.save(tmp_path / "c.json")
+    assert lacking.save(tmp_path / "c.json", suppress=0).exists()
 
 
 def old(table):

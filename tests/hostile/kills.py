@@ -100,9 +100,11 @@ def stopped(folder: Path, seconds: float, how: int = signal.SIGKILL) -> int:
     return process.wait()
 
 
-def torture(seconds: float | None = None, kills: int = 50, seed: int = 0) -> dict[str, int]:
+def torture(
+    seconds: float | None = None, part: slice = slice(None), kills: int = 50, seed: int = 0
+) -> dict[str, int]:
     """Kill, look at the files, go on by --resume; counts of what was tried and what went wrong."""
-    rng = random.Random(seed)
+    rng = random.Random(seed + (part.start or 0))
     end = None if seconds is None else time.monotonic() + seconds
     counts = {"tried": 0, "killed": 0, "resumed right": 0, "wrong": 0, "lost files": 0}
     with tempfile.TemporaryDirectory() as name:
@@ -111,7 +113,7 @@ def torture(seconds: float | None = None, kills: int = 50, seed: int = 0) -> dic
         start = time.monotonic()
         run(folder, audit(folder))
         whole, expected = time.monotonic() - start, numbers(folder)
-        for _ in range(kills):
+        for _ in range(kills)[part]:
             if end is not None and time.monotonic() > end:
                 break
             for old in ("audit.json", "audit.html", "run.jsonl"):

@@ -1,15 +1,20 @@
 """Everything hostile and broken, through the real program: `python tests/hostile/torture.py`.
 
-Sections are files beside this one with ``torture(seconds: float | None) -> dict[str, int]``; they
-give counts by name, and the count ``wrong`` must be 0. A section that is not there is left out.
+Sections are files beside this one with ``torture(seconds, part) -> dict[str, int]``; they give
+counts by name, and the count ``wrong`` must be 0. A section that is not there is left out.
 
-    python tests/hostile/torture.py [SECTION…] [--seconds N]
+    python tests/hostile/torture.py [SECTION…] [--seconds N] [--part K/N --sums FILE]
+
+With ``--part`` every N-th of the files is tried, beginning with the K-th; the counts of all parts
+are added up in the file of sums, which belongs to one commit: it refuses those of another.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import subprocess
 import sys
 import time
 from importlib import import_module
@@ -19,25 +24,47 @@ HERE = Path(__file__).resolve().parent
 SECTIONS = ("models", "confinement", "tables", "kills")
 
 
+def add_up(file: Path, section: str, part: str, counts: dict[str, int]) -> None:
+    """Add the counts of a part to those of the others, and print how far that is."""
+    told = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False
+    )
+    commit = told.stdout.strip()
+    sums = json.loads(file.read_text()) if file.exists() else {"commit": commit, "parts": {}}
+    if sums["commit"] != commit:
+        raise SystemExit(f"{file} has the counts of commit {sums['commit']}, this is {commit}")
+    sums["parts"].setdefault(section, {})[part] = counts
+    file.write_text(json.dumps(sums, indent=1))
+    parts = sums["parts"][section]
+    print(f"{section}: {len(parts)} of {part.partition('/')[2]} parts at commit {commit[:7]}")
+    for what in counts:
+        print(f"  {sum(some[what] for some in parts.values()):>7,} {what}")
+
+
 def main() -> int:
     there = [name for name in SECTIONS if (HERE / f"{name}.py").is_file()]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(there)}")
     parser.add_argument("--seconds", type=float, help="at most this long for each section")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every N-th, from the K-th")
+    parser.add_argument("--sums", type=Path, metavar="FILE", help="counts of all parts together")
     args = parser.parse_args()
     unknown = set(args.sections) - set(there)
     if unknown:
         parser.error(f"there is no section {', '.join(sorted(unknown))}")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.path.insert(0, str(HERE))
+    number, of = map(int, args.part.split("/"))
     wrong = 0
     for name in args.sections or there:
         start = time.monotonic()
-        counts = import_module(name).torture(args.seconds)
+        counts = import_module(name).torture(args.seconds, slice(number - 1, None, of))
         print(f"{name} ({time.monotonic() - start:.0f} s)")
         for what, count in counts.items():
             print(f"  {count:>7,} {what}")
         wrong += counts.get("wrong", 0)
+        if args.sums is not None:
+            add_up(args.sums, name, args.part, counts)
     return 1 if wrong else 0
 
 

@@ -203,6 +203,7 @@ def incomplete_frame(
         fillings=tuple(fillings),
         imputed=tuple(imputed),
         notes=tuple(notes),
+        suppress=suppress,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fairaudit.errors import InputError
 from fairaudit.results import Result
 
 __all__ = ["Bounds", "Fillings", "ImputedTest", "IncompleteResult", "MissingnessTest"]
@@ -108,7 +109,10 @@ class ImputedTest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncompleteResult(Result):
-    """All of it, with the sentences for people."""
+    """All of it, with the sentences for people.
+
+    `suppress` is the bound below which counts were masked when it was made; None: an older record.
+    """
 
     alpha: float
     missingness: tuple[MissingnessTest, ...]
@@ -116,9 +120,21 @@ class IncompleteResult(Result):
     fillings: tuple[Fillings, ...]
     imputed: tuple[ImputedTest, ...]
     notes: tuple[str, ...]
+    suppress: int | None = None
 
     schema: ClassVar[str] = "fairaudit/incomplete/1"
     plural: ClassVar[str] = "audits of missing attributes"
+
+    def suppressed(self, fewest: int) -> IncompleteResult:
+        """The same, if it was made with as strict a mask: it has no rows to measure anew."""
+        if self.suppress is not None and self.suppress < fewest:
+            raise InputError(
+                f"This audit of missing attributes was made with 'suppress' {self.suppress} and "
+                f"cannot be masked afterwards. Make it again with 'suppress' {fewest}, or pass "
+                f"'suppress' {self.suppress} here.",
+                argument="suppress",
+            )
+        return self
 
     def sentences(self) -> tuple[str, ...]:
         """One per finding."""

@@ -80,11 +80,11 @@ def _signed(
 
 def _reach(rate: Array, size: Array, alpha: float) -> tuple[Array, Array]:
     """How far the limits of Clopper and Pearson lie below and above the rates."""
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     level = CAUTION * alpha
     hits, misses = rate * size, (1 - rate) * size
     tiny = 1e-9
-    low = np.where(hits > tiny, beta.ppf(level, np.maximum(hits, tiny), misses + 1), 0.0)
-    high = np.where(misses > tiny, beta.ppf(1 - level, hits + 1, np.maximum(misses, tiny)), 1.0)
+    low = np.where(hits > tiny, betaincinv(np.maximum(hits, tiny), misses + 1, level), 0.0)
+    high = np.where(misses > tiny, betaincinv(hits + 1, np.maximum(misses, tiny), 1 - level), 1.0)
     return rate - low, high - rate

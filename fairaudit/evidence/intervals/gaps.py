@@ -109,9 +109,9 @@ def gap_table(
     if apart:
         critical = _critical(compared, confidence, seed)
     else:
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
-        critical = float(norm.ppf(1 - (1 - confidence) / (2 * count)))
+        critical = float(ndtri(1 - (1 - confidence) / (2 * count)))
     gaps = []
     for y, (some, rate, size, rest, rest_size, _) in zip((1, 0), parts, strict=True):
         if len(some) < 2:

@@ -35,7 +35,7 @@ def kpc_bound(table: AuditTable, alpha: float) -> float:
     its lower tail is lighter than normal. The bound is the largest N that is not rejected at
     level .9 alpha, over the lower limit of D at level .1 alpha. This holds at N = 0 too.
     """
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     n = len(table)
     features = _features(table.prediction.matrix("standard"))
@@ -57,10 +57,10 @@ def kpc_bound(table: AuditTable, alpha: float) -> float:
         squares += square / n**2
     size = raw - bias
     known = max(size, 0.0)  # a sample far below zero says no more than one at zero
-    z = float(norm.ppf(1 - 0.9 * alpha))
+    z = float(ndtri(1 - 0.9 * alpha))
     middle = known + 2 * z**2 * largest
     upper = middle + sqrt(middle**2 - known**2 + 2 * z**2 * squares)
-    left, low = _left(features, outcome.codes, centers, float(norm.ppf(1 - 0.1 * alpha)))
+    left, low = _left(features, outcome.codes, centers, float(ndtri(1 - 0.1 * alpha)))
     if left <= 1e-12:
         raise InputError("KPC is undefined: the outcome determines the prediction completely.")
     return float(min(upper / low, 1.0)) if low > 0 else 1.0

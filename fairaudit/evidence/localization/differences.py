@@ -37,13 +37,13 @@ def mean_difference(
     Newcombe's for rates of single rows; else Student's with the variances of both sides apart and
     the rows of one person taken together.
     """
-    from scipy.stats import norm, t
+    from scipy.special import ndtri, stdtrit
 
     sides = [values[inside], values[~inside]]
     difference = float(sides[0].mean() - sides[1].mean())
     single = len(np.unique(people)) == len(people)
     if single and np.isin(values, (0.0, 1.0)).all():
-        z = float(norm.ppf(0.5 + confidence / 2))
+        z = float(ndtri(0.5 + confidence / 2))
         inner, outer = (
             (np.asarray(side.mean()), np.asarray(len(side), dtype=np.float64)) for side in sides
         )
@@ -57,5 +57,5 @@ def mean_difference(
     by_person = np.bincount(np.unique(people, return_inverse=True)[1], influence)
     fewest = min(len(np.unique(people[inside])), len(np.unique(people[~inside])))
     error = float(np.sqrt((by_person**2).sum() * fewest / max(fewest - 1, 1)))
-    reach = float(t.ppf(0.5 + confidence / 2, max(fewest - 1, 1))) * error
+    reach = float(stdtrit(max(fewest - 1, 1), 0.5 + confidence / 2)) * error
     return difference, difference - reach, difference + reach

@@ -117,7 +117,7 @@ def _fit_curves(
     confidence: float,
     seed: int,
 ) -> FittedCurves:
-    from scipy.stats import norm, t
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
     design = _Design.of(table, column, part, by)
     people = np.unique(people_of(table)[part.rows], return_inverse=True)[1]
@@ -128,9 +128,9 @@ def _fit_curves(
     error = np.sqrt(np.maximum(np.diag(joint), 1e-300))
     freedom = fit.freedom(contrast)
     largest = _largest_draws(joint, error, seed)
-    tail = norm.sf(float(np.quantile(largest, confidence)))
-    reach = t.isf(tail, freedom) * error
-    furthest = norm.isf(t.sf(np.abs(value) / error, freedom)).max()
+    tail = ndtr(-float(np.quantile(largest, confidence)))
+    reach = -stdtrit(freedom, tail) * error
+    furthest = (-ndtri(stdtr(freedom, -np.abs(value) / error))).max()
     curves, start = [], 0
     for label, grid in zip(design.labels, design.grids, strict=True):
         own = slice(start, start + len(grid))

@@ -9,6 +9,7 @@ import numpy as np
 from fairaudit._types import Array
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
+from fairaudit.geometry.ranks_and_moments import rank_values
 
 __all__ = ["FlexibleFit", "place_rows"]
 
@@ -88,14 +89,14 @@ class FlexibleFit:
 
 def place_rows(columns: Sequence[Column]) -> Array:
     """As `encode`, but numbers are normal scores of their ranks: no scale, no extreme values."""
-    from scipy.stats import norm, rankdata
+    from scipy.special import ndtri
 
     parts = []
     for column in columns:
         if column.kind.is_categorical:
             parts.append(encode([column]))
             continue
-        scores = norm.ppf(rankdata(column.numeric) / (len(column) + 1))
+        scores = ndtri(rank_values(column.numeric) / (len(column) + 1))
         parts.append((scores / (scores.std() or 1.0))[:, None])
     return np.hstack(parts)
 

@@ -77,13 +77,13 @@ def carried_power(
 
 def power_of(value: float, null: Array, spread: float, alpha: float) -> float:
     """Chance of a rejection where the statistic varies around `value` by `spread`."""
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     allowed = int(alpha * (len(null) + 1) + 1e-9) - 1  # copies that may reach a rejected value
     if allowed < 0:
         return 0.0
     critical = float(np.sort(null)[::-1][allowed])
-    return float(norm.cdf((value - critical) / max(spread, 1e-300)))
+    return float(ndtr((value - critical) / max(spread, 1e-300)))
 
 
 def _carry_over(old: AuditTable, new: AuditTable, strata: Index, seed: int) -> Index:

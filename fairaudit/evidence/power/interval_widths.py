@@ -178,10 +178,10 @@ def _choose_widths(
 
 
 def _find_prediction_widths(table: AuditTable, alpha: float) -> Widths:
-    from scipy.stats import norm
+    from scipy.special import ndtri
 
     cells = _prediction_gap(table).cells
-    critical = float(norm.ppf(1 - alpha / (2 * len(cells))))
+    critical = float(ndtri(1 - alpha / (2 * len(cells))))
     widths = {}
     for cell in cells:
         others = 1 - cell.n / len(table)  # a gap to all others is larger than one to all

@@ -116,13 +116,13 @@ def fit_power(
     or squared size); its factor and the degrees of freedom are fitted. Else a normal law of log x.
     """
     from scipy.optimize import minimize
-    from scipy.stats import chi2, ncx2, norm
+    from scipy.special import chdtri, chndtr, ndtr
 
     def curve(line: Array, at: Array) -> Array:
         if alpha is None:
-            return np.asarray(norm.cdf((np.log(at) - line[0]) * np.exp(line[1])))
+            return np.asarray(ndtr((np.log(at) - line[0]) * np.exp(line[1])))
         df = np.exp(np.clip(line[1], -1, 6))
-        return np.asarray(ncx2.sf(chi2.isf(alpha, df), df, np.exp(line[0]) * at))
+        return np.asarray(1 - chndtr(chdtri(df, alpha), df, np.exp(line[0]) * at))
 
     def loss(line: Array) -> float:
         p = np.clip(curve(line, x), 1e-6, 1 - 1e-6)

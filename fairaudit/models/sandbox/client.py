@@ -22,7 +22,7 @@ from fairaudit.models.sandbox.wire import STATUS, Broken, Channel, Message
 
 __all__ = ["Ended", "Model", "Process", "explain", "is_possible"]
 
-_START = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); " + (
+_START = "import gc, json, sys; gc.disable(); sys.path[:] = json.loads(sys.argv[1]); " + (
     "from fairaudit.models.confined_process import main; main(int(sys.argv[2]))"
 )
 #: What the environment of a model may know: nothing but letters, how many threads to use, and which
