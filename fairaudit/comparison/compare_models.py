@@ -252,10 +252,7 @@ def _compare_measures(
     if not groups.rates:
         errors = pair_errors(tables[0], tables[1], without=visible.masked)
         differences.append(measure_errors(errors, alpha, seed))
-        listed = (
-            *listed,
-            *list_groups(errors),
-        )
+        listed = (*listed, *list_groups(errors))
     if groups.left_out and not visible.masked:
         differences += measure_all_groups(tables, groups, threshold)
     rows = np.flatnonzero(groups.used) if visible.masked else np.arange(len(tables[0]))

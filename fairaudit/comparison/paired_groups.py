@@ -301,9 +301,7 @@ def _pair_numbers(
         raw, covariance, resting = gaps_given_outcome(
             large.values, outcome[large.used], large.of_row, large.weights, large.unit
         )
-        return replace(
-            large.paired(raw, covariance, None, ("prediction gap",)), effective=resting
-        )
+        return replace(large.paired(raw, covariance, None, ("prediction gap",)), effective=resting)
     large = _find_large_groups(tables[0], nothing, predictions - outcome[:, None], without)
     count, size, people = len(large.places), large.weight()[:, 0], large.people()
     raw = np.stack(
@@ -327,7 +325,6 @@ def _covariance(large: _LargeGroups, pull: Array) -> Array:
     where = np.concatenate([large.of_row + k * count for k in range(columns)])
     _, who = np.unique(large.unit, return_inverse=True)
     influence = csr_matrix(
-        (pull.T.ravel(), (np.tile(who, columns), where)),
-        shape=(who.max() + 1, columns * count),
+        (pull.T.ravel(), (np.tile(who, columns), where)), shape=(who.max() + 1, columns * count)
     )
     return np.asarray((influence.T @ influence).toarray())

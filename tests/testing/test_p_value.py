@@ -12,7 +12,14 @@ from fairaudit.evidence.power.detect import Trial
 from fairaudit.permute.icp import ICP
 from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.core import run_test
-from fairaudit.testing.p_value import Combination, Null, PValue, p_values, reaches
+from fairaudit.testing.p_value import (
+    Combination,
+    Null,
+    PValue,
+    combined_p_values,
+    p_values,
+    reaches,
+)
 from fairaudit.testing.statistic import statistic_named
 
 
@@ -53,6 +60,17 @@ def test_shards_are_added_by_copy_with_the_weights_of_their_rows():
             0.1 * parts[0] + 0.2 * parts[1] + 0.7 * parts[2]
         )
     assert Null.mean(nulls[:1], [5]).p_value() == nulls[0].p_value()
+
+
+def test_many_tables_have_the_p_values_that_each_has_alone():
+    rng = np.random.default_rng(0)
+    copies = rng.gamma(1.0, size=(199, 4))
+    tables = rng.gamma(1.0, size=(30, 4)) * rng.uniform(0.5, 6, (30, 1))
+    tables[0] -= 2.0  # no cube roots where a value is negative
+    weights = (4.0, 1.0, 2.0, 1.0)
+    alone = [Null(table, copies, weights).p_value() for table in tables]
+    assert combined_p_values(tables, copies, weights).tolist() == alone
+    assert len(set(alone)) > 10
 
 
 @pytest.mark.parametrize("statistic", ["kpc", "omnibus", ["kpc", "correlation", "features"]])

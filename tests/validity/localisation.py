@@ -73,12 +73,7 @@ def replicate(setting: str, seed: int, passed: bool = False) -> dict[str, float]
     if not passed:
         p = run_test(table, statistic="omnibus", choice=choice, permutations=permutations).p_value
     found = locate(
-        table,
-        p,
-        alpha=0.05,
-        permutations=permutations,
-        choice=choice,
-        progress=lambda *_: None,
+        table, p, alpha=0.05, permutations=permutations, choice=choice, progress=lambda *_: None
     )
     continuous = setting.startswith("continuous")
     mean = 0.0 if continuous else _mean_effect(table)

@@ -242,9 +242,7 @@ def detectable(rows: int, group: str, draw: Callable, replications: int) -> tupl
         audit = fa.audit(
             predictions=score, outcome=y, sensitive=attributes, law=law_of(draw), locate=False
         )
-        said += [
-            one.shift for one in audit.power.detectable if one.group.replace(" ", "") == group
-        ]
+        said += [one.shift for one in audit.power.detectable if one.group.replace(" ", "") == group]
     case = Case("score_shift", float(np.mean(said)), "omnibus", group, draw)
     shares = [found(rows, seed, case) for seed in range(replications)]
     return case.size, float(np.mean(shares))
