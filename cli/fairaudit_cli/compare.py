@@ -37,7 +37,8 @@ OPTIONS: tuple[str | Option, ...] = (
         Kind(read=_margin, take=_margin, type_name="text"),
         "[MEASURE=]SIZE",
         "by how much the candidate may be worse, as in eod=0.03 (default: 0.05 of the "
-        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, prediction_gap",
+        "equalized-odds difference); measures: eod, tpr_gap, fpr_gap, deo, confusion_gap, "
+        "prediction_gap",
     ),
     option(
         "models",

@@ -220,18 +220,22 @@ class _Gaps:
         """How far above their estimates weighted sums of all groups can lie.
 
         Distances of the groups are added in squares, as their noise is independent; what it is
-        not (people with rows in several groups, a common fit) enters by its covariance.
+        not (people with rows in several groups, a common fit) enters by its covariance. Shares of
+        one group that are predicted to be of different classes make up for one another: what
+        that would take off is left, as no exact limit speaks of it.
         """
         z = float(np.ceil(100 * z) / 100)  # few different ones, so that limits are found once
         if z not in self.limits:
             self.limits[z] = reach_of(self.groups, z)
         squares = (self.limits[z].of_sum(on_baseline, on_candidate) ** 2).sum(axis=1)
-        weights = (on_baseline, on_candidate)
+        weights, shared = (on_baseline, on_candidate), np.zeros(len(on_baseline))
         for a, line in enumerate(self.between):
             for k, block in enumerate(line):
                 if block.any():
-                    squares = squares + z**2 * ((weights[a] @ block) * weights[k]).sum(axis=1)
-        return _root(squares)
+                    shared += ((weights[a] @ block) * weights[k]).sum(axis=1)
+        if self.groups.of_classes:
+            shared = np.maximum(shared, 0.0)
+        return _root(squares + z**2 * shared)
 
     def at_most(self, c: int, b: int, p: Index, u: Index, z: float) -> Array:
         """Upper bounds of c_p − b_u, pair by pair."""

@@ -10,7 +10,12 @@ import numpy as np
 
 from fairaudit.comparison.bands import Interval
 from fairaudit.comparison.comparison_result import ComparedGroup, Comparison, Difference
-from fairaudit.comparison.noninferiority import decide_verdict, explain_shown, margin_from
+from fairaudit.comparison.noninferiority import (
+    decide_verdict,
+    explain_shown,
+    margin_from,
+    names_every_class,
+)
 from fairaudit.comparison.paired_groups import FEWEST, PairedGroups, pair_errors, pair_groups
 from fairaudit.comparison.paired_measures import (
     intervals_of,
@@ -68,8 +73,9 @@ def compare(
     margin : float or mapping
         By how much the candidate may be worse, and in which measure: ``{"eod": 0.03}``. Measures:
         ``equalized_odds_difference`` (or ``eod``; the default for classes), ``tpr_gap``,
-        ``fpr_gap``, ``deo``; for a continuous outcome ``prediction_gap``. Default: 0.05, and 0.05
-        standard deviations of a continuous outcome.
+        ``fpr_gap``, ``deo``; for more than two classes ``confusion_gap`` (the default unless
+        ``positive`` is given); for a continuous outcome ``prediction_gap``. Default: 0.05, and
+        0.05 standard deviations of a continuous outcome.
     alpha : float
         Level of the verdict; intervals have level 1 − alpha.
     seed : int
@@ -153,7 +159,8 @@ def compare_frame(
         roles = replace(roles, outcome=roles.outcome or table.require_outcome().name)
         tables.append(table)
         sources.append(Source(predictor.source or name, predictor.kind, predictor.sha256))
-    groups = pair_groups(tables[0], tables[1], roles.threshold)
+    every_class = names_every_class(margin, tables[0])
+    groups = pair_groups(tables[0], tables[1], roles.threshold, every_class=every_class)
     measure, allowed = margin_from(margin, groups, tables[0])
     intervals = intervals_of(groups, alpha, seed)
     decisive = measure_groups(groups, measure, intervals[measure])
@@ -217,7 +224,13 @@ def _without_masked(
 ) -> _Visible:
     """The groups of the groups that are not masked, and their intervals."""
     try:
-        groups = pair_groups(tables[0], tables[1], threshold, without=visible.masked)
+        groups = pair_groups(
+            tables[0],
+            tables[1],
+            threshold,
+            without=visible.masked,
+            every_class=visible.groups is not None and visible.groups.of_classes,
+        )
     except InputError:
         return replace(visible, groups=None, intervals={})
     return replace(visible, groups=groups, intervals=intervals_of(groups, alpha, seed))
@@ -242,10 +255,7 @@ def _compare_measures(
     if not groups.rates:
         errors = pair_errors(tables[0], tables[1], without=visible.masked)
         differences.append(measure_errors(errors, alpha, seed))
-        listed = (
-            *(replace(group, what="prediction gap") for group in listed),
-            *list_groups(errors),
-        )
+        listed = (*listed, *list_groups(errors))
     if groups.left_out and not visible.masked:
         differences += measure_all_groups(tables, groups, threshold)
     rows = np.flatnonzero(groups.used) if visible.masked else np.arange(len(tables[0]))
@@ -277,7 +287,12 @@ def _notes(
             "and of all intervals, which do not hold there; the measures without an interval have "
             "them."
         )
-    if groups.rates:
+    if groups.of_classes:
+        notes.append(
+            "a → b: share predicted b among those who are a. Name a class as 'positive' to compare "
+            "its TPR and FPR."
+        )
+    elif groups.rates:
         positive = level_text(table.positive)
         notes.append(f"TPR and FPR: share predicted {positive} among those who are and are not.")
     else:

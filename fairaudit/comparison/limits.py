@@ -69,12 +69,14 @@ def reach_of(groups: PairedGroups, z: float) -> Reach:
 
     .. math:: \\sqrt{u^2 + l^2 + 2 r u l}, \\qquad r = \\sqrt{\\frac{p q}{(1 - p)(1 - q)}},
 
-    where −r is the correlation of two shares of one sample (Newcombe 1998). A rate of one model
-    alone has Jeffreys' limits, and the total of both these with the correlation of the labels:
-    they matter only together with other pairs of groups. Of weighted rows, and of people with
-    several rows, shares are weighted, and each has the number of rows that its variance says
-    (`fairaudit.data.groups.GroupTable.worth`); the distance is never below z standard errors. Of
-    means: Student's limits.
+    where −r is the correlation of two shares of one sample (Newcombe 1998); it is never below z
+    standard errors. A rate of one model alone has Jeffreys' limits, and the total of both these
+    with the correlation of the labels: they matter only together with other pairs of groups. They
+    are shorter than z standard errors on one side and longer on the other, as the skewness of a
+    rate has it, and the longer one of the two for both sides would cost power and win no level. Of
+    weighted rows, and of people with several rows, shares are weighted, and each has the number of
+    rows that its variance says (`fairaudit.data.groups.GroupTable.worth`). Of means: Student's
+    limits.
 
     References
     ----------
@@ -94,13 +96,13 @@ def reach_of(groups: PairedGroups, z: float) -> Reach:
         _of_share(share, n, error, JEFFREYS) for share, n in zip(groups.raw, sizes[:2], strict=True)
     )
     likeness = _correlation(groups.raw, agreed)
-    exact = (
-        first,
-        second,
-        _of_difference((new, sizes[2]), (old, sizes[3]), error),
-        np.sqrt(first**2 + second**2 + 2 * likeness * first * second),
+    apart = _of_difference((new, sizes[2]), (old, sizes[3]), error)
+    return Reach(
+        baseline=first,
+        candidate=second,
+        difference=np.maximum(apart, z * spreads[2]),
+        total=np.sqrt(first**2 + second**2 + 2 * likeness * first * second),
     )
-    return Reach(*(np.maximum(e, z * s) for e, s in zip(exact, spreads, strict=True)))
 
 
 def excess_of(groups: PairedGroups, z: float) -> Array:

@@ -9,16 +9,36 @@ import numpy as np
 from fairaudit.comparison.bands import Interval
 from fairaudit.comparison.comparison_result import ComparisonVerdict, Difference
 from fairaudit.comparison.paired_groups import PairedGroups
-from fairaudit.comparison.paired_measures import ERRORS, NAMES, measure_groups, usable_measures
+from fairaudit.comparison.paired_measures import (
+    CONFUSION,
+    ERRORS,
+    NAMES,
+    measure_groups,
+    usable_measures,
+)
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 
-__all__ = ["MARGIN", "decide_verdict", "explain_shown", "margin_from"]
+__all__ = ["MARGIN", "decide_verdict", "explain_shown", "margin_from", "names_every_class"]
 
 #: By how much a candidate may be worse unless the caller says otherwise; of a continuous outcome,
 #: times its standard deviation.
 MARGIN = 0.05
 _ALIASES = {"eod": "equalized_odds_difference", "error_gap": "mean_error_difference"}
+
+
+def names_every_class(margin: float | Mapping[str, float] | None, table: AuditTable) -> bool:
+    """Whether the whole confusion of more than two classes is compared, not one class and the rest.
+
+    So it is where the margin says so, and where neither it nor `positive` says otherwise.
+    """
+    outcome = table.require_outcome()
+    if not outcome.kind.is_categorical or len(outcome.levels) < 3:
+        return False
+    named = {_ALIASES.get(name, name) for name in margin} if isinstance(margin, Mapping) else set()
+    if named & set(NAMES):
+        return CONFUSION in named
+    return table.positive is None
 
 
 def margin_from(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
+from fairaudit.data.columns import level_text
 from fairaudit.data.groups import Groups, GroupTable, Labels
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
@@ -37,7 +38,9 @@ class PairedGroups:
     labels : tuple of tuple of str
         The levels of every group.
     class_of : int array
-        0 or 1 for the outcome of a rate (FPR, TPR); 0 for numbers.
+        Which of `parts` it is a rate (or mean) of; groups of the same part are compared.
+    parts : tuple of str
+        ("FPR", "TPR"); of more than two classes every share of the confusion; of numbers one name.
     size : float array
         Weight of every group.
     people : int array
@@ -60,6 +63,7 @@ class PairedGroups:
     attributes: tuple[str, ...]
     labels: tuple[tuple[str, ...], ...]
     class_of: Index
+    parts: tuple[str, ...]
     size: Array
     people: Index
     effective: Array
@@ -74,25 +78,38 @@ class PairedGroups:
         """Rates of labels; otherwise means of numbers."""
         return self.shares is not None
 
+    @property
+    def of_classes(self) -> bool:
+        """Shares of a confusion of more than two classes."""
+        return len(self.parts) > 2
+
 
 def pair_groups(
     baseline: AuditTable,
     candidate: AuditTable,
     threshold: float | None,
     without: Collection[tuple[str, ...]] = (),
+    *,
+    every_class: bool = False,
 ) -> PairedGroups:
     """The groups of two tables that differ in their prediction only, `without` some groups.
 
-    Of classes, rates; of a continuous outcome, the gaps of `fairaudit.metrics.prediction_gap`,
-    which are 0 under equalized odds.
+    Of classes, rates: of the positive class, or (`every_class`) the share of every class that is
+    predicted to be of every class. Of a continuous outcome, the gaps of
+    `fairaudit.metrics.prediction_gap`, which are 0 under equalized odds.
     """
-    tables = _with_groups(baseline, candidate)
-    if not baseline.require_outcome().kind.is_categorical:
+    tables, outcome = _with_groups(baseline, candidate), baseline.require_outcome()
+    if not outcome.kind.is_categorical:
         return _pair_numbers(tables, without, given_outcome=True)
-    labels = _labels(tables, threshold)
-    of_both = np.column_stack(divmod(labels.predicted, 2)).astype(np.float64)
-    large = _find_large_groups(tables[0], labels, of_both, without)
-    return large.paired(*_rate_moments(large))
+    if not every_class:
+        return _pair_rates(tables, [_labels(tables, threshold)], ("FPR", "TPR"), without)
+    names = tuple(level_text(level) for level in outcome.levels.tolist())
+    predicted = []
+    for level in outcome.levels.tolist():
+        labels = _labels([replace(table, positive=level) for table in tables], threshold)
+        predicted.append(replace(labels, actual=outcome.codes, names=names))
+    parts = tuple(f"{name} → {other}" for other in names for name in names)
+    return _pair_rates(tables, predicted, parts, without)
 
 
 def pair_errors(
@@ -152,16 +169,19 @@ class _LargeGroups:
     def people(self) -> Index:
         return _by_group(self.groups.persons()[1:])[self.places]
 
-    def paired(self, raw: Array, covariance: Array, shares: Array | None) -> PairedGroups:
+    def paired(
+        self, raw: Array, covariance: Array, shares: Array | None, parts: tuple[str, ...]
+    ) -> PairedGroups:
         size, names = self.weight().sum(axis=1), self.groups.names
         classes = len(self.groups.outcomes)
         return PairedGroups(
             attributes=self.groups.attributes,
             labels=tuple(names[k // classes] for k in self.places),
             class_of=self.places % classes,
+            parts=parts,
             size=size,
             people=self.people(),
-            effective=self._people_of_equal_weight() if shares is None else self._worth(),
+            effective=self._people_of_equal_weight() if shares is None else self.worth(),
             raw=raw,
             covariance=covariance,
             shares=shares,
@@ -169,7 +189,7 @@ class _LargeGroups:
             used=self.used,
         )
 
-    def _worth(self) -> Array:
+    def worth(self) -> Array:
         """By the variances of both models' rates, and of the shares that tell them apart."""
         worths = [self.groups.of_labels(labels).worth() for labels in _TOLD_APART]
         worth = np.stack([_by_group(each)[self.places] for each in worths])
@@ -218,9 +238,44 @@ def _find_large_groups(
     )
 
 
-def _rate_moments(large: _LargeGroups) -> tuple[Array, Array, Array]:
-    """Rates of both models in every group, their covariance, and the shares of both labels."""
-    of_row, values, weights, count = large.of_row, large.values, large.weights, len(large.places)
+def _pair_rates(
+    tables: list[AuditTable],
+    predicted: list[Labels],
+    parts: tuple[str, ...],
+    without: Collection[tuple[str, ...]],
+) -> PairedGroups:
+    """The rates of one predicted class or more, one after the other, with their covariance."""
+    several = [
+        _find_large_groups(
+            tables[0], labels, np.column_stack(divmod(labels.predicted, 2)).astype(float), without
+        )
+        for labels in predicted
+    ]
+    moments = [_rate_moments(large) for large in several]
+    raws, pulls, added, shares = zip(*moments, strict=True)
+    first, repeats = several[0], len(several)
+    count, classes = len(first.places), len(first.groups.outcomes)
+    pull = np.column_stack([pull[:, model] for model in (0, 1) for pull in pulls])
+    covariance = _covariance(first, pull)
+    for j, of_class in enumerate(added):
+        for k, half_rows in enumerate(of_class):
+            at = [j * count + k, (j + repeats) * count + k]
+            covariance[np.ix_(at, at)] += half_rows
+    groups = first.paired(np.hstack(raws), covariance, np.hstack(shares), parts)
+    return replace(
+        groups,
+        labels=groups.labels * repeats,
+        class_of=np.concatenate([groups.class_of + j * classes for j in range(repeats)]),
+        size=np.tile(groups.size, repeats),
+        people=np.tile(groups.people, repeats),
+        effective=np.hstack([large.worth() for large in several]),
+    )
+
+
+def _rate_moments(large: _LargeGroups) -> tuple[Array, Array, Array, Array]:
+    """Of every group: rates of both models, what each row contributes to them, what half a row of
+    each combination adds to their covariance, and the shares of both labels."""
+    of_row, values, weights = large.of_row, large.values, large.weights
     weight, rows = large.weight(), large.rows()
     size = weight.sum(axis=1)
     shares = weight.T / size
@@ -229,14 +284,11 @@ def _rate_moments(large: _LargeGroups) -> tuple[Array, Array, Array]:
     total = size + 4 * added
     center = (raw * size + 2 * added) / total
     pull = weights[:, None] * (values - center[:, of_row].T) / total[of_row][:, None]
-    covariance = _covariance(large, pull)
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
-    for k in range(count):
-        pseudo = corners - center[:, k]
-        at = [k, k + count]
-        scale = added[k] * size[k] / rows[k]  # squared weights of half a row
-        covariance[np.ix_(at, at)] += scale * pseudo.T @ pseudo / total[k] ** 2
-    return raw, covariance, shares
+    pseudo = corners - center.T[:, None]
+    scale = added * size / rows  # squared weights of half a row
+    half_rows = (scale / total**2)[:, None, None] * (np.swapaxes(pseudo, 1, 2) @ pseudo)
+    return raw, pull, half_rows, shares
 
 
 def _pair_numbers(
@@ -249,7 +301,7 @@ def _pair_numbers(
         raw, covariance, resting = gaps_given_outcome(
             large.values, outcome[large.used], large.of_row, large.weights, large.unit
         )
-        return replace(large.paired(raw, covariance, None), effective=resting)
+        return replace(large.paired(raw, covariance, None, ("prediction gap",)), effective=resting)
     large = _find_large_groups(tables[0], nothing, predictions - outcome[:, None], without)
     count, size, people = len(large.places), large.weight()[:, 0], large.people()
     raw = np.stack(
@@ -261,17 +313,18 @@ def _pair_numbers(
         / size[large.of_row][:, None]
     )
     grow = np.tile(np.sqrt(people / np.maximum(people - 1, 1)), 2)
-    return large.paired(raw, _covariance(large, pull) * np.outer(grow, grow), None)
+    covariance = _covariance(large, pull) * np.outer(grow, grow)
+    return large.paired(raw, covariance, None, ("mean error",))
 
 
 def _covariance(large: _LargeGroups, pull: Array) -> Array:
-    """Of the groups of both models, from what each row contributes; people are summed up."""
+    """Of the groups in every column of `pull`, what rows contribute; people are summed up."""
     from scipy.sparse import csr_matrix
 
-    where = np.concatenate([large.of_row, large.of_row + len(large.places)])
+    count, columns = len(large.places), pull.shape[1]
+    where = np.concatenate([large.of_row + k * count for k in range(columns)])
     _, who = np.unique(large.unit, return_inverse=True)
     influence = csr_matrix(
-        (pull.T.ravel(), (np.concatenate([who, who]), where)),
-        shape=(who.max() + 1, 2 * len(large.places)),
+        (pull.T.ravel(), (np.tile(who, columns), where)), shape=(who.max() + 1, columns * count)
     )
     return np.asarray((influence.T @ influence).toarray())

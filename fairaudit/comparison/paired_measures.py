@@ -20,6 +20,7 @@ from fairaudit.evidence.disclosure import coarse
 from fairaudit.metrics._labels import row_weights
 
 __all__ = [
+    "CONFUSION",
     "ERRORS",
     "NAMES",
     "intervals_of",
@@ -32,11 +33,13 @@ __all__ = [
     "usable_measures",
 ]
 
+CONFUSION = "confusion_gap"
 NAMES = {
     "equalized_odds_difference": "equalized-odds difference",
     "tpr_gap": "largest TPR gap",
     "fpr_gap": "largest FPR gap",
     "deo": "DEO",
+    CONFUSION: "largest gap in any share of the confusion",
     "prediction_gap": "largest prediction gap",
     "mean_error_difference": "largest difference of mean errors",
 }
@@ -56,7 +59,13 @@ _NOT_FAIRNESS = "calibration; not 0 under equalized odds"
 
 def usable_measures(groups: PairedGroups) -> list[str]:
     """Of these models; the first is the one that decides unless the caller names another."""
-    known = [key for key in NAMES if (key in _OF_NUMBERS) != groups.rates and key != ERRORS]
+    if groups.of_classes:
+        return [CONFUSION]
+    known = [
+        key
+        for key in NAMES
+        if (key in _OF_NUMBERS) != groups.rates and key not in (ERRORS, CONFUSION)
+    ]
     return [key for key in known if key == "deo" or _has_groups(groups, _CLASSES[key])]
 
 
@@ -65,9 +74,16 @@ def _has_groups(groups: PairedGroups, classes: tuple[int, ...]) -> bool:
     return all((groups.class_of == outcome).sum() > 1 for outcome in classes)
 
 
+def _list_parts(groups: PairedGroups) -> tuple[int, ...]:
+    """The shares of a confusion in which groups can be compared."""
+    return tuple(np.unique(groups.class_of).tolist())
+
+
 def intervals_of(groups: PairedGroups, alpha: float, seed: int) -> dict[str, Interval]:
     if not groups.rates:
         return {"prediction_gap": gap_difference(groups, (0,), alpha, seed)}
+    if groups.of_classes:
+        return {CONFUSION: gap_difference(groups, _list_parts(groups), alpha, seed)}
     intervals = {
         key: gap_difference(groups, _CLASSES[key], alpha, seed)
         for key in ("equalized_odds_difference", "tpr_gap", "fpr_gap")
@@ -94,6 +110,7 @@ def measure_all_groups(
     tables: Sequence[AuditTable], groups: PairedGroups, threshold: float | None
 ) -> list[Difference]:
     """The same measures as everywhere else; no interval holds with groups of few people."""
+    from fairaudit.metrics._confusion import confusion_gap, count_predicted
     from fairaudit.metrics._labels import label_groups
     from fairaudit.metrics._odds import odds_difference_of_groups
     from fairaudit.metrics._prediction_gap import _prediction_gap
@@ -104,6 +121,10 @@ def measure_all_groups(
         table = replace(whole, attributes=categorical)
         if not groups.rates:
             measured.append({"prediction_gap": _prediction_gap(table).value})
+            continue
+        if groups.of_classes:
+            of_classes = count_predicted(table)
+            measured.append({CONFUSION: confusion_gap(of_classes, of_classes[0].outcomes)[0]})
             continue
         cut = default_threshold(table) if threshold is None else threshold
         counted = label_groups(table, threshold=cut)
@@ -155,7 +176,8 @@ def _value(groups: PairedGroups, key: str, model: int) -> float:
         labels = np.stack([1 - rates, rates], axis=-1) * groups.size[:, None]
         by_outcome = [labels[groups.class_of == outcome] for outcome in (0, 1)]
         return sum(float(deo_of(weight[None])) for weight in by_outcome)
-    return max(float(np.ptp(rates[groups.class_of == outcome])) for outcome in _CLASSES[key])
+    parts = _list_parts(groups) if key == CONFUSION else _CLASSES[key]
+    return max(float(np.ptp(rates[groups.class_of == part])) for part in parts)
 
 
 def measure_losses(
@@ -192,8 +214,18 @@ def _losses(table: AuditTable, threshold: float | None) -> Any:
         numbers = score_column(table.prediction).numeric
         return None if numbers is None else (numbers - np.asarray(outcome.numeric)) ** 2
     cut = default_threshold(table) if threshold is None else threshold
+    if table.positive is None:
+        return 1.0 - np.sum([_are_right(table, level, cut) for level in outcome.levels], axis=0)
     labels = binary_labels(table, threshold=cut)
     return (labels.predicted != labels.actual).astype(np.float64)
+
+
+def _are_right(table: AuditTable, level: Any, cut: float | None) -> Any:
+    """Rows of one of several classes that are predicted to be of it."""
+    from fairaudit.metrics._labels import binary_labels
+
+    labels = binary_labels(replace(table, positive=level), threshold=cut)
+    return labels.predicted & labels.actual
 
 
 def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
@@ -230,12 +262,11 @@ def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Differ
 def list_groups(groups: PairedGroups | None) -> tuple[ComparedGroup, ...]:
     if groups is None:
         return ()
-    names = ("FPR", "TPR") if groups.rates else ("mean error",)
     order = sorted(range(len(groups.labels)), key=lambda k: (-groups.class_of[k], k))
     return tuple(
         ComparedGroup(
             levels=groups.labels[k],
-            what=names[groups.class_of[k]],
+            what=groups.parts[groups.class_of[k]],
             people=int(groups.people[k]),
             baseline=float(groups.raw[0, k]),
             candidate=float(groups.raw[1, k]),

@@ -114,7 +114,7 @@ class CombinedParts:
     """
 
     def __init__(self, parts: Bound, sampler: CopySampler, weights: Sequence[float]) -> None:
-        self.parts = parts
+        self.parts, self.weights = parts, weights
         self.combination: Combination | None = None
         self.pool: Array | None = None
         if len(weights) > 1:

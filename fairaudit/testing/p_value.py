@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 
-__all__ = ["Boundary", "Combination", "Null", "PValue", "p_values", "reaches"]
+__all__ = ["Boundary", "Combination", "Null", "PValue", "combined_p_values", "p_values", "reaches"]
 
 _ROUNDING = 1e-12
 _LARGEST = 1e100
@@ -83,6 +83,23 @@ def p_values(observed: Array, copies: Array) -> Array:
     return np.asarray((1 + reached) / (len(copies) + 1))
 
 
+def combined_p_values(
+    observed: Array, copies: Array, weights: Sequence[float] | None = None
+) -> Array:
+    """p-values of many tables (rows of `observed`) by the same copies, in several statistics.
+
+    Each is what `Null.p_value` gives for that table: it stands among the copies by which the
+    statistics are standardized. Standardized over the copies alone, the copies would lie closer to
+    their own mean than a further one does, and a table that differs would not widen the spread.
+    """
+    pools = np.concatenate(
+        [observed[:, None], np.broadcast_to(copies, (len(observed), *copies.shape))], axis=1
+    )
+    values = Combination(pools, weights)(pools)
+    reached = (values[:, 1:] >= _find_bound(values[:, :1])).sum(axis=1)
+    return np.asarray((1 + reached) / (len(copies) + 1))
+
+
 class Combination:
     """Several statistics in one number.
 
@@ -94,18 +111,19 @@ class Combination:
     Parameters
     ----------
     pool : array
-        One row per copy, one column per statistic.
+        One row per copy, one column per statistic; or several such pools, each for itself.
     weights : sequence of float, optional
         Equal unless given.
     """
 
     def __init__(self, pool: Array, weights: Sequence[float] | None = None) -> None:
-        self.rooted = (pool >= 0).all(axis=0)
+        self.rooted = (pool >= 0).all(axis=-2, keepdims=True)
         nearly_normal = self._straighten(pool)
-        self.mean, spread = nearly_normal.mean(axis=0), nearly_normal.std(axis=0)
+        self.mean = nearly_normal.mean(axis=-2, keepdims=True)
+        spread = nearly_normal.std(axis=-2, keepdims=True)
         varies = spread > _ROUNDING * np.maximum(1.0, np.abs(self.mean))
         self.spread = np.where(varies, spread, np.inf)
-        shares = np.ones(pool.shape[1]) if weights is None else np.asarray(weights)
+        shares = np.ones(pool.shape[-1]) if weights is None else np.asarray(weights)
         self.shares = shares / shares.sum()
 
     def __call__(self, values: Array) -> Array:
@@ -113,7 +131,7 @@ class Combination:
         from scipy.special import logsumexp
 
         z = (self._straighten(values) - self.mean) / self.spread
-        return np.asarray(logsumexp(_SHARPNESS * z, axis=1, b=self.shares))
+        return np.asarray(logsumexp(_SHARPNESS * z, axis=-1, b=self.shares))
 
     def _straighten(self, values: Array) -> Array:
         """Cube roots, or not; what is infinite stays beyond everything and spoils no mean."""

@@ -394,3 +394,91 @@ def test_regression_by_command(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert code == 0 and "largest prediction gap" in shown
     assert "calibration; not 0 under equalized odds" in shown
+
+
+MEDALS = np.array(["bronze", "gold", "silver"])
+
+
+def medals(of_sex=0.0, of_z=0.0):
+    def predict(table):
+        raw = table["x"] + of_sex * (table["sex"] == "m") + of_z * table["z"]
+        return MEDALS[[0, 2, 1]][np.digitize(raw, [-0.5, 0.6])]
+
+    return predict
+
+
+def people_of_three_classes(rows=3000, seed=0):
+    frame = people(rows, seed)
+    noisy = frame.assign(x=frame["x"] + np.random.default_rng(seed + 1).normal(size=rows))
+    return frame.assign(y=medals()(noisy))
+
+
+def test_every_class_is_compared_where_none_is_named():
+    frame = people_of_three_classes()
+    given = {"sensitive": "sex,race", "outcome": "y"}
+    result = fa.compare(medals(), medals(1.5), frame, **given)
+    assert result.measure == "confusion_gap" and result.verdict.value == "less fair"
+    assert fa.compare(medals(1.5), medals(), frame, **given).verdict.value == "not less fair"
+    for model, name in ((medals(), "baseline"), (medals(1.5), "candidate")):
+        confusion = fa.metrics.group_confusion(
+            model(frame), sensitive=frame[["sex", "race"]], y_true=frame["y"]
+        )
+        assert getattr(result.differences[0], name) == pytest.approx(confusion.value)
+        shares = {(c.levels, f"{c.outcome} → {c.predicted}"): c.share for c in confusion.cells}
+        for cell in result.cells:
+            assert getattr(cell, name) == pytest.approx(shares[cell.levels, cell.what].value)
+        wrong = np.mean(model(frame) != frame["y"])
+        loss = next(d for d in result.differences if d.key == "loss")
+        assert getattr(loss, name) == pytest.approx(wrong)
+    assert len(result.cells) == 6 * 9
+    low, high = result.differences[0].low, result.differences[0].high
+    assert low <= result.differences[0].value <= high
+
+
+def test_the_measure_of_several_classes_is_named_by_margin_or_positive():
+    frame = people_of_three_classes()
+    given = {"sensitive": "sex", "outcome": "y"}
+    named = fa.compare(medals(), medals(0.2), frame, positive="gold", **given)
+    assert named.measure == "equalized_odds_difference"
+    every = fa.compare(
+        medals(), medals(0.2), frame, positive="gold", margin={"confusion_gap": 0.2}, **given
+    )
+    assert every.measure == "confusion_gap" and every.margin == 0.2
+    with pytest.raises(InputError, match="'positive'"):
+        fa.compare(medals(), medals(0.2), frame, margin={"eod": 0.1}, **given)
+    with pytest.raises(InputError, match="can be compared by: confusion_gap"):
+        fa.compare(medals(), medals(0.2), frame, margin={"gap": 0.1}, **given)
+    with pytest.raises(InputError, match="can be compared by: equalized_odds"):
+        fa.compare(scorer(), scorer(0.2), people(), margin={"confusion_gap": 0.1}, sensitive="sex")
+
+
+def test_shares_of_several_classes_have_the_covariance_of_their_rows():
+    frame = people_of_three_classes(900)
+    tables = [
+        fa.AuditTable.of(model(frame), frame[["sex"]], frame["y"])
+        for model in (medals(), medals(of_z=1.0))
+    ]
+    groups = pair_groups(*tables, None, every_class=True)
+    assert groups.of_classes and len(groups.parts) == 9
+    first, second = (model(frame) for model in (medals(), medals(of_z=1.0)))
+    women = ((frame["sex"] == "f") & (frame["y"] == "gold")).to_numpy()
+    size = women.sum()
+    place = {
+        (groups.labels[k][0], groups.parts[groups.class_of[k]]): k
+        for k in range(len(groups.labels))
+    }
+    gold, silver = place["f", "gold → gold"], place["f", "gold → silver"] + len(groups.labels)
+    both = np.cov(first[women] == "gold", second[women] == "silver", ddof=0)[0, 1] / size
+    assert groups.covariance[gold, silver] == pytest.approx(both, rel=0.05)
+    assert groups.covariance[gold, place["m", "gold → gold"]] == 0
+
+
+def test_small_groups_of_several_classes_are_left_out_and_said():
+    frame = people_of_three_classes(600)
+    frame.loc[:4, "race"] = "d"
+    result = fa.compare(medals(), medals(0.9), frame, sensitive="race", outcome="y")
+    keys = [difference.key for difference in result.differences]
+    assert keys[0] == "confusion_gap_of_large_groups" and "confusion_gap" in keys
+    assert any("left out" in note for note in result.notes)
+    for form in ("txt", "md", "html", "json"):
+        assert "confusion" in result.render(form)

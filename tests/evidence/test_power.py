@@ -125,6 +125,21 @@ def test_shift_is_the_difference_of_means_given_the_outcome():
     assert field.shift(np.arange(40_000), group) == pytest.approx(0.3 / np.hypot(1, 0.15), abs=0.03)
 
 
+def test_a_shift_is_as_large_on_every_scale_of_the_scores():
+    """Tests of ranks do not see the scale, and what they find is said in their units."""
+    rng = np.random.default_rng(0)
+    y, sex = rng.integers(0, 2, (2, 2000))
+    score = y + 0.3 * sex + rng.normal(size=2000)
+    group = Group("sex = 1", sex == 1)
+    shifts = [
+        field_of(fa.AuditTable.of(scale(score), {"sex": sex}, y), None).shift(
+            np.arange(2000), group
+        )
+        for scale in (np.asarray, np.exp, lambda x: 1 / (1 + np.exp(-4 * x)))
+    ]
+    assert shifts == pytest.approx([shifts[0]] * 3)
+
+
 def test_every_audit_states_what_it_could_have_found():
     given = table()
     result = fa.audit(

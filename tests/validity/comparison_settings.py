@@ -145,16 +145,89 @@ TIED = (
         0.5,
     ),
 )
-ALL = (*(replace(each, weights=weights) for each in SETTINGS for weights in WEIGHTS), *TIED)
 
 
-def bounds(setting: Setting, seed: int) -> tuple[float, float, float, float]:
-    groups = pair_groups(*setting.draw(np.random.default_rng([seed, 4])), None)
-    found = gap_difference(groups, (0, 1), ALPHA, seed)
+@dataclass(frozen=True)
+class Confusion:
+    """Rows by outcome and group, and by outcome and group the shares of all predicted classes."""
+
+    name: str
+    rows: tuple[tuple[int, ...], ...]
+    baseline: tuple[tuple[tuple[float, ...], ...], ...]
+    candidate: tuple[tuple[tuple[float, ...], ...], ...]
+    same: float
+    weights: str = "none"
+
+    @property
+    def truth(self) -> float:
+        gaps = [
+            np.ptp(np.array(shares), axis=1).max() for shares in (self.baseline, self.candidate)
+        ]
+        return float(gaps[1] - gaps[0])
+
+    def draw(self, rng) -> tuple[AuditTable, AuditTable]:
+        shape, classes = np.array(self.rows), np.array(["low", "middle", "top"])
+        cell = np.repeat(np.arange(shape.size), shape.ravel())
+        y, group = np.divmod(cell, shape.shape[1])
+        first = rng.random(len(cell))
+        second = np.where(rng.random(len(cell)) < self.same, first, rng.random(len(cell)))
+        names = np.array(list("abcdefgh"))[group]
+        tables = []
+        for u, shares in ((first, self.baseline), (second, self.candidate)):
+            upto = np.cumsum(np.array(shares)[y, group], axis=1)[:, :2]
+            predicted = classes[(u[:, None] > upto).sum(axis=1)]
+            tables.append(AuditTable.of(predicted, {"group": names}, classes[y]))
+        return tuple(tables)
+
+
+_PLAIN = ((0.7, 0.2, 0.1), (0.2, 0.6, 0.2), (0.05, 0.25, 0.7))
+CONFUSIONS = (
+    Confusion(
+        "3 classes, 2 groups, no gap in either",
+        ((300, 100),) * 3,
+        tuple((shares,) * 2 for shares in _PLAIN),
+        tuple((shares,) * 2 for shares in _PLAIN),
+        0.8,
+    ),
+    Confusion(
+        "3 classes, 3 groups, the candidate calls one group's middle low",
+        ((300, 200, 60),) * 3,
+        tuple((shares,) * 3 for shares in _PLAIN),
+        ((_PLAIN[0],) * 3, (_PLAIN[1], _PLAIN[1], (0.35, 0.45, 0.2)), (_PLAIN[2],) * 3),
+        0.8,
+    ),
+    Confusion(
+        "3 classes, 2 groups, a tweak",
+        ((500, 40),) * 3,
+        tuple((shares,) * 2 for shares in _PLAIN),
+        ((_PLAIN[0],) * 2, (_PLAIN[1],) * 2, (_PLAIN[2], (0.05, 0.31, 0.64))),
+        1.0,
+    ),
+    Confusion(
+        "3 classes, 2 groups, models unlike, gaps of other classes",
+        ((200, 150),) * 3,
+        (((0.7, 0.2, 0.1), (0.5, 0.4, 0.1)), (_PLAIN[1],) * 2, (_PLAIN[2],) * 2),
+        ((_PLAIN[0],) * 2, (_PLAIN[1],) * 2, ((0.05, 0.25, 0.7), (0.05, 0.45, 0.5))),
+        0.2,
+    ),
+)
+ALL = (
+    *(replace(each, weights=weights) for each in SETTINGS for weights in WEIGHTS),
+    *TIED,
+    *CONFUSIONS,
+)
+
+
+def bounds(setting: Setting | Confusion, seed: int) -> tuple[float, float, float, float]:
+    tables, several = setting.draw(np.random.default_rng([seed, 4])), isinstance(setting, Confusion)
+    groups = pair_groups(*tables, None, every_class=several)
+    found = gap_difference(groups, tuple(range(len(groups.parts))), ALPHA, seed)
     return found.low, found.high, found.at_least, found.at_most
 
 
-def failures(setting: Setting, replications: int, first: int = 0) -> tuple[np.ndarray, float]:
+def failures(
+    setting: Setting | Confusion, replications: int, first: int = 0
+) -> tuple[np.ndarray, float]:
     """Shares: interval missed, false *not less fair*, false *less fair*; and the median width."""
     seeds = range(first, first + replications)
     ends, truth = np.array([bounds(setting, seed) for seed in seeds]), setting.truth

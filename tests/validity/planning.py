@@ -24,15 +24,16 @@ import numpy as np  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.evidence.power.planning import plan_rows  # noqa: E402
+from fairaudit.evidence.power.plant import Group, field_of  # noqa: E402
 
 PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 FACTORS = (0.75, 0.87, 1.0, 1.15, 1.3)
-SPREAD = np.sqrt(10 / (49 * 8))  # standard deviation of Beta(2, 5) and of Beta(5, 2)
+MANY = 100_000  # rows by which the size of a violation is known
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is planned for, and a law that has it: n, generator, size → scores, y, attributes."""
+    """What is planned for, and a law that has it: n, generator, effect, amount → a table."""
 
     effect: str
     size: float
@@ -41,79 +42,77 @@ class Case:
     draw: Callable[..., tuple]
 
 
-def draw_pair(n, rng, effect=None, size=0.0, share=0.5):
+def draw_pair(n, rng, effect=None, amount=0.0, share=0.5):
     """Two binary attributes; the violation is for sex = m against the others."""
     y = (rng.random(n) < share).astype(int)
     sex, race = rng.choice(["f", "m"], n, p=[0.6, 0.4]), rng.choice(["a", "b"], n, p=[0.7, 0.3])
-    score = violate(_scores(y, rng), y, sex == "m", effect, size, rng)
+    score = violate(_scores(y, rng), y, sex == "m", effect, amount, rng)
     return score, y, {"sex": sex, "race": race}
 
 
-def draw_pair_constant(n, rng, effect=None, size=0.0):
-    return draw_pair(n, rng, effect and "constant", size)
+def draw_pair_constant(n, rng, effect=None, amount=0.0):
+    return draw_pair(n, rng, effect and "constant", amount)
 
 
-def draw_rare_constant(n, rng, effect=None, size=0.0):
-    return draw_rare(n, rng, effect and "constant", size)
+def draw_rare_constant(n, rng, effect=None, amount=0.0):
+    return draw_rare(n, rng, effect and "constant", amount)
 
 
-def draw_three_constant(n, rng, effect=None, size=0.0):
-    return draw_three(n, rng, effect and "constant", size)
+def draw_three_constant(n, rng, effect=None, amount=0.0):
+    return draw_three(n, rng, effect and "constant", amount)
 
 
-def draw_margins(n, rng, effect=None, size=0.0):
+def draw_margins(n, rng, effect=None, amount=0.0):
     """Log-odds as scores; three attributes, the outcome is rare and goes with age; for race = b."""
     age = rng.normal(size=n)
     race = rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2])
     y = (rng.random(n) < 1 / (1 + np.exp(1 - 0.5 * age))).astype(int)
-    score = 1.5 * y + rng.normal(size=n) + size * (race == "b")
+    score = 1.5 * y + rng.normal(size=n) + amount * (race == "b")
     return score, y, {"race": race, "sex": rng.choice(["f", "m"], n), "age": age}
 
 
-def draw_rare(n, rng, effect=None, size=0.0):
-    return draw_pair(n, rng, effect, size, share=0.2)
+def draw_rare(n, rng, effect=None, amount=0.0):
+    return draw_pair(n, rng, effect, amount, share=0.2)
 
 
-def draw_three(n, rng, effect=None, size=0.0):
+def draw_three(n, rng, effect=None, amount=0.0):
     """Attributes that go together and with the outcome; the violation is for race = b."""
     age = rng.integers(20, 70, n)
     race = rng.choice(["a", "b", "c"], n, p=[0.5, 0.3, 0.2])
     sex = np.where(rng.random(n) < 0.4 + 0.2 * (race == "b"), "f", "m")
     y = (rng.random(n) < 0.3 + 0.006 * (age - 20)).astype(int)
-    score = violate(_scores(y, rng), y, race == "b", effect, size, rng)
+    score = violate(_scores(y, rng), y, race == "b", effect, amount, rng)
     return score, y, {"race": race, "sex": sex, "age": age}
 
 
-def draw_numbers(n, rng, effect=None, size=0.0):
+def draw_numbers(n, rng, effect=None, amount=0.0):
     """A normal outcome that depends on both attributes; the violation is for sex = m."""
     sex, age = rng.choice(["f", "m"], n, p=[0.6, 0.4]), rng.normal(size=n)
     y = 4 + 0.8 * (sex == "m") + 0.5 * age + rng.normal(size=n)
-    return 0.7 * y + rng.normal(size=n) + size * (sex == "m"), y, {"sex": sex, "age": age}
+    return 0.7 * y + rng.normal(size=n) + amount * (sex == "m"), y, {"sex": sex, "age": age}
 
 
-def draw_incomes(n, rng, effect=None, size=0.0):
+def draw_incomes(n, rng, effect=None, amount=0.0):
     """A skew outcome; predictions bend along it and vary more where it is large; for race = b."""
     race, sex = rng.choice(["a", "b", "c"], n, p=[0.5, 0.25, 0.25]), rng.choice(["f", "m"], n)
     y = np.exp(0.6 * rng.normal(size=n) + 0.3 * (race == "b") - 0.2 * (sex == "f"))
     score = 2 * np.sqrt(y) + (0.4 + 0.2 * y) * rng.normal(size=n)
-    return score + size * (race == "b"), y, {"race": race, "sex": sex}
+    return score + amount * (race == "b"), y, {"race": race, "sex": sex}
 
 
-def violate(score, y, member, effect, size, rng):
+def violate(score, y, member, effect, amount, rng):
     """Scores of Beta laws with the effect for members against the others."""
-    share = member.mean()
     if effect == "constant":  # leaves the edge of the law
-        return score + size * SPREAD * (member - share)
+        return score + amount * member
     if effect == "score_shift":
-        by = _log_odds(size, round(float(y.mean()), 1), round(float(share), 1))
-        return _raise_odds(score, by * member)
+        return _raise_odds(score, amount * member)
     if effect is None:
         return score
-    outcome = int(effect == "tpr_gap")
+    share, outcome = member.mean(), int(effect == "tpr_gap")
     rows = np.flatnonzero(y == outcome)
     pool = _scores(np.full(50_000, outcome), rng)
     above, below = pool[pool >= 0.5], pool[pool < 0.5]
-    rate = len(above) / len(pool) + (-1) ** outcome * size * (member[rows] - share)
+    rate = len(above) / len(pool) + (-1) ** outcome * amount * (member[rows] - share)
     label = rng.random(len(rows)) < rate
     score = score.copy()
     score[rows] = np.where(label, rng.choice(above, len(rows)), rng.choice(below, len(rows)))
@@ -126,24 +125,21 @@ def _raise_odds(score, by):
 
 
 @lru_cache
-def _log_odds(size: float, positive: float, share: float) -> float:
-    """By which members are raised for a mean shift of so many standard deviations."""
+def amount_of(case: Case) -> float:
+    """By which a law raises log-odds or scores for a shift of the wanted size among many rows."""
+    if case.effect != "score_shift":
+        return case.size  # a gap is what it is
     from scipy.optimize import brentq
 
-    rng = np.random.default_rng(0)
-    classes = [_scores(np.full(100_000, outcome), rng) for outcome in (0, 1)]
-    weight = np.array([1 - positive, positive])
+    name, level = case.group.split("=")
 
-    def shift(by: float) -> float:
-        raised = [_raise_odds(score, by) for score in classes]
-        by_class = np.array([r.mean() - s.mean() for r, s in zip(raised, classes, strict=True)])
-        within = [
-            share * r.var() + (1 - share) * s.var() for r, s in zip(raised, classes, strict=True)
-        ]
-        variance = weight @ (np.array(within) + share * (1 - share) * by_class**2)
-        return float(weight @ by_class / np.sqrt(variance))
+    def shift(amount: float) -> float:
+        score, y, attributes = case.draw(MANY, np.random.default_rng(2), case.effect, amount)
+        field = field_of(fa.AuditTable.of(score, attributes, y), None)
+        return field.shift(np.arange(MANY), Group(case.group, attributes[name] == level))
 
-    return brentq(lambda by: shift(by) - size, 0, 5)
+    none = shift(0.0)  # by chance
+    return brentq(lambda amount: shift(amount) - none - case.size, 0, 3, xtol=1e-4)
 
 
 def _scores(y, rng):
@@ -172,15 +168,19 @@ EDGES = (
 )
 
 
+def law_of(draw: Callable) -> str:
+    return "local" if draw in (draw_numbers, draw_incomes) else "auto"
+
+
 def found(n: int, seed: int, case: Case) -> bool:
     rng = np.random.default_rng([10_000 + seed, n])
-    score, y, attributes = case.draw(n, rng, case.effect, case.size)
+    score, y, attributes = case.draw(n, rng, case.effect, amount_of(case))
     result = fa.equalized_odds_test(
         score,
         y_true=y,
         sensitive=attributes,
         statistic=case.statistic,
-        law="local" if case.effect == "prediction_gap" else "auto",
+        law=law_of(case.draw),
         permutations=fa.Permutations(n=199, seed=seed),
     )
     return result.p_value <= 0.05
@@ -223,14 +223,27 @@ def confirm(case: Case, replications: int, jobs: int = 1, factors=FACTORS):
     return plan.rows, shares
 
 
-def detectable(rows: int, replications: int, draw: Callable) -> tuple[float, float]:
+#: What audits could have found: rows, group, law, and which shifts it has.
+AUDITS = (
+    (500, "sex=m", draw_pair, "log-odds"),
+    (500, "sex=m", draw_pair_constant, "scores"),
+    (1000, "sex=m", draw_rare, "log-odds"),
+    (800, "race=b", draw_three, "log-odds"),
+    (600, "race=b", draw_margins, "scores"),
+    (500, "sex=m", draw_numbers, "scores"),
+)
+
+
+def detectable(rows: int, group: str, draw: Callable, replications: int) -> tuple[float, float]:
     """A shift that audits say they could have found (mean of 24), and how often it is found."""
     said = []
     for seed in range(100, 124):
-        score, y, attributes = draw_pair(rows, np.random.default_rng([seed, rows]))
-        audit = fa.audit(predictions=score, outcome=y, sensitive=attributes)
-        said += [group.shift for group in audit.power.detectable if group.group == "sex = m"]
-    case = Case("score_shift", float(np.mean(said)), "omnibus", "sex=m", draw)
+        score, y, attributes = draw(rows, np.random.default_rng([seed, rows]))
+        audit = fa.audit(
+            predictions=score, outcome=y, sensitive=attributes, law=law_of(draw), locate=False
+        )
+        said += [one.shift for one in audit.power.detectable if one.group.replace(" ", "") == group]
+    case = Case("score_shift", float(np.mean(said)), "omnibus", group, draw)
     shares = [found(rows, seed, case) for seed in range(replications)]
     return case.size, float(np.mean(shares))
 
@@ -241,7 +254,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--first", type=int, default=0, help="leave out the cases before")
     parser.add_argument("--rows", action="store_true", help="also the rows that are needed")
-    parser.add_argument("--audits", action="store_true", help="what audits could have found only")
+    parser.add_argument("--audits", action="store_true", help="only what audits could have found")
     args = parser.parse_args()
     factors = FACTORS if args.rows else (1.0,)
     print("| effect | law | statistic | planned rows | power | needed rows | ratio |")
@@ -259,12 +272,12 @@ def main() -> None:
             f"| {planned:,} | {power:.3f} | {truth} | {ratio} |",
             flush=True,
         )
-    print("\n| rows | shift of | an audit could have found a shift of | share found |")
-    print("|---|---|---|---|", flush=True)
-    for rows in (500, 2000):
-        for name, draw in (("log-odds", draw_pair), ("scores", draw_pair_constant)):
-            shift, share = detectable(rows, args.replications, draw)
-            print(f"| {rows:,} | {name} | {shift:.2f} sd | {share:.3f} |", flush=True)
+    print("\n| law | rows | group | shift of | an audit could have found | share found |")
+    print("|---|---|---|---|---|---|", flush=True)
+    for rows, group, draw, name in AUDITS[args.first :] if args.audits else ():
+        shift, share = detectable(rows, group, draw, args.replications)
+        law = draw.__name__.removeprefix("draw_").removesuffix("_constant")
+        print(f"| {law} | {rows:,} | {group} | {name} | {shift:.3f} sd | {share:.3f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from fairaudit.permute.copies import FittedCopies, stream
 from fairaudit.testing.diagnostics import CHECKED_COPIES
 from fairaudit.testing.evaluation import bind_gate
 from fairaudit.testing.neighbor_statistics import KPCStatistic
-from fairaudit.testing.p_value import p_values
+from fairaudit.testing.p_value import combined_p_values, p_values
 from fairaudit.testing.statistic import Bound, Statistic
 
 __all__ = ["FEWEST_COPIES", "Trial", "smallest_detectable"]
@@ -46,8 +46,8 @@ class _Look:
 class Trial:
     """Would the test reject this copy?
 
-    By the null distribution that is already there; without it (`null` is None) 199 copies are
-    drawn.
+    By the null distribution that is already there. Where it has several parts, or is not there
+    (`null` is None), by 199 copies; each copy to be judged then stands among them as the data do.
     """
 
     def __init__(
@@ -62,17 +62,21 @@ class Trial:
     ) -> None:
         self.value = bind_gate(statistics, table, fitted, seed)
         self.sampler = fitted.sampler
-        if self.value.pool is not None:  # the record holds them combined with the data
-            drawn = CHECKED_COPIES if null is None else len(null)
-            null = self.value.combine(self.value.pool[:drawn])
-        elif null is None:
+        if self.value.pool is None and null is None:
             null = self.value(self.sampler.block(range(CHECKED_COPIES)))
-        self.null = np.sort(null)
+        self.null = None if null is None else np.sort(null)
+        self.pool = self.value.pool
+        if self.pool is not None and null is not None:
+            self.pool = self.pool[: len(null)]
         self.alpha = alpha
 
     def rejects(self, copies: Index) -> Array:
         """For every copy, whether its p-value is at most alpha."""
-        p = p_values(self.value(copies), self.null)
+        value = self.value
+        if self.pool is None:
+            p = p_values(value(copies), self.null)
+        else:  # the record has one number for all parts
+            p = combined_p_values(value.parts(copies), self.pool, value.weights)
         return np.asarray(p <= self.alpha, dtype=np.float64)
 
 

@@ -63,9 +63,9 @@ def plan_rows(
     effect : {"tpr_gap", "fpr_gap", "score_shift", "kpc", "prediction_gap"}
         Between one group and all others; each group in its turn.
     size : float
-        `score_shift` in standard deviations of the score given the outcome, `prediction_gap` (of
-        the predicted numbers given the outcome, see `fairaudit.metrics.prediction_gap`) in units
-        of the outcome.
+        `score_shift` in standard deviations of the score given the outcome, on the normal scale of
+        its ranks; `prediction_gap` (of the predicted numbers given the outcome, see
+        `fairaudit.metrics.prediction_gap`) in units of the outcome.
     power, alpha : float
     statistic : str or list
         Of the test.

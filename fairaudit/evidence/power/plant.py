@@ -59,6 +59,8 @@ class Field:
     ----------
     score : array
         Of a continuous outcome what it does not explain of the prediction.
+    level : array
+        The same of the score's rank among all rows, on the normal scale: what tests of ranks see.
     label, actual : bool arrays or None
         Prediction and outcome as classes, where there are two.
     strata : int array
@@ -74,6 +76,7 @@ class Field:
     """
 
     score: Array
+    level: Array
     label: Mask | None
     actual: Mask | None
     strata: Index
@@ -100,10 +103,14 @@ class Field:
             object.__setattr__(self, name, value)
 
     def shift(self, copy: Index, group: Group) -> float:
-        """Difference of mean scores given the outcome, in standard deviations."""
+        """Difference of mean levels given the outcome, in standard deviations.
+
+        Tests of ranks find a shift by its size on this scale, whatever shape it has among the
+        scores. Where scores are normal, their own differences are as large.
+        """
         inside = group.member[copy]
         size = np.bincount(self.strata)
-        residual = self.score - (np.bincount(self.strata, self.score) / size)[self.strata]
+        residual = self.level - (np.bincount(self.strata, self.level) / size)[self.strata]
         # slope of the score on membership within strata
         share = (np.bincount(self.strata, inside) / size)[self.strata]
         centered = inside - share
@@ -135,6 +142,9 @@ class Field:
 
 def field_of(table: AuditTable, threshold: float | None) -> Field:
     """Scores, labels and strata of a table."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
     outcome, columns = table.require_outcome(), table.prediction.columns
     label = actual = basis = None
     cut = default_threshold(table) if threshold is None else threshold
@@ -148,6 +158,7 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         score = label.astype(np.float64)
     else:
         score = np.asarray(column.codes if column.numeric is None else column.numeric, float)
+    level = np.asarray(ndtri((rankdata(score) - 0.5) / len(score)))
     if outcome.kind.is_categorical:
         strata = np.asarray(outcome.codes, dtype=np.intp)
     else:
@@ -155,8 +166,8 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         strata = np.empty(len(order), dtype=np.intp)
         strata[order] = np.arange(len(order)) // NEIGHBORS
         basis = _orthonormalize(outcome_basis(np.asarray(outcome.numeric, dtype=np.float64)))
-        score = score - basis @ (basis.T @ score)
-    return Field(score, label, actual, strata, basis)
+        score, level = (x - basis @ (basis.T @ x) for x in (score, level))
+    return Field(score, level, label=label, actual=actual, strata=strata, basis=basis)
 
 
 def _orthonormalize(columns: Array) -> Array:

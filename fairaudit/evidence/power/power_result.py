@@ -26,8 +26,9 @@ class Detectable:
     rows : int or None
         In the group. None if masked.
     shift : float or None
-        Difference of mean scores among rows with the same outcome, in their standard deviation.
-        None: not even the largest violation that was planted.
+        Difference of mean scores among rows with the same outcome, in their standard deviation;
+        scores are put on the normal scale by their ranks, as the test does. None: not even
+        the largest violation that was planted.
     tpr_gap, fpr_gap : float or None
         What that means for labels, where there are any.
     kpc : float or None
@@ -75,7 +76,7 @@ class Calibration:
     group : str
         In which the violation was planted.
     shift : float
-        Its size: mean scores given the outcome, in standard deviations.
+        Its size: mean scores given the outcome, in standard deviations on the normal scale.
     found : float
         Share of planted violations that the joint test finds.
     because : str

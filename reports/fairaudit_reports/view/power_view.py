@@ -43,6 +43,7 @@ def _explain_power(power: Power) -> str:
     return (
         f"A violation of this size between the group and all others would have been found in "
         f"{100 * power.power:g} % of such tables, a smaller one less often. Sizes of one and the "
-        "same violation: mean scores given the outcome, in standard deviations, and what that "
-        f"means for the rates and for KPC. From {power.planted:,} tables with planted violations."
+        "same violation: mean scores given the outcome, in standard deviations on the normal scale "
+        "of their ranks, and what that means for the rates and for KPC. From "
+        f"{power.planted:,} tables with planted violations."
     )
