@@ -104,6 +104,7 @@ class AuditResult(Result):
             gaps=self.gaps,
             cells=self.cells,
             portrait=self.portrait,
+            place=self.localisation,
         )
 
     @classmethod

@@ -153,7 +153,7 @@ def _curve_figure(table: GapTable) -> Markup | None:
             else Dot(name)
             for name in ranges
         ]
-        label = ", ".join(levels)
+        label = describe_group(table.attributes, levels)
         description = f"{several(len(dots), 'range')} of the outcome; the table has the numbers."
         title = f"Gaps of {label} over the outcome"
         charts.append(

@@ -22,7 +22,7 @@ from fairaudit_reports.view.audit_view import (
     build_notes_section,
     build_questions_section,
 )
-from fairaudit_reports.view.cover import current_cover
+from fairaudit_reports.view.cover import current_cover, name_label, name_labels
 from fairaudit_reports.view.evidence_view import describe_observed, list_finite_copies
 from fairaudit_reports.view.gaps_view import (
     build_certificates_section,
@@ -133,7 +133,7 @@ def _build_data(result: AuditResult) -> dict[str, Any]:
         ("Signed on", " "),
         ("Next review", cover.next_review or " "),
     ]
-    names = ", ".join(result.joint.attributes)
+    names = ", ".join(name_labels(result.joint.attributes))
     return {
         "title": cover.title or f"Equalized odds of {names}: {verdict}",
         "authors": [cover.auditor] if cover.auditor else [],
@@ -157,8 +157,8 @@ def _build_data(result: AuditResult) -> dict[str, Any]:
 def _list_facts(result: AuditResult) -> list[tuple[str, str]]:
     return [
         ("Rows", f"{result.table.rows:,}"),
-        ("Sensitive attributes", ", ".join(column.name for column in result.table.attributes)),
-        ("Outcome", result.table.outcome.name),
+        ("Sensitive attributes", ", ".join(name_label(c.name) for c in result.table.attributes)),
+        ("Outcome", name_label(result.table.outcome.name)),
         ("p-value", p_decimal(result.p_value)),
         ("Size (KPC)", typeset(result.joint.kpc)),
         ("Level", number(result.alpha)),

@@ -9,7 +9,7 @@ from fairaudit._words import as_words
 from fairaudit.auditing.findings import StatementKind
 from fairaudit_reports.view.cover import current_cover, level_label, name_label
 from fairaudit_reports.view.numerals import figures_after_point, fixed
-from fairaudit_reports.view.wording import LONGEST, capitalize, clean
+from fairaudit_reports.view.wording import LONGEST, capitalize, clean, end_sentence
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -22,6 +22,11 @@ __all__ = ["describe_group", "describe_people", "describe_statements"]
 _PLAIN = {"yes", "no", "true", "false", "other", "others", "unknown", "none", "(missing)"}
 
 
+_PATTERN = "No single difference is beyond doubt. The strongest pattern: "
+_PLACE = "No group that was compared is treated differently beyond doubt, and this place is: "
+_TOLERABLE = " This size was declared tolerable."
+
+
 def describe_statements(result: AuditResult) -> list[str]:
     """One to three sentences for people, the clearest first."""
     return [clean(_describe(statement, result), 2 * LONGEST) for statement in result.statements]
@@ -31,12 +36,15 @@ def _describe(statement: Statement, result: AuditResult) -> str:
     kind, contrast = statement.kind, statement.contrast
     if contrast is not None:
         sentence = _compare(contrast, result.table.outcome.name, statement.confidence)
-        if kind is StatementKind.STRONGEST_PATTERN:
-            sentence = (
-                "No single difference is beyond doubt. The strongest pattern: "
-                f"{sentence[:1].lower()}{sentence[1:]}"
-            )
-        return sentence + (" This size was declared tolerable." if statement.tolerated else "")
+        lead = {StatementKind.STRONGEST_PATTERN: _PATTERN}.get(kind, "")
+        lead = "The two groups that differ most: " if statement.widest else lead
+        if lead:
+            sentence = f"{lead}{sentence[:1].lower()}{sentence[1:]}"
+        return sentence + (_TOLERABLE if statement.tolerated else "")
+    if statement.claim is not None:
+        text = end_sentence(statement.claim.text)
+        sentence = f"{_PLACE}{text[:1].lower()}{text[1:]}"
+        return sentence + (_TOLERABLE if statement.tolerated else "")
     names = as_words([name_label(name) for name in statement.attributes])
     if kind is StatementKind.ATTRIBUTES_ONLY:
         return (
