@@ -25,7 +25,7 @@ from fairaudit_reports.view.wording import capitalize, several
 if TYPE_CHECKING:
     from fairaudit.remedy.remedy_result import RemedyResult
 
-__all__ = ["curve_section"]
+__all__ = ["curve_section", "draw_curve"]
 
 
 def curve_section(result: RemedyResult) -> Markup:
@@ -57,7 +57,8 @@ def curve_section(result: RemedyResult) -> Markup:
     )
 
 
-def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
+def draw_curve(result: RemedyResult, models: Sequence[Model]) -> Markup:
+    """Loss against KPC: the models by their parameter, and plain training mixed with a constant."""
     symbol = result.symbol
     share = result.loss_name == "misclassified"
     unit, y_name = (100, "misclassified, %") if share else (1, result.loss_name)
@@ -72,13 +73,7 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
         Point("", record["kpc"], unit * record["loss"])
         for record in result.mixture.to_dict("records")
     ]
-    keys = [
-        ("k-path", f"models, by {symbol}"),
-        *([("k-small", "with a last stage, or the attributes")] if len(path) < len(models) else []),
-        ("k-chosen", "the chosen one"),
-        ("k-dash", "plain training mixed with a constant"),
-    ]
-    chart = plane(
+    return plane(
         points,
         mixed,
         x_name="KPC →",
@@ -87,6 +82,17 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
         description=_describe_curve(result, models),
         joined=[points[k] for k in path] if searched else None,
     )
+
+
+def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
+    staged = any(model.strength or model.needs for model in models)
+    keys = [
+        ("k-path", f"models, by {result.symbol}"),
+        *([("k-small", "with a last stage, or the attributes")] if staged else []),
+        ("k-chosen", "the chosen one"),
+        ("k-dash", "plain training mixed with a constant"),
+    ]
+    chart = draw_curve(result, models)
     caption = (
         "Lower is more accurate. KPC is 0 under equalized odds; estimates from few rows can fall "
         "below."

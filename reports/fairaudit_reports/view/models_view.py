@@ -54,6 +54,7 @@ def _explain_models(audit: AuditResult) -> str:
     names = ", ".join(name_label(column.name) for column in audit.table.attributes)
     return clean(
         f"{audit.table.rows:,} rows; outcome {name_label(audit.table.outcome.name)}; "
-        f"sensitive: {names}; level {audit.alpha:g}, {audit.capsule.copies:,} copies, seed {audit.capsule.seed}. "
-        "p-values are for each model alone and not adjusted for the number of models."
+        f"sensitive: {names}; level {audit.alpha:g}, {audit.capsule.copies:,} copies, "
+        f"seed {audit.capsule.seed}. p-values are for each model alone and not adjusted for the "
+        "number of models."
     )
