@@ -22,6 +22,7 @@ from fairaudit.evidence.portrait.group_means import FEWEST
 __all__ = ["Statement", "choose_statements"]
 
 MOST = 3
+_WIDER = 1.1  # times the first difference: that of the two groups that differ most
 _SIMPLER = 1.0  # standard errors that a group of several attributes must be clearer by
 
 
@@ -121,7 +122,7 @@ def _tell_clear(
 
 
 def _find_widest(first: Contrast, pairs: Sequence[Contrast]) -> Contrast | None:
-    """The two groups whose interval shows the largest difference, if it is more than the first's.
+    """The two groups whose interval shows the largest difference, if it is clearly more to tell.
 
     Of the same class and quantity, and made of the attributes of the first, or of those and others.
     """
@@ -133,7 +134,8 @@ def _find_widest(first: Contrast, pairs: Sequence[Contrast]) -> Contrast | None:
         and set(first.attributes) <= set(pair.attributes)
     ]
     widest = max(alike, key=lambda pair: pair.shown, default=None)
-    return widest if widest is not None and widest.shown > first.shown else None
+    more = widest is not None and abs(widest.value) >= _WIDER * abs(first.value)
+    return widest if more else None
 
 
 def _tell_claim(

@@ -173,12 +173,14 @@ def _rounded(contrast: Contrast, masked: bool, unit: float, fewest: int) -> Cont
     width = scale * (step_of(fewest, contrast.people) if masked else 10.0**-_DECIMALS)
     limits = coarse_interval(contrast.value, contrast.low, contrast.high, width)
     value, low, high = (float(limits[name] or 0.0) for name in ("value", "low", "high"))
+    own = coarse(contrast.own, width) or 0.0
+    other = round(own - value, 10) + 0.0  # so that the three agree
     if contrast.quantity == "rate":
-        low, high = max(low, -1.0), min(high, 1.0)
+        low, high, other = max(low, -1.0), min(high, 1.0), min(max(other, 0.0), 1.0)
     return replace(
         contrast,
-        own=coarse(contrast.own, width) or 0.0,
-        other=coarse(contrast.other, width) or 0.0,
+        own=own,
+        other=other,
         value=value,
         low=low,
         high=high,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
@@ -69,10 +69,7 @@ def draw_curve(result: RemedyResult, models: Sequence[Model]) -> Markup:
     ]
     path = [k for k, model in enumerate(models) if not (model.strength or model.needs)]
     path.sort(key=lambda k: models[k].mu)
-    mixed = [
-        Point("", record["kpc"], unit * record["loss"])
-        for record in result.mixture.to_dict("records")
-    ]
+    mixed = _draw_mixture(result.mixture.to_dict("records"), unit)
     return plane(
         points,
         mixed,
@@ -82,6 +79,25 @@ def draw_curve(result: RemedyResult, models: Sequence[Model]) -> Markup:
         description=_describe_curve(result, models),
         joined=[points[k] for k in path] if searched else None,
     )
+
+
+def _draw_mixture(records: list[dict[Any, Any]], unit: float) -> list[Point]:
+    """More of a constant never adds to the dependence: what estimates add by chance is levelled.
+
+    Neighbors that rise are pooled, so that the line does not fold back.
+    """
+    pools: list[tuple[float, int]] = []
+    ordered = sorted(records, key=lambda record: record["loss"])
+    for record in ordered:
+        pools.append((record["kpc"], 1))
+        while len(pools) > 1 and pools[-1][0] > pools[-2][0]:
+            (right, n), (left, m) = pools.pop(), pools.pop()
+            pools.append(((right * n + left * m) / (n + m), n + m))
+    levels = [level for level, count in pools for _ in range(count)]
+    return [
+        Point("", level, unit * record["loss"])
+        for level, record in zip(levels, ordered, strict=True)
+    ]
 
 
 def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
@@ -143,7 +159,9 @@ def _table(result: RemedyResult, models: Sequence[Model]) -> Markup:
 def _heading(name: str, result: RemedyResult) -> str:
     if name == "loss":
         return capitalize(result.loss_name)
-    return "Chance to pass" if name == "passes" else name if name == "p" else capitalize(name)
+    if name == "passes":
+        return "Chance to pass"
+    return name if name.split(",")[0] == "p" else capitalize(name)
 
 
 def _row_name(text: str, result: RemedyResult) -> str:

@@ -31,7 +31,9 @@ def render(result: MonitorResult) -> bytes:
     names = join_names(name_labels(result.settings["sensitive"]))
     batches, left = build_batches_section(result, MOST)
     lines = (*result.notes, *([describe_earlier(left)] if left else []), LIMIT)
-    settings = [(name, str(value)) for name, value in result.settings.items() if name != "schema"]
+    settings = [
+        (name, _describe(value)) for name, value in result.settings.items() if name != "schema"
+    ]
     parts: list[Part] = [
         (batches, []),
         (Section(title="Notes", lines=lines, bullets=True), []),
@@ -65,3 +67,11 @@ def render(result: MonitorResult) -> bytes:
             created=result.batches[-1].when,
         )
     )
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_describe(item)}" for name, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_describe, value))
+    return "–" if value is None else str(value)

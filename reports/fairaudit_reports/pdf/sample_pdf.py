@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.html.power_curves import power_curves
+from fairaudit_reports.html.plan_page import CAPTION, draw_power
 from fairaudit_reports.pdf.typesetting import Document, picture, provenance_part, typeset_document
 from fairaudit_reports.view.incomplete_view import LONGEST_SENTENCE, TITLE
 from fairaudit_reports.view.plan_view import build_plan_section
@@ -22,11 +22,8 @@ __all__ = ["render_incomplete", "render_plan"]
 def render_plan(plan: SamplePlan) -> bytes:
     part, own = build_plan_section(plan), version("fairaudit-icp")
     rows = f"More than {plan.most_rows:,}" if plan.rows is None else f"{plan.rows:,}"
-    caption = (
-        "Dots are shares found in simulated tables, lines fitted to them; the dotted line is the "
-        "wanted power."
-    )
-    curves = picture(caption, power_curves(plan), "no violation found")
+    labels, chart = draw_power(plan)
+    curves = picture(CAPTION, chart, "no violation found")
     by_group = Section(
         title="Rows by group", head=part.head, rows=part.rows, right=part.right, lines=part.lines
     )
@@ -43,7 +40,7 @@ def render_plan(plan: SamplePlan) -> bytes:
                 ("Power", f"{plan.power:g}"),
                 ("Level", f"{plan.alpha:g}"),
             ],
-            pictures=[{"title": "Power and rows", "labels": [], "items": [curves], "wide": True}],
+            pictures=[power],
             parts=[(by_group, []), *provenance_part(own)],
             version=own,
             created=None,

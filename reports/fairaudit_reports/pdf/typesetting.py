@@ -219,8 +219,6 @@ def _plain(part: Part) -> dict[str, Any]:
 
 def picture(caption: str, svg: str, tone: str, *, alt: str = "", style: str = "") -> dict[str, str]:
     """A chart of the page as a file of its own: a width, and colors without variables."""
-    if "viewBox" in svg[: svg.index(">")]:
-        return {"caption": caption, "alt": alt or caption, "svg": svg}
     found = re.search(r'height="([\d.]+)"', svg)
     height = 200.0 if found is None else float(found[1])
     alone = svg.replace('width="100%"', f'width="{_WIDTH}" xmlns="http://www.w3.org/2000/svg"', 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.view.cover import level_labels, name_labels
-from fairaudit_reports.view.numerals import signed
+from fairaudit_reports.view.numerals import signed, typeset
 from fairaudit_reports.view.sections import Row, Section
 from fairaudit_reports.view.selection import take_some_of_each
 from fairaudit_reports.view.wording import clean
@@ -34,8 +34,8 @@ def _build_difference_row(difference: Difference, result: Comparison) -> Row:
     decides = difference.key == result.measure
     return [
         difference.name,
-        f"{difference.baseline:.3f}",
-        f"{difference.candidate:.3f}",
+        typeset(difference.baseline),
+        typeset(difference.candidate),
         _typeset_sign(difference.value),
         interval,
         f"decides; margin {result.margin:.4g}" if decides else difference.note,

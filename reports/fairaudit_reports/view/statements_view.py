@@ -77,11 +77,18 @@ def _compare(contrast: Contrast, outcome: str, confidence: float) -> str:
     low, high = sorted((abs(contrast.low), abs(contrast.high)))
     if contrast.low < 0 < contrast.high:
         low, high = contrast.low, contrast.high
-    size = _difference_text(abs(contrast.value), contrast.quantity)
-    interval = f"{_share(confidence)} interval {_interval_text(low, high, contrast.quantity)}"
+    if contrast.quantity == "rate":
+        size = _difference_text(abs(contrast.value), contrast.quantity)
+        own, other = (_percent(rate, contrast.value) for rate in (contrast.own, contrast.other))
+        ends = _interval_text(low, high)
+    else:
+        size, own, other, *limits = _write_alike(
+            [abs(contrast.value), contrast.own, contrast.other, low, high]
+        )
+        ends = " to ".join(limits)
+    interval = f"{_share(confidence)} interval {ends}"
     if contrast.quantity == "prediction":
         more = "higher" if contrast.value > 0 else "lower"
-        own, other = _numbers(contrast.own, contrast.other, contrast.value)
         return (
             f"Among people with the same {name_label(outcome)}, {group} get predictions that are "
             f"{size} {more} on average than those of {others} ({own} against {other}; {interval})."
@@ -92,13 +99,11 @@ def _compare(contrast: Contrast, outcome: str, confidence: float) -> str:
         among = f"Among people with {name_label(outcome)} = {level}, "
     if contrast.quantity == "score":
         more = "higher" if contrast.value > 0 else "lower"
-        own, other = _numbers(contrast.own, contrast.other, contrast.value)
         return (
             f"{among}{group} get a mean score of {own}, {others} {other} "
             f"({size} {more}; {interval})."
         )
     more = "more" if contrast.value > 0 else "fewer"
-    own, other = (_percent(rate, contrast.value) for rate in (contrast.own, contrast.other))
     verb = _say_predicted(contrast, outcome)
     return capitalize(
         f"{among}{group} are {verb} in {own} of cases, {others} in {other} "
@@ -172,14 +177,22 @@ def _difference_text(value: float, quantity: str) -> str:
     return fixed(value, figures_after_point(value))
 
 
-def _interval_text(low: float, high: float, quantity: str) -> str:
-    if quantity == "rate":
-        digits = _decimals(high - low)
-        return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
-    digits = figures_after_point(max(abs(low), abs(high)))
-    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+def _interval_text(low: float, high: float) -> str:
+    digits = _decimals(high - low)
+    return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
 
 
-def _numbers(own: float, other: float, value: float) -> tuple[str, str]:
-    digits = figures_after_point(value)
-    return fixed(own, digits), fixed(other, digits)
+def _write_alike(values: list[float]) -> list[str]:
+    """Numbers in one unit with the same decimals, as many as the first needs, without idle zeros.
+
+    Examples
+    --------
+    >>> _write_alike([8.0, 48.0, 56.0, 4.0, 16.0]), _write_alike([0.125, 2.0, 1.875, 0.1, 0.2])
+    (['8', '48', '56', '4', '16'], ['0.125', '2.000', '1.875', '0.100', '0.200'])
+    """
+    digits = figures_after_point(values[0])
+    texts = [fixed(value, digits) for value in values]
+    while digits > 0 and all(text.endswith("0") for text in texts):
+        digits -= 1
+        texts = [fixed(value, digits) for value in values]
+    return texts
