@@ -104,6 +104,7 @@ class AuditResult(Result):
             gaps=self.gaps,
             cells=self.cells,
             portrait=self.portrait,
+            place=self.localisation,
         )
 
     @classmethod
@@ -131,7 +132,8 @@ class AuditResult(Result):
             ``"findings"`` (one row per question), ``"measures"``, ``"groups"`` (a row per group
             and rate), ``"gaps"``, ``"ranges"`` (gaps of predictions over the outcome),
             ``"claims"`` and ``"curves"`` (where the violation sits), ``"power"``,
-            ``"certificates"``, ``"null"`` (a row per copy).
+            ``"certificates"``, ``"scores"`` and ``"predictions"`` (in bins, by group and outcome),
+            ``"null"`` (a row per copy).
 
         Notes
         -----
@@ -185,7 +187,8 @@ class AuditResult(Result):
         ----------
         what : str
             ``"null"`` (the copies' statistics with that of the data), ``"gaps"`` (``rate=``),
-            ``"groups"`` (``measure=``), ``"curves"`` (``attribute=``), ``"power"``.
+            ``"groups"`` (``measure=``), ``"scores"`` (given the outcome; ``attribute=``,
+            ``outcome=``), ``"curves"`` (``attribute=``), ``"power"``.
         ax : matplotlib Axes, optional
             To draw on; by default a figure of its own.
         """

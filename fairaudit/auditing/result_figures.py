@@ -13,6 +13,7 @@ __all__ = ["FIGURES", "draw"]
 
 #: Told apart by people who do not see all colors (Okabe and Ito).
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+_DASHES = ("-", "--", ":", "-.")
 _BAND = "#e8e8e8"
 _MOST_GROUPS = 30  # in one figure: the largest
 _MOST_CURVES = 7
@@ -158,6 +159,68 @@ def _draw_curves(result: Any, ax: Any, attribute: str | None = None) -> Any:
     return _finish(panel, xlabel=name, ylabel="difference to the mean score")
 
 
+def _draw_scores(result: Any, ax: Any, attribute: str | None = None, outcome: Any = None) -> Any:
+    """Distributions of scores by group given the outcome; of a regression, mean predictions."""
+    frame = result.to_frame("scores")
+    if frame.empty:
+        return _draw_predictions(result, ax, attribute)
+    frame = _of_attribute(result, frame, attribute)
+    outcomes = list(dict.fromkeys(frame["outcome"]))
+    if outcome is not None:
+        pick(dict.fromkeys(outcomes), str(outcome), "outcome")
+        outcomes = [str(outcome)]
+    elif ax is not None:
+        positive = result.portrait.scores[0].positive
+        outcomes = [positive if positive in outcomes else outcomes[0]]
+    axes = _make_axes(ax, 3.6, panels=len(outcomes), width=5.0)
+    for panel, name in zip(axes, outcomes, strict=True):
+        shown = frame[frame["outcome"] == name]
+        for number, (level, line) in enumerate(shown.groupby("level", sort=False)):
+            width = line["stop"] - line["start"]
+            density = line["rows"] / max(line["rows"].sum(), 1) / width
+            panel.stairs(
+                density,
+                [*line["start"], line["stop"].iloc[-1]],
+                color=_COLORS[number % len(_COLORS)],
+                linestyle=_DASHES[number % len(_DASHES)],
+                linewidth=1.6,
+                label=level,
+            )
+        threshold = result.portrait.scores[0].threshold
+        if threshold is not None:
+            panel.axvline(threshold, color="0.5", linewidth=1, linestyle=":", zorder=1)
+        among = f"{result.table.outcome.name} = {name}"
+        _finish(panel, xlabel=f"score, among {among}", ylabel="density")
+    axes[0].legend(frameon=False, title=frame["attribute"].iloc[0])
+    return axes[0] if len(axes) == 1 or ax is not None else axes
+
+
+def _draw_predictions(result: Any, ax: Any, attribute: str | None) -> Any:
+    """Mean predictions over the outcome, with 95 % bands."""
+    frame = result.to_frame("predictions").dropna(subset=["mean"])
+    frame = _of_attribute(result, frame, attribute)
+    (panel,) = _make_axes(ax, 4.0)
+    for number, (level, line) in enumerate(frame.groupby("level", sort=False)):
+        color, mean = _COLORS[number % len(_COLORS)], line["mean"].astype(float)
+        reach = 1.96 * line["deviation"].astype(float) / line["rows"].clip(lower=1) ** 0.5
+        panel.plot(line["outcome"], mean, color=color, label=level)
+        panel.fill_between(line["outcome"], mean - reach, mean + reach, color=color, alpha=0.15)
+    panel.legend(frameon=False, title=frame["attribute"].iloc[0])
+    return _finish(panel, xlabel=result.table.outcome.name, ylabel="mean prediction (95 %)")
+
+
+def _of_attribute(result: Any, frame: Any, attribute: str | None) -> Any:
+    """Rows about one attribute: that of the first fact with a picture, unless one is asked for."""
+    _require_rows(frame, "scores", "it has no scores, was made in shards, or all groups are hidden")
+    known = list(dict.fromkeys(frame["attribute"]))
+    told = [name for statement in result.statements for name in statement.attributes]
+    name = next((name for name in told if name in known), known[0])
+    if attribute is not None:
+        pick(dict.fromkeys(known), attribute, "scores by")
+        name = attribute
+    return frame[frame["attribute"] == name]
+
+
 def _draw_power(result: Any, ax: Any) -> Any:
     """The smallest violations that the audit would have found."""
     frame = result.to_frame("power").dropna(subset=["shift"]).sort_values("shift")
@@ -179,5 +242,6 @@ FIGURES: dict[str, Callable[..., Any]] = {
     "gaps": _draw_gaps,
     "groups": _draw_groups,
     "curves": _draw_curves,
+    "scores": _draw_scores,
     "power": _draw_power,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
@@ -103,7 +104,9 @@ def _claims(result: Any) -> Records:
 
 
 def _curves(result: Any) -> Records:
-    for curve in () if result.localisation is None else result.localisation.curves:
+    place, portrait = result.localisation, result.portrait
+    curves = () if place is None else place.curves
+    for curve in curves or (() if portrait is None else portrait.curves):
         shared = {"attribute": curve.attribute, "group": curve.group, "outcome": curve.outcome}
         for x, value, low, high in zip(curve.x, curve.value, curve.low, curve.high, strict=True):
             yield {**shared, "x": x, "value": value, "low": low, "high": high}
@@ -114,6 +117,27 @@ def _power(result: Any) -> Records:
         return
     for group in result.power.detectable:
         yield {**asdict(group), "power": result.power.power}
+
+
+def _scores(result: Any) -> Records:
+    portrait = result.portrait
+    for bins in () if portrait is None else portrait.scores:
+        edges = list(pairwise(bins.edges))
+        for level, by_outcome in zip(bins.levels, bins.counts, strict=True):
+            for outcome, counts in zip(bins.outcomes, by_outcome, strict=True):
+                shared = {"attribute": bins.attribute, "level": level, "outcome": outcome}
+                for (start, stop), rows in zip(edges, counts, strict=True):
+                    yield {**shared, "start": start, "stop": stop, "rows": rows}
+
+
+def _predictions(result: Any) -> Records:
+    portrait = result.portrait
+    for bins in () if portrait is None else portrait.predictions:
+        columns = zip(bins.levels, bins.rows, bins.mean, bins.deviation, strict=True)
+        for level, *values in columns:
+            shared = {"attribute": bins.attribute, "level": level}
+            for at, rows, mean, deviation in zip(bins.outcome, *values, strict=True):
+                yield {**shared, "outcome": at, "rows": rows, "mean": mean, "deviation": deviation}
 
 
 def _certificates(result: Any) -> Records:
@@ -154,6 +178,8 @@ FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Any], Records]]] = {
     ),
     "curves": (("attribute", "group", "outcome", "x", *_LIMITS), _curves),
     "power": (("group", "rows", "shift", "tpr_gap", "fpr_gap", "kpc", "power"), _power),
+    "scores": (("attribute", "level", "outcome", "start", "stop", "rows"), _scores),
+    "predictions": (("attribute", "level", "outcome", "rows", "mean", "deviation"), _predictions),
     "certificates": (
         ("measure", "limit", "value", "upper", "confidence", "holds", "note"),
         _certificates,

@@ -7,19 +7,22 @@ from what a result holds, so that masked groups cannot be among them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fairaudit.auditing.findings import Finding, StatementKind, Verdict
 from fairaudit.evidence.intervals.certificates import GapTable
+from fairaudit.evidence.localization.claims import Claim, Localization
 from fairaudit.evidence.measured import GIVEN_OUTCOME, CellTable
-from fairaudit.evidence.portrait.compare_people import FEWEST
 from fairaudit.evidence.portrait.contrast import Contrast, Portrait, largest_possible
 from fairaudit.evidence.portrait.draw import NAMING
+from fairaudit.evidence.portrait.group_means import FEWEST
 
 __all__ = ["Statement", "choose_statements"]
 
 MOST = 3
+_WIDER = 1.1  # times the first difference: that of the two groups that differ most
 _SIMPLER = 1.0  # standard errors that a group of several attributes must be clearer by
 
 
@@ -40,6 +43,10 @@ class Statement:
         Of the interval, together with all others.
     contrast : Contrast or None
         Who, and by how much.
+    widest : bool
+        Of any two groups, no interval shows a larger difference of this quantity.
+    claim : Claim or None
+        Who, by the search for the place of the violation, where no contrast is beyond doubt.
     value : float or None
         Of ``"at most"``: the largest difference that no interval rules out.
     quantity : str or None
@@ -54,6 +61,8 @@ class Statement:
     attributes: tuple[str, ...]
     confidence: float
     contrast: Contrast | None = None
+    widest: bool = False
+    claim: Claim | None = None
     value: float | None = None
     quantity: str | None = None
     people: int | None = None
@@ -73,6 +82,7 @@ def choose_statements(
     gaps: GapTable | None,
     cells: CellTable | None,
     portrait: Portrait | None,
+    place: Localization | None,
 ) -> tuple[Statement, ...]:
     """The facts of an audit, the clearest first; `classes` are two, the positive one last."""
     gate, confidence = findings[0], 1 - alpha
@@ -84,19 +94,66 @@ def choose_statements(
     if not gate.significant:
         return (_limit_size(contrasts, portrait, gate, confidence),)
     tolerated = verdict is not Verdict.VIOLATION
-    chosen = _select([contrast for contrast in contrasts if contrast.beyond_doubt])
-    if chosen:
-        return tuple(
-            Statement(
-                kind=StatementKind.TREATED_DIFFERENTLY,
-                attributes=contrast.attributes,
-                confidence=confidence,
-                contrast=contrast,
-                tolerated=tolerated,
-            )
-            for contrast in chosen
+    pairs = [] if portrait is None else list(portrait.pairs)
+    shared = {"confidence": confidence, "tolerated": tolerated}
+    told = _tell_clear(contrasts, pairs, shared) or _tell_claim(place, alpha, shared)
+    return told or (_state_pattern([*contrasts, *pairs], findings, shared),)
+
+
+def _tell_clear(
+    contrasts: Sequence[Contrast], pairs: Sequence[Contrast], shared: Mapping[str, Any]
+) -> tuple[Statement, ...]:
+    """Differences beyond doubt: the clearest, of which two groups differ most, other attributes."""
+    clear, apart = ([c for c in some if c.beyond_doubt] for some in (contrasts, pairs))
+    chosen = _select(clear or apart)
+    widest = _find_widest(chosen[0], apart) if chosen else None
+    if widest is not None:
+        chosen = [chosen[0], widest, *chosen[1:]][:MOST]
+    return tuple(
+        Statement(
+            kind=StatementKind.TREATED_DIFFERENTLY,
+            attributes=contrast.attributes,
+            contrast=contrast,
+            widest=contrast is widest,
+            **shared,
         )
-    return (_state_pattern(contrasts, findings, confidence, tolerated),)
+        for contrast in chosen
+    )
+
+
+def _find_widest(first: Contrast, pairs: Sequence[Contrast]) -> Contrast | None:
+    """The two groups whose interval shows the largest difference, if it is clearly more to tell.
+
+    Of the same class and quantity, and made of the attributes of the first, or of those and others.
+    """
+    alike = [
+        pair
+        for pair in pairs
+        if _is_about(pair, first)
+        and pair.quantity == first.quantity
+        and set(first.attributes) <= set(pair.attributes)
+    ]
+    widest = max(alike, key=lambda pair: pair.shown, default=None)
+    more = widest is not None and abs(widest.value) >= _WIDER * abs(first.value)
+    return widest if more else None
+
+
+def _tell_claim(
+    place: Localization | None, alpha: float, shared: Mapping[str, Any]
+) -> tuple[Statement, ...]:
+    """A subgroup or a range that the search for the place found, at the level of naming."""
+    claims = [
+        (claim.p_adjusted, number, claim)
+        for number, claim in enumerate(() if place is None else place.found)
+        if claim.family in ("subgroup", "curve")
+        and claim.p_adjusted is not None
+        and claim.p_adjusted <= NAMING * alpha
+    ]
+    if not claims:
+        return ()
+    *_, best = min(claims)
+    kind = StatementKind.TREATED_DIFFERENTLY
+    return (Statement(kind=kind, attributes=best.attributes, claim=best, **shared),)
 
 
 def _select(clear: Sequence[Contrast]) -> list[Contrast]:
@@ -169,28 +226,21 @@ def _limit_size(
 
 
 def _state_pattern(
-    contrasts: Sequence[Contrast], findings: Sequence[Finding], confidence: float, tolerated: bool
+    contrasts: Sequence[Contrast], findings: Sequence[Finding], shared: Mapping[str, Any]
 ) -> Statement:
     """What the data point to, where no single difference is beyond doubt."""
     gate = findings[0]
-    if contrasts:
-        best = max(contrasts, key=_rank)
-        if best.excludes_zero:
-            return Statement(
-                kind=StatementKind.STRONGEST_PATTERN,
-                attributes=best.attributes,
-                confidence=confidence,
-                contrast=best,
-                tolerated=tolerated,
-            )
+    best = max((c for c in contrasts if c.excludes_zero), key=_rank, default=None)
+    if best is not None:
+        return Statement(
+            kind=StatementKind.STRONGEST_PATTERN,
+            attributes=best.attributes,
+            contrast=best,
+            **shared,
+        )
     single = [finding for finding in findings[1:] if finding.significant and not finding.outcome]
     names = min((finding.attributes for finding in single), key=len, default=gate.attributes)
-    return Statement(
-        kind=StatementKind.ATTRIBUTES_ONLY,
-        attributes=names,
-        confidence=confidence,
-        tolerated=tolerated,
-    )
+    return Statement(kind=StatementKind.ATTRIBUTES_ONLY, attributes=names, **shared)
 
 
 def _contrasts_of_gaps(

@@ -131,10 +131,21 @@ class TableRows:
         rounds = split_rounds(all_questions, shared=shared)
         known = {measure.attributes: measure for measure in sizes.values if measure.key == "kpc"}
         self.behind = len(all_questions) - 1
-        answers = []
-        for number, questions in enumerate(rounds):
+        answers = self._round(0, rounds[0], len(rounds), known, progress)
+        if self._follows_gate and len(rounds) > 1:
+            rounds = [rounds[0], [question for others in rounds[1:] for question in others]]
+        for number, questions in enumerate(rounds[1:], 1):
             answers += self._round(number, questions, len(rounds), known, progress)
         return answers
+
+    @property
+    def _follows_gate(self) -> bool:
+        """Whether no density could be trusted for the gate: what is behind it then fits none.
+
+        Local copies are drawn by the outcome, and serve all attributes.
+        """
+        copies, choice = self.gate_copies, self.plan.choice_of_law
+        return choice.law == "auto" and copies is not None and copies.law.kind == "local"
 
     def _parts(self, within_classes: bool) -> list[Part]:
         outcome = self.table.require_outcome()
@@ -207,8 +218,14 @@ class TableRows:
         return answers
 
     def _copies(self, names: Sequence[str], strata: Index | None) -> FittedCopies:
-        table, plan = _keep_attributes(self.table, names), self.plan
-        return prepare_copies(table, plan.choice_of_law, plan.permutations, strata=strata)
+        choice, permutations = self.plan.choice_of_law, self.plan.permutations
+        gate = self.gate_copies
+        if gate is not None and self._follows_gate:
+            local = replace(choice, law="local")
+            fitted = prepare_copies(self.table, local, permutations, strata=strata)
+            return replace(fitted, reason=gate.reason)
+        table = _keep_attributes(self.table, names)
+        return prepare_copies(table, choice, permutations, strata=strata)
 
     def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
         plan = self.plan

@@ -86,14 +86,14 @@ def test_masked_groups_stay_masked(classes):
 def test_an_unknown_part_is_answered_with_the_nearest(classes):
     with pytest.raises(InputError, match=r"no table 'gap'\. Did you mean 'gaps'"):
         classes.to_frame("gap")
-    with pytest.raises(InputError, match="Use one of: null, gaps, groups, curves, power"):
+    with pytest.raises(InputError, match="Use one of: null, gaps, groups, curves, scores, power"):
         classes.plot("xyzzy")
 
 
 def test_figures_are_drawn_on_the_axes_that_are_given(classes, numbers):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
-    for what in ("null", "gaps", "groups", "curves", "power"):
+    for what in ("null", "gaps", "groups", "curves", "scores", "power"):
         ax = plt.figure().subplots()
         assert classes.plot(what, ax=ax) is ax
         assert ax.get_xlabel()
@@ -102,6 +102,12 @@ def test_figures_are_drawn_on_the_axes_that_are_given(classes, numbers):
     panels = classes.plot("gaps")
     assert [panel.get_xlabel()[:10] for panel in panels] == ["gap in TPR", "gap in FPR"]
     assert panels[0].get_xlim() != panels[1].get_xlim()
+    both = classes.plot("scores", attribute="sex")
+    assert [panel.get_xlabel() for panel in both] == ["score, among y = 0", "score, among y = 1"]
+    drawn = [step.get_data() for step in both[1].patches]
+    areas = [float((data.values * np.diff(data.edges)).sum()) for data in drawn]
+    assert areas == pytest.approx([1.0, 1.0])
+    assert numbers.plot("scores").get_ylabel() == "mean prediction (95 %)"
     assert "predictions given" in numbers.plot("gaps").get_xlabel()
     with pytest.raises(InputError, match="nothing to draw for 'curves'"):
         numbers.plot("curves")

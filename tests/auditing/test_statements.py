@@ -8,6 +8,9 @@ import pytest
 
 import fairaudit as fa
 from fairaudit.auditing.findings import StatementKind, Verdict
+from fairaudit.auditing.statements import _tell_claim, _tell_clear
+from fairaudit.evidence.localization.claims import Claim, Localization
+from fairaudit.evidence.portrait.contrast import Contrast
 from fairaudit_reports.view.cover import Cover, use_cover
 from fairaudit_reports.view.statements_view import describe_statements
 
@@ -47,8 +50,8 @@ def crossed():
 
 
 def test_the_people_who_share_two_levels_are_named_and_age_beside_them(crossed):
-    first, second = sorted(crossed.statements, key=lambda s: -len(s.attributes))
-    assert all(statement.accuses for statement in (first, second))
+    first, _, second = crossed.statements
+    assert all(statement.accuses for statement in crossed.statements)
     assert dict(zip(first.attributes, first.contrast.levels, strict=True)) == {
         "race": "Black",
         "sex": "female",
@@ -66,11 +69,79 @@ def test_the_rates_are_those_of_the_rows(crossed):
     rng, frame, y = people()
     guilty = (frame.race == "Black") & (frame.sex == "female")
     label = scores(rng, y, -1.5 * guilty - 0.02 * (frame.age - 49)) >= 0.5
-    told = next(s.contrast for s in crossed.statements if len(s.attributes) == 2)
+    told = crossed.statements[0].contrast
     among = y == 1
     assert told.own == pytest.approx(label[among & guilty].mean())
     assert told.other == pytest.approx(label[among & ~guilty].mean())
     assert told.people == (among & guilty).sum()
+
+
+def test_the_two_groups_that_differ_most_are_told(crossed):
+    first, widest, _ = crossed.statements
+    pair, portrait = widest.contrast, crossed.portrait
+    assert widest.widest and pair.beyond_doubt and pair.others is not None
+    assert set(first.attributes) <= set(pair.attributes)
+    assert pair.shown == max(other.shown for other in portrait.pairs)
+    assert abs(pair.value) > 1.1 * abs(first.contrast.value)
+    rng, frame, y = people()
+    guilty = (frame.race == "Black") & (frame.sex == "female")
+    label = scores(rng, y, -1.5 * guilty - 0.02 * (frame.age - 49)) >= 0.5
+    for rate, levels in ((pair.own, pair.levels), (pair.other, pair.others)):
+        inside = y == 1
+        for name, level in zip(pair.attributes, levels, strict=True):
+            column, ends = frame[name], level.split(" to ")
+            inside &= column.between(*map(int, ends)) if name == "age" else column == level
+        assert rate == pytest.approx(label[inside].mean())
+    text = describe_statements(crossed)[1]
+    assert text.startswith("The two groups that differ most: among people with repaid = 1, Black")
+
+
+def test_two_groups_far_apart_are_told_where_neither_is_far_from_all_others():
+    contrast = Contrast(
+        attributes=("race",),
+        levels=("a",),
+        others=("b",),
+        outcome="1",
+        quantity="rate",
+        predicted="1",
+        own=0.2,
+        other=0.6,
+        value=-0.4,
+        low=-0.6,
+        high=-0.2,
+        deviations=-6.0,
+        people=80,
+        beyond_doubt=True,
+    )
+    shared = {"confidence": 0.95, "tolerated": False}
+    alone = replace(contrast, others=None, low=-0.3, high=0.1, value=-0.1, beyond_doubt=False)
+    (told,) = _tell_clear([alone], [contrast], shared)
+    assert told.contrast is contrast and not told.widest
+
+
+def test_a_place_is_told_where_no_group_is_and_only_at_the_level_of_naming():
+    claim = Claim(
+        family="subgroup",
+        name="sex = f and age > 55",
+        text="Among y = 1, people with sex = f and age > 55 have lower scores than the others.",
+        attributes=("sex", "age"),
+        outcome="1",
+        rows=200,
+        people=200,
+        effect=-0.2,
+        low=-0.3,
+        high=-0.1,
+        p_value=1e-6,
+        p_adjusted=1e-5,
+        significant=True,
+        method="",
+    )
+    shared = {"confidence": 0.95, "tolerated": False}
+    place = Localization(alpha=0.05, claims=(claim,), curves=(), notes=())
+    (told,) = _tell_claim(place, 0.05, shared)
+    assert told.accuses and told.claim is claim
+    weak = replace(place, claims=(replace(claim, p_adjusted=0.01),))
+    assert _tell_claim(weak, 0.05, shared) == ()
 
 
 def test_nobody_is_named_where_the_gate_did_not_reject(crossed):
@@ -122,11 +193,16 @@ def test_masked_groups_are_not_named():
     result = audit(scores(rng, y, 3.0 * rare - 1.2 * (frame.race == "Black")), y, frame)
     shown = result.suppressed(10)
     assert shown.cells.masked
+    contrasts = [*shown.portrait.contrasts, *shown.portrait.pairs]
+    assert shown.portrait.pairs
     kept = {
-        pair for c in shown.portrait.contrasts for pair in zip(c.attributes, c.levels, strict=True)
+        pair
+        for contrast in contrasts
+        for levels in (contrast.levels, contrast.others or ())
+        for pair in zip(contrast.attributes, levels, strict=False)
     }
     assert ("race", "Native") not in kept
-    assert all(c.people % 10 == 0 for c in shown.portrait.contrasts)
+    assert all(contrast.people % 10 == 0 for contrast in contrasts)
     for bins in shown.portrait.scores:
         assert "Native" not in bins.levels
         sums = np.cumsum(np.array(bins.counts), axis=2)

@@ -108,9 +108,10 @@ def fair_intervals(seed: int) -> tuple[bool, bool]:
     score, y, attributes, _ = draw(kind, seed, guilty=False)
     table = AuditTable.of(score, attributes, y)
     portrait = draw_portrait(table, alpha=0.05, seed=seed, threshold=None, curves=False)
+    contrasts = [*portrait.contrasts, *portrait.pairs]
     return (
-        any(contrast.excludes_zero for contrast in portrait.contrasts),
-        any(contrast.beyond_doubt for contrast in portrait.contrasts),
+        any(contrast.excludes_zero for contrast in contrasts),
+        any(contrast.beyond_doubt for contrast in contrasts),
     )
 
 

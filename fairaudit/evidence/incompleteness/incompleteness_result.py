@@ -172,10 +172,11 @@ def _tell_bounds(bounds: Bounds) -> str:
             f"{bounds.best:.3g} and {bounds.worst:.3g} ({favored} over {other}); others may go "
             "beyond."
         )
+    # what was rounded up to hide small groups may reach the largest
+    least = f"; the smallest found is {bounds.best:.3f}" if bounds.best < bounds.worst else ""
     return (
-        f"The {bounds.rate} gap of {bounds.attribute} is {known} where it is known; with the "
-        f"missing values it may be as small as {bounds.best:.3f}, or smaller, and is at most "
-        f"{bounds.worst:.3f} ({favored} over {other})."
+        f"The {bounds.rate} gap of {bounds.attribute} is {known} where it is known. Whatever the "
+        f"missing values are, it is at most {bounds.worst:.3f} ({favored} over {other}){least}."
     )
 
 

@@ -1,4 +1,4 @@
-"""Every group against all others of the same outcome, with intervals that hold together."""
+"""Groups against all others of the same outcome, and each other; the intervals hold together."""
 
 from __future__ import annotations
 
@@ -9,29 +9,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
-from fairaudit.data.columns import Column
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.intervals.gaps import newcombe, wider_limits
 from fairaudit.evidence.portrait.contrast import Contrast
+from fairaudit.evidence.portrait.group_means import (
+    FEWEST,
+    OVERLAP,
+    GroupMeans,
+    Projection,
+    average_groups,
+    span_outcome,
+    stride_of,
+    vary_pairs,
+)
 from fairaudit.evidence.portrait.groupings import Grouping
 from fairaudit.evidence.portrait.quantities import Quantity
-from fairaudit.metrics._gap_regression import outcome_basis
+from fairaudit.geometry.symmetric_root import symmetric_root
 from fairaudit.metrics._labels import row_weights
 from fairaudit.permute.copies import stream
 
-__all__ = ["FEWEST", "Compared", "compare_people"]
+__all__ = ["Compared", "compare_people"]
 
-FEWEST = 30  # people of a group with the outcome, and of those it is compared with
 DRAWS = 20_000
-MOST_PEOPLE = 20_000  # whose influences give the correlations of the contrasts
-_OVERLAP = 0.05  # of a group's variance that the outcome must leave
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """All contrasts, and the critical value of their intervals."""
+    """All contrasts, those of two groups apart, and the critical value of their intervals."""
 
     contrasts: tuple[Contrast, ...]
+    pairs: tuple[Contrast, ...]
     critical: float
 
 
@@ -85,16 +92,21 @@ def compare_people(
             if not quantity.singles_only or len(grouping.attributes) == 1:
                 estimates += _estimate(table, grouping, quantity, people)
     if not estimates:
-        return Compared((), float("nan"))
-    largest = _largest_draws(estimates, seed)
+        return Compared((), (), float("nan"))
+    means = _list_means(table, groupings, quantities, people)
+    largest = _largest_draws(estimates, means, seed)
     critical = float(np.quantile(largest, confidence))
     strict = max(float(np.quantile(largest, 1 - naming)), critical)
     tails = float(ndtr(-critical)), float(ndtr(-strict))
     plain = table.weights is None and len(np.unique(people)) == len(people)
-    contrasts = [
-        _contrast(estimate, (critical, strict), tails, plain=plain) for estimate in estimates
-    ]
-    return Compared(tuple(sorted(contrasts, key=lambda c: -abs(c.deviations))), critical)
+    levels = _Levels((critical, strict), tails, plain)
+    contrasts = [_contrast(estimate, levels) for estimate in estimates]
+    pairs = [pair for own in means for pair in _compare_pairs(own, levels)]
+    return Compared(
+        tuple(sorted(contrasts, key=lambda c: -abs(c.deviations))),
+        tuple(sorted(pairs, key=lambda c: (-c.shown, -abs(c.deviations)))),
+        critical,
+    )
 
 
 def _people(table: AuditTable) -> Index:
@@ -130,7 +142,7 @@ def _estimate(
                 error=float(np.sqrt((whole**2).sum() * min(n) / (min(n) - 1))),
                 error_of_equals=sides.error_of_equals(n),
                 people=n,
-                influence=whole[:: -(-count // MOST_PEOPLE)],
+                influence=whole[:: stride_of(count)],
             )
         )
         if two:
@@ -148,9 +160,9 @@ class _Sides:
     def __init__(self, table: AuditTable, quantity: Quantity, rows: Index) -> None:
         self.values, self.weights = quantity.values[rows], row_weights(table)[rows]
         self.total = float(self.weights.sum())
-        self.basis: _Projection | None = None
+        self.basis: Projection | None = None
         if quantity.outcome is None:
-            self.basis = _Projection(_basis(table.require_outcome(), rows), self.weights)
+            self.basis = Projection(span_outcome(table.require_outcome(), rows), self.weights)
             self.mean = float(self.weights @ self.values) / self.total
             self.residual = self.basis.leave(self.values)
 
@@ -167,7 +179,7 @@ class _Sides:
             return own, other, weights * far / total
         member = self.basis.leave(inside.astype(np.float64))
         left = float(weights @ member**2)
-        if left < _OVERLAP * share * (1 - share) * total:
+        if left < OVERLAP * share * (1 - share) * total:
             return None
         pull = weights * member / left
         gap = float(pull @ self.residual)
@@ -183,84 +195,147 @@ class _Sides:
         return float(np.sqrt(variance * (1 / people[0] + 1 / people[1])))
 
 
-def _basis(outcome: Column, rows: Index) -> Array:
-    """Functions of the outcome: of its classes, or a spline."""
-    if outcome.kind.is_categorical:
-        return np.asarray(np.eye(len(outcome.levels))[outcome.codes[rows]])
-    return outcome_basis(np.asarray(outcome.numeric)[rows])
+def _list_means(
+    table: AuditTable, groupings: Sequence[Grouping], quantities: Sequence[Quantity], people: Index
+) -> list[GroupMeans]:
+    """Of what people understand best, given one outcome: any two groups can be compared.
+
+    Ranges of one number are not: their ends are.
+    """
+    kinds = [quantity.kind for quantity in quantities]
+    kind = next(kind for kind in ("rate", "prediction", "score") if kind in kinds)
+    numbers = {column.name for column in table.attributes if not column.kind.is_categorical}
+    found = [
+        average_groups(table, grouping, quantity, people)
+        for quantity in quantities
+        for grouping in groupings
+        if quantity.kind == kind
+        and (quantity.outcome is not None or kind == "prediction")
+        and not set(grouping.attributes) <= numbers
+        and (not quantity.singles_only or len(grouping.attributes) == 1)
+    ]
+    return [means for means in found if means is not None]
 
 
-class _Projection:
-    """What functions of the outcome leave of a column."""
-
-    def __init__(self, basis: Array, weights: Array) -> None:
-        from scipy.linalg import pinvh
-
-        self.basis, self.weighted = basis, basis * weights[:, None]
-        self.inverse = pinvh(basis.T @ self.weighted)
-
-    def leave(self, column: Array) -> Array:
-        return np.asarray(column - self.basis @ (self.inverse @ (self.weighted.T @ column)))
-
-
-def _largest_draws(estimates: Sequence[_Estimate], seed: int) -> Array:
+def _largest_draws(estimates: Sequence[_Estimate], means: Sequence[GroupMeans], seed: int) -> Array:
     """The largest standardized contrast in draws of the normal law."""
-    sampled = np.stack([estimate.influence for estimate in estimates])
+    sampled = np.concatenate(
+        [[estimate.influence for estimate in estimates], *(own.influence for own in means)]
+    )
     norms = np.sqrt((sampled**2).sum(axis=1))
-    varies = norms > 0
-    if not varies.any():
-        return np.zeros(DRAWS)
-    scaled = sampled[varies] / norms[varies, None]
-    values, vectors = np.linalg.eigh(scaled @ scaled.T)
-    positive = values > 1e-9 * values.max()
-    root = (vectors[:, positive] * np.sqrt(values[positive])).T
+    norms[norms == 0] = 1.0
+    scaled = sampled / norms[:, None]
+    shared = scaled @ scaled.T
+    root, start, blocks = symmetric_root(shared), len(estimates), []
+    for own in means:
+        stop, pairs = start + len(own.groups), own.pairs()
+        scale = norms[start:stop]
+        spread = np.sqrt(vary_pairs(shared[start:stop, start:stop] * np.outer(scale, scale), pairs))
+        weights = np.zeros((stop - start, len(spread)))
+        some = np.flatnonzero(spread > 1e-9 * scale.max())
+        for side, sign in zip(pairs, (1.0, -1.0), strict=True):
+            weights[side[some], some] = sign * scale[side[some]] / spread[some]
+        blocks.append((slice(start, stop), weights))
+        start = stop
     rng, largest = stream(seed, 21), np.empty(DRAWS)
-    for start in range(0, DRAWS, 2000):
+    for first in range(0, DRAWS, 2000):
         noise = rng.standard_normal((2000, len(root))) @ root
-        largest[start : start + 2000] = np.abs(noise).max(axis=1)
+        most = np.abs(noise[:, : len(estimates)]).max(axis=1)
+        for place, weights in blocks:
+            most = np.maximum(most, np.abs(noise[:, place] @ weights).max(axis=1))
+        largest[first : first + 2000] = most
     return largest
 
 
-def _contrast(
-    estimate: _Estimate, critical: tuple[float, float], tails: tuple[float, float], *, plain: bool
-) -> Contrast:
-    grouping, quantity = estimate.grouping, estimate.quantity
-    (low, high), strict = (
-        _limits(estimate, c, tail, plain=plain, strict=place == 1)
-        for place, (c, tail) in enumerate(zip(critical, tails, strict=True))
+@dataclass(frozen=True, slots=True)
+class _Levels:
+    """Critical values of the intervals and of naming, their tails, and whether rows are people."""
+
+    critical: tuple[float, float]
+    tails: tuple[float, float]
+    plain: bool
+
+    def limits(
+        self,
+        quantity: Quantity,
+        sides: tuple[Array, Array],
+        people: tuple[Array, Array],
+        errors: tuple[Array, Array],
+    ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        """Intervals of differences, and the wider ones by which people are named."""
+        from scipy.special import stdtrit
+
+        if self.plain and quantity.kind == "rate" and quantity.outcome is not None:
+            first, second = zip(sides, (n.astype(np.float64) for n in people), strict=True)
+            usual, strict = (
+                newcombe(first, second, critical, limits=wider_limits) for critical in self.critical
+            )
+            return usual, strict
+        value, fewer = sides[0] - sides[1], np.minimum(*people)
+        usual_error, equal_error = errors
+        reach = -stdtrit(fewer - 1, self.tails[0]) * usual_error
+        wide = -stdtrit(fewer - 1, self.tails[1]) * np.maximum(usual_error, equal_error)
+        return (value - reach, value + reach), (value - wide, value + wide)
+
+
+def _contrast(estimate: _Estimate, levels: _Levels) -> Contrast:
+    names = estimate.grouping.levels
+    others = names[1 - estimate.group] if len(names) == 2 and estimate.group < 2 else None
+    (contrast,) = _make_contrasts(
+        estimate.grouping,
+        estimate.quantity,
+        [(names[estimate.group], others)],
+        sides=(np.array([estimate.own]), np.array([estimate.other])),
+        people=(np.array(estimate.people[:1]), np.array(estimate.people[1:])),
+        errors=(np.array([estimate.error]), np.array([estimate.error_of_equals])),
+        levels=levels,
     )
-    levels = grouping.levels
-    others = levels[1 - estimate.group] if len(levels) == 2 and estimate.group < 2 else None
-    return Contrast(
-        attributes=grouping.attributes,
-        levels=levels[estimate.group],
-        others=others,
-        outcome=quantity.outcome,
-        quantity=quantity.kind,
-        predicted=quantity.predicted,
-        own=estimate.own,
-        other=estimate.other,
-        value=estimate.value,
-        low=low,
-        high=high,
-        deviations=estimate.value / estimate.error if estimate.error else 0.0,
-        people=estimate.people[0],
-        beyond_doubt=strict[0] > 0 or strict[1] < 0,
+    return contrast
+
+
+def _compare_pairs(means: GroupMeans, levels: _Levels) -> list[Contrast]:
+    first, second = pairs = means.pairs()
+    names = [means.grouping.levels[group] for group in means.groups]
+    return _make_contrasts(
+        means.grouping,
+        means.quantity,
+        [(names[a], names[b]) for a, b in zip(first, second, strict=True)],
+        sides=(means.means[first], means.means[second]),
+        people=(means.people[first], means.people[second]),
+        errors=means.errors(pairs),
+        levels=levels,
     )
 
 
-def _limits(
-    estimate: _Estimate, critical: float, tail: float, *, plain: bool, strict: bool
-) -> tuple[float, float]:
-    from scipy.special import stdtrit
-
-    if plain and estimate.quantity.kind == "rate" and estimate.quantity.outcome is not None:
-        first, second = (
-            (np.asarray(rate), np.asarray(float(size)))
-            for rate, size in zip((estimate.own, estimate.other), estimate.people, strict=True)
+def _make_contrasts(
+    grouping: Grouping,
+    quantity: Quantity,
+    names: Sequence[tuple[tuple[str, ...], tuple[str, ...] | None]],
+    *,
+    sides: tuple[Array, Array],
+    people: tuple[Array, Array],
+    errors: tuple[Array, Array],
+    levels: _Levels,
+) -> list[Contrast]:
+    (low, high), strict = levels.limits(quantity, sides, people, errors)
+    own, other = sides
+    deviations = np.divide(own - other, errors[0], out=np.zeros(len(own)), where=errors[0] > 0)
+    return [
+        Contrast(
+            attributes=grouping.attributes,
+            levels=group,
+            others=others,
+            outcome=quantity.outcome,
+            quantity=quantity.kind,
+            predicted=quantity.predicted,
+            own=float(own[k]),
+            other=float(other[k]),
+            value=float(own[k] - other[k]),
+            low=float(low[k]),
+            high=float(high[k]),
+            deviations=float(deviations[k]),
+            people=int(people[0][k]),
+            beyond_doubt=bool(strict[0][k] > 0 or strict[1][k] < 0),
         )
-        low, high = newcombe(first, second, critical, limits=wider_limits)
-        return float(low), float(high)
-    error = max(estimate.error, estimate.error_of_equals) if strict else estimate.error
-    reach = -float(stdtrit(min(estimate.people) - 1, tail)) * error
-    return estimate.value - reach, estimate.value + reach
+        for k, (group, others) in enumerate(names)
+    ]

@@ -21,7 +21,7 @@ _DECIMALS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """People of one group against all others with the same outcome.
+    """People of one group against all others, or another group, with the same outcome.
 
     Attributes
     ----------
@@ -66,6 +66,11 @@ class Contrast:
     def excludes_zero(self) -> bool:
         return self.low > 0 or self.high < 0
 
+    @property
+    def shown(self) -> float:
+        """The difference that the interval shows at least; 0 where it holds 0."""
+        return max(self.low, -self.high, 0.0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portrait:
@@ -87,6 +92,9 @@ class Portrait:
         About how far scores spread; what those of masked tables are rounded in.
     contrasts : tuple of Contrast
         The clearest first; not all that were compared.
+    pairs : tuple of Contrast
+        Of two groups of the same attributes, told from the smaller one; first those of which the
+        intervals show the largest differences.
     scores : tuple of ScoreBins
     predictions : tuple of PredictionBins
     curves : tuple of Curve
@@ -100,6 +108,7 @@ class Portrait:
     at_most: float | None
     unit: float
     contrasts: tuple[Contrast, ...]
+    pairs: tuple[Contrast, ...] = ()
     scores: tuple[ScoreBins, ...] = ()
     predictions: tuple[PredictionBins, ...] = ()
     curves: tuple[Curve, ...] = ()
@@ -121,16 +130,22 @@ class Portrait:
             own = set(zip(attributes, levels, strict=True))
             return any(group <= own for group in masked)
 
+        def show(contrasts: tuple[Contrast, ...]) -> tuple[Contrast, ...]:
+            return tuple(
+                _rounded(contrast, bool(masked), self.unit, fewest)
+                for contrast in contrasts
+                if contrast.people >= fewest
+                and not is_hidden(contrast.attributes, contrast.levels)
+                and not is_hidden(contrast.attributes, contrast.others or contrast.levels)
+            )
+
         def shown_levels(bins: ScoreBins | PredictionBins) -> list[str]:
             return [x for x in bins.levels if not is_hidden((bins.attribute,), (x,))]
 
         return replace(
             self,
-            contrasts=tuple(
-                _rounded(contrast, bool(masked), self.unit, fewest)
-                for contrast in self.contrasts
-                if contrast.people >= fewest and not is_hidden(contrast.attributes, contrast.levels)
-            ),
+            contrasts=show(self.contrasts),
+            pairs=show(self.pairs),
             critical=float(f"{self.critical:.2g}"),
             at_most=coarse(self.at_most, (0.05 if masked else 0.001) * self._scale, up=True),
             scores=tuple(
@@ -158,12 +173,14 @@ def _rounded(contrast: Contrast, masked: bool, unit: float, fewest: int) -> Cont
     width = scale * (step_of(fewest, contrast.people) if masked else 10.0**-_DECIMALS)
     limits = coarse_interval(contrast.value, contrast.low, contrast.high, width)
     value, low, high = (float(limits[name] or 0.0) for name in ("value", "low", "high"))
+    own = coarse(contrast.own, width) or 0.0
+    other = round(own - value, 10) + 0.0  # so that the three agree
     if contrast.quantity == "rate":
-        low, high = max(low, -1.0), min(high, 1.0)
+        low, high, other = max(low, -1.0), min(high, 1.0), min(max(other, 0.0), 1.0)
     return replace(
         contrast,
-        own=coarse(contrast.own, width) or 0.0,
-        other=coarse(contrast.other, width) or 0.0,
+        own=own,
+        other=other,
         value=value,
         low=low,
         high=high,

@@ -25,6 +25,7 @@ __all__ = ["NAMING", "draw_portrait"]
 #: Of alpha: the chance that anybody is named where nobody is treated differently.
 NAMING = 0.02
 MOST_KEPT = 40  # contrasts, beside those of single attributes
+MOST_PAIRS = 20  # contrasts of two groups
 
 
 def draw_portrait(
@@ -49,6 +50,7 @@ def draw_portrait(
         at_most=at_most,
         unit=0.0 if score is None else float(f"{score.std():.1g}"),
         contrasts=_keep(compared.contrasts),
+        pairs=compared.pairs[:MOST_PAIRS],
         scores=_bin_scores(table, threshold),
         predictions=_bin_predictions(table),
         curves=_draw_curves(table, confidence, seed) if curves else (),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -34,13 +36,15 @@ _SIZED_ROWS, _FEWEST_SIZED = 60_000, 4  # in which KPC is measured; of many rows
 class _Look:
     """At one amount: planted tables, the share found, and the sizes that planting adds.
 
-    Looks that bracket have no sizes.
+    Looks that bracket have no sizes. KPC is dear where every copy has its own neighbors: it is
+    computed when it is asked for.
     """
 
     amount: float
     tables: int
     found: float
     sizes: Array | None
+    kpc: Callable[[], float] | None = None
 
 
 class Trial:
@@ -170,11 +174,17 @@ class _Search:
         self.planted += count
         planted = np.array([shifted(copy, group, self.field, amount, rng) for copy in copies])
         share = float(self.trial.rejects(planted).mean())
-        sizes = None if count == _FIRST else self._added_sizes(group, copies, planted)
-        return _Look(amount, count, share, sizes)
+        if count == _FIRST:
+            return _Look(amount, count, share, None)
+        some = max(_FEWEST_SIZED, min(_FIRST, _SIZED_ROWS // copies.shape[1]))
+        added = partial(self._added_kpc, copies[:some].copy(), planted[:some].copy())
+        return _Look(amount, count, share, self._added_sizes(group, copies, planted), added)
+
+    def _added_kpc(self, copies: Index, planted: Index) -> float:
+        return float((self.size(planted) - self.size(copies)).mean())  # centered, as reported
 
     def _added_sizes(self, group: Group, copies: Index, planted: Index) -> Array:
-        """What planting adds to shift, TPR gap, FPR gap and KPC on average."""
+        """What planting adds to shift, TPR gap and FPR gap on average."""
         sizes = np.mean(
             [
                 np.subtract(self._sizes(after, group), self._sizes(before, group))
@@ -182,9 +192,7 @@ class _Search:
             ],
             axis=0,
         )
-        some = max(_FEWEST_SIZED, min(_FIRST, _SIZED_ROWS // copies.shape[1]))
-        kpc = (self.size(planted[:some]) - self.size(copies[:some])).mean()  # centered, as reported
-        return np.append(sizes, kpc)
+        return np.asarray(sizes)
 
     def _sizes(self, copy: Index, group: Group) -> tuple[float, float, float]:
         field = self.field
@@ -207,10 +215,14 @@ def _amount_with_power(looks: list[_Look], alpha: float, ends: tuple[float, floa
 
 def _sizes_at(looks: list[_Look], amount: float) -> Array:
     """Between those of the nearest amounts; looks at the same amount count by their tables."""
-    sized = [look for look in looks if look.sizes is not None]
+    sized = [look for look in looks if look.kpc is not None]
+    amounts = np.unique([look.amount for look in sized])
+    above = min(int(np.searchsorted(amounts, amount)), len(amounts) - 1)
+    nearest = amounts[max(above - 1, 0) : above + 1]  # others would not enter
+    sized = [look for look in sized if look.amount in nearest]
     amounts, place = np.unique([look.amount for look in sized], return_inverse=True)
     tables = np.array([float(look.tables) for look in sized])
-    sizes = np.array([look.sizes for look in sized])
+    sizes = np.array([np.append(look.sizes, look.kpc()) for look in sized if look.kpc])
     total = np.bincount(place, tables)
     means = [np.bincount(place, tables * column) / total for column in sizes.T]
     return np.array([np.interp(amount, [0.0, *amounts], [0.0, *column]) for column in means])

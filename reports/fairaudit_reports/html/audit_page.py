@@ -20,6 +20,7 @@ from fairaudit_reports.html.repeat_section import repeat_section
 from fairaudit_reports.html.scores_section import scores_section
 from fairaudit_reports.html.size_section import size_section
 from fairaudit_reports.html.where_section import where_section
+from fairaudit_reports.view.cover import name_label, name_labels
 from fairaudit_reports.view.numerals import moment_text, number, p_decimal, typeset
 from fairaudit_reports.view.sections import AUDIT
 from fairaudit_reports.view.statements_view import describe_statements
@@ -37,7 +38,7 @@ LIMIT = "A test can find evidence of a violation; it cannot show that there is n
 def render(result: AuditResult) -> str:
     """The report as one HTML document."""
     verdict, capsule = result.verdict.value, result.capsule
-    names = join_names(result.joint.attributes)
+    names = join_names(name_labels(result.joint.attributes))
     certified = verdict == "equivalent within tolerance"
     frame = p.Frame(
         title=f"{verdict}: equalized odds of {names} – fairaudit",
@@ -96,8 +97,8 @@ def _facts(result: AuditResult) -> Markup:
         [
             ("Rows", f"{table.rows:,}", ""),
             *people,
-            ("Sensitive attributes", ", ".join(column.name for column in table.attributes), ""),
-            ("Outcome", table.outcome.name, table.outcome.kind),
+            ("Sensitive attributes", ", ".join(name_label(c.name) for c in table.attributes), ""),
+            ("Outcome", name_label(table.outcome.name), table.outcome.kind),
             ("p-value", p_decimal(joint.p_value), not_given),
             ("Size (KPC)", typeset(joint.kpc), _describe_size(joint)),
             ("Level α", number(result.alpha), ""),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, join, tag
+from fairaudit_reports.view.cover import name_label, trace_column
 from fairaudit_reports.view.numerals import count_text, number
 from fairaudit_reports.view.sections import AUDIT
 from fairaudit_reports.view.wording import join_names, list_values
@@ -23,6 +24,7 @@ MOST_FEATURES = 40
 def audited_section(result: AuditResult) -> Markup:
     table = result.table
     columns = [("outcome", table.outcome), *(("sensitive", column) for column in table.attributes)]
+    columns = [(role, trace_column(column)) for role, column in columns]
     heads = [("Column", None), ("Role", None), ("Kind", None), ("Values", None), ("Missing", "n")]
     people = f"column {table.ids}" if table.ids else "none: every row counts as one person"
     facts = [
@@ -48,11 +50,11 @@ def audited_section(result: AuditResult) -> Markup:
 
 
 def _question(result: AuditResult) -> Markup:
-    names = join_names([column.name for column in result.table.attributes])
+    names = join_names([name_label(column.name) for column in result.table.attributes])
     return join(
         [
             "Among rows with the same ",
-            tag("em", result.table.outcome.name),
+            tag("em", name_label(result.table.outcome.name)),
             ", does the prediction still depend on ",
             tag("em", names),
             "? Equalized odds holds if it does not: Ŷ ⟂ A | Y.",

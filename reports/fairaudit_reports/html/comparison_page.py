@@ -19,7 +19,7 @@ from fairaudit_reports.view.sections import COMPARISON
 if TYPE_CHECKING:
     from fairaudit.comparison.comparison_result import Comparison, Difference
 
-__all__ = ["render"]
+__all__ = ["LIKE", "STYLE", "draw_differences", "render"]
 
 LIMIT = (
     "Not less fair than production does not mean fair: production may itself violate equalized "
@@ -28,12 +28,12 @@ LIMIT = (
 MOST = 400
 _STEP = 46.0
 #: The verdict of an audit that a verdict looks like.
-_LIKE = {
+LIKE = {
     "not less fair": "no violation found",
     "less fair": "violation",
     "inconclusive": "inconclusive",
 }
-_STYLE = """
+STYLE = """
 .margin { stroke: var(--verdict); stroke-width: 1.5; stroke-dasharray: 6 4; }
 .over { paint-order: stroke; stroke: var(--page); stroke-width: 5px; }
 """
@@ -48,11 +48,11 @@ def render(result: Comparison) -> str:
         version=result.version,
         created=result.created,
         limit=LIMIT,
-        tone=p.TONES[_LIKE[verdict]],
-        style=_STYLE,
+        tone=p.TONES[LIKE[verdict]],
+        style=STYLE,
     )
     inside = [
-        p.banner(_LIKE[verdict], verdict, result.because),
+        p.banner(LIKE[verdict], verdict, result.because),
         _facts(result),
         _differences(result),
         _groups(result),
@@ -88,13 +88,13 @@ def _differences(result: Comparison) -> Markup:
         "differences",
         COMPARISON,
         [
-            tag("figure", _chart(result), tag("figcaption", caption)),
+            tag("figure", draw_differences(result), tag("figcaption", caption)),
             h.section_table("Measures of both models", part, heads),
         ],
     )
 
 
-def _chart(result: Comparison) -> Markup:
+def draw_differences(result: Comparison) -> Markup:
     """Differences of the measures of gaps, each with its interval."""
     differences = [
         (difference, difference.low, difference.high)

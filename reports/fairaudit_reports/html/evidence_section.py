@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.histogram import far_away, histogram
 from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.view.cover import name_label, name_labels
 from fairaudit_reports.view.evidence_view import (
     OPEN_QUESTION,
     count_reaching,
@@ -73,10 +74,10 @@ def _null_figure(result: AuditResult) -> Markup:
 
 def _reading(result: AuditResult) -> list[Markup]:
     joint, has_bars = result.joint, bool(list_finite_copies(result))
-    outcome = tag("em", result.table.outcome.name)
+    outcome = tag("em", name_label(result.table.outcome.name))
     sentences = [
         "Suppose the prediction carried nothing about ",
-        tag("em", join_names(joint.attributes)),
+        tag("em", join_names(name_labels(joint.attributes))),
         " beyond what the outcome ",
         outcome,
         " explains. Then these attributes could be exchanged ",
@@ -101,7 +102,7 @@ def _reading(result: AuditResult) -> list[Markup]:
 
 def _exchange(result: AuditResult) -> list[str]:
     """Between which rows attributes are exchanged."""
-    outcome = tag("em", result.table.outcome.name)
+    outcome = tag("em", name_label(result.table.outcome.name))
     if result.quality.law == "exact":
         return ["between rows with the same ", outcome]
     if result.quality.law == "local":

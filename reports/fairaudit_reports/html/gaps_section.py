@@ -56,11 +56,10 @@ def gaps_section(result: AuditResult) -> Markup:
 def _certificates(result: AuditResult) -> Markup:
     part = build_certificates_section(result, typeset)
     if part is None:
-        return h.paragraph(
-            "No tolerance was to be certified (--certify): a verdict of no violation found is not "
-            "evidence that there is none.",
-            class_="quiet",
-        )
+        text = "No tolerance was to be certified (--certify)"
+        if result.verdict.value == "no violation found":
+            text += ": that nothing was found is not evidence that there is nothing"
+        return h.paragraph(f"{text}.", class_="quiet")
     heads = [*(h.heading(name) for name in (part.head or [])[:-1]), "Note"]
     kinds = ["n" if k in part.right else None for k in range(len(heads))]
     cell_kinds = [*kinds[:-1], "name"]
@@ -153,7 +152,7 @@ def _curve_figure(table: GapTable) -> Markup | None:
             else Dot(name)
             for name in ranges
         ]
-        label = ", ".join(levels)
+        label = describe_group(table.attributes, levels)
         description = f"{several(len(dots), 'range')} of the outcome; the table has the numbers."
         title = f"Gaps of {label} over the outcome"
         charts.append(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.interval_chart import Dot, intervals, scale_of_column
 from fairaudit_reports.html.markup import Markup, join, tag
+from fairaudit_reports.view.cover import level_labels, name_labels
 from fairaudit_reports.view.groups_view import (
     count_decimals,
     counts_people,
@@ -44,8 +45,9 @@ def groups_section(result: AuditResult) -> Markup:
         AUDIT,
         [
             h.paragraph(
-                f"{several(len(cells.cells), 'group')} by {join_names(cells.attributes)}. "
-                "Each interval is for one group alone; they are not adjusted for one another."
+                f"{several(len(cells.cells), 'group')} by "
+                f"{join_names(name_labels(cells.attributes))}. Each interval is for one group "
+                "alone; they are not adjusted for one another."
             ),
             h.paragraph(note, class_="quiet name") if note else None,
             h.paragraph(describe_masking(cells), class_="said") if cells.masked else None,
@@ -59,7 +61,7 @@ def groups_section(result: AuditResult) -> Markup:
 def _group_table(cells: CellTable, shown: list[Cell]) -> Markup:
     people = counts_people(cells)
     columns = [
-        *((name, "wide") for name in cells.attributes),
+        *((name, "wide") for name in name_labels(cells.attributes)),
         ("Rows", "n"),
         *([("People", "n")] if people else []),
         *((name, "n") for name in cells.columns),
@@ -70,15 +72,15 @@ def _group_table(cells: CellTable, shown: list[Cell]) -> Markup:
     return h.table(caption, columns, [h.body(rows)], scrolls=True, sorts=True)
 
 
-def masked_row(cell: Cell, width: int) -> Markup:
+def masked_row(cells: CellTable, cell: Cell, width: int) -> Markup:
     """A group whose numbers are not shown."""
     hidden = tag("td", "masked", colspan=width, role="cell", class_="masked")
-    return h.row(*h.level_heads(cell.levels), hidden)
+    return h.row(*h.level_heads(level_labels(cells.attributes, cell.levels)), hidden)
 
 
 def _group(cell: Cell, cells: CellTable, digits: int, people: bool) -> Markup:
     if cell.masked:
-        return masked_row(cell, 1 + people + len(cells.columns))
+        return masked_row(cells, cell, 1 + people + len(cells.columns))
     counts = [h.cell(_count(cell.rows), "Rows", "n")]
     if people:
         counts.append(h.cell(_count(cell.people), "People", "n"))
@@ -86,7 +88,8 @@ def _group(cell: Cell, cells: CellTable, digits: int, people: bool) -> Markup:
         _estimate(name, estimate, digits, cell)
         for name, estimate in zip(cells.columns, cell.estimates, strict=True)
     )
-    return h.row(*h.level_heads(cell.levels), *counts, *rates)
+    levels = level_labels(cells.attributes, cell.levels)
+    return h.row(*h.level_heads(levels), *counts, *rates)
 
 
 def _count(count: int | None) -> str:
@@ -111,7 +114,7 @@ def _interval_figure(cells: CellTable) -> Markup | None:
     drawn = select_open_cells(cells)
     if not drawn or len(drawn) > MOST_DRAWN:
         return None
-    labels = [", ".join(cell.levels) for cell in drawn]
+    labels = [", ".join(level_labels(cells.attributes, cell.levels)) for cell in drawn]
     charts = []
     for k, name in enumerate(cells.columns):
         values = list_numbers(drawn, k)

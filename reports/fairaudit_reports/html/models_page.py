@@ -9,6 +9,7 @@ from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import tag
 from fairaudit_reports.html.remedy_style import LIMIT, STYLE
+from fairaudit_reports.view.cover import name_label
 from fairaudit_reports.view.models_view import build_models_section
 from fairaudit_reports.view.wording import join_names, several
 
@@ -34,7 +35,7 @@ def render(result: AuditedModels) -> str:
         limit=LIMIT,
         style=STYLE,
     )
-    names = join_names([column.name for column in audit.table.attributes])
+    names = join_names([name_label(column.name) for column in audit.table.attributes])
     inside = [
         tag("h1", f"Equalized odds of {names}"),
         h.section_table(

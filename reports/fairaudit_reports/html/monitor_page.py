@@ -9,6 +9,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.evidence_chart import STYLE, evidence_chart
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.html.repeat_section import settings_text
+from fairaudit_reports.view.cover import name_labels
 from fairaudit_reports.view.monitor_view import (
     build_batches_section,
     describe_guarantee,
@@ -30,7 +31,7 @@ MOST = 400
 def render(result: MonitorResult) -> str:
     """The report as one HTML document."""
     verdict = result.verdict.value
-    names = join_names(list_attributes(result))
+    names = join_names(name_labels(list_attributes(result)))
     frame = p.Frame(
         title=f"{verdict}: equalized odds of {names} over time – fairaudit",
         about="monitor of equalized odds",
@@ -61,7 +62,7 @@ def _facts(result: MonitorResult) -> Markup:
             ("Rows", f"{sum(batch.rows for batch in result.batches):,}", ""),
             ("Alarm", alarm, ""),
             ("Since", since, "an estimate" if result.since else ""),
-            ("Sensitive attributes", ", ".join(result.settings["sensitive"]), ""),
+            ("Sensitive attributes", ", ".join(name_labels(result.settings["sensitive"])), ""),
         ]
     )
 

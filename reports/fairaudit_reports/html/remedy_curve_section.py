@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
@@ -25,7 +25,7 @@ from fairaudit_reports.view.wording import capitalize, several
 if TYPE_CHECKING:
     from fairaudit.remedy.remedy_result import RemedyResult
 
-__all__ = ["curve_section"]
+__all__ = ["curve_section", "draw_curve"]
 
 
 def curve_section(result: RemedyResult) -> Markup:
@@ -57,7 +57,8 @@ def curve_section(result: RemedyResult) -> Markup:
     )
 
 
-def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
+def draw_curve(result: RemedyResult, models: Sequence[Model]) -> Markup:
+    """Loss against KPC: the models by their parameter, and plain training mixed with a constant."""
     symbol = result.symbol
     share = result.loss_name == "misclassified"
     unit, y_name = (100, "misclassified, %") if share else (1, result.loss_name)
@@ -68,17 +69,8 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
     ]
     path = [k for k, model in enumerate(models) if not (model.strength or model.needs)]
     path.sort(key=lambda k: models[k].mu)
-    mixed = [
-        Point("", record["kpc"], unit * record["loss"])
-        for record in result.mixture.to_dict("records")
-    ]
-    keys = [
-        ("k-path", f"models, by {symbol}"),
-        *([("k-small", "with a last stage, or the attributes")] if len(path) < len(models) else []),
-        ("k-chosen", "the chosen one"),
-        ("k-dash", "plain training mixed with a constant"),
-    ]
-    chart = plane(
+    mixed = _draw_mixture(result.mixture.to_dict("records"), unit)
+    return plane(
         points,
         mixed,
         x_name="KPC →",
@@ -87,6 +79,36 @@ def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
         description=_describe_curve(result, models),
         joined=[points[k] for k in path] if searched else None,
     )
+
+
+def _draw_mixture(records: list[dict[Any, Any]], unit: float) -> list[Point]:
+    """More of a constant never adds to the dependence: what estimates add by chance is levelled.
+
+    Neighbors that rise are pooled, so that the line does not fold back.
+    """
+    pools: list[tuple[float, int]] = []
+    ordered = sorted(records, key=lambda record: record["loss"])
+    for record in ordered:
+        pools.append((record["kpc"], 1))
+        while len(pools) > 1 and pools[-1][0] > pools[-2][0]:
+            (right, n), (left, m) = pools.pop(), pools.pop()
+            pools.append(((right * n + left * m) / (n + m), n + m))
+    levels = [level for level, count in pools for _ in range(count)]
+    return [
+        Point("", level, unit * record["loss"])
+        for level, record in zip(levels, ordered, strict=True)
+    ]
+
+
+def _figure(result: RemedyResult, models: Sequence[Model]) -> Markup:
+    staged = any(model.strength or model.needs for model in models)
+    keys = [
+        ("k-path", f"models, by {result.symbol}"),
+        *([("k-small", "with a last stage, or the attributes")] if staged else []),
+        ("k-chosen", "the chosen one"),
+        ("k-dash", "plain training mixed with a constant"),
+    ]
+    chart = draw_curve(result, models)
     caption = (
         "Lower is more accurate. KPC is 0 under equalized odds; estimates from few rows can fall "
         "below."
@@ -137,7 +159,9 @@ def _table(result: RemedyResult, models: Sequence[Model]) -> Markup:
 def _heading(name: str, result: RemedyResult) -> str:
     if name == "loss":
         return capitalize(result.loss_name)
-    return "Chance to pass" if name == "passes" else name if name == "p" else capitalize(name)
+    if name == "passes":
+        return "Chance to pass"
+    return name if name.split(",")[0] == "p" else capitalize(name)
 
 
 def _row_name(text: str, result: RemedyResult) -> str:

@@ -9,6 +9,7 @@ from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.groups_section import MOST_CELLS, MOST_DRAWN, masked_row
 from fairaudit_reports.html.interval_chart import Dot, changes, scale_of_column
 from fairaudit_reports.html.markup import Markup, join, tag
+from fairaudit_reports.view.cover import level_labels, name_labels
 from fairaudit_reports.view.groups_view import (
     count_decimals,
     describe_method,
@@ -44,7 +45,8 @@ def groups_part(result: RemedyResult) -> Markup:
     return join(
         [
             h.paragraph(
-                f"{several(len(after.cells), 'group')} by {join_names(after.attributes)}. Gaps "
+                f"{several(len(after.cells), 'group')} by "
+                f"{join_names(name_labels(after.attributes))}. Gaps "
                 "between groups are also sampling noise: the test above judges them, not the eye."
             ),
             h.paragraph(note, class_="quiet name") if note else None,
@@ -60,7 +62,7 @@ def _figure(pairs: Pairs, cells: CellTable) -> Markup | None:
     if not open_pairs or len(open_pairs) > MOST_DRAWN:
         return None
     drawn = [cell for pair in open_pairs for cell in pair]
-    labels = [", ".join(cell.levels) for _, cell in open_pairs]
+    labels = [", ".join(level_labels(cells.attributes, cell.levels)) for _, cell in open_pairs]
     charts = []
     for k, name in enumerate(cells.columns):
         values = list_numbers(drawn, k)
@@ -89,7 +91,7 @@ def _dot(label: str, cell: Cell, column: int) -> Dot:
 def _table(pairs: Pairs, cells: CellTable) -> Markup:
     digits = count_decimals(cells)
     columns = [
-        *((name, "wide") for name in cells.attributes),
+        *((name, "wide") for name in name_labels(cells.attributes)),
         ("Rows", "n"),
         *((f"{name}, {when}", "n") for name in cells.columns for when in ("before", "after")),
     ]
@@ -100,11 +102,12 @@ def _table(pairs: Pairs, cells: CellTable) -> Markup:
 
 def _pair_row(old: Cell, new: Cell, cells: CellTable, digits: int) -> Markup:
     if old.masked or new.masked:
-        return masked_row(new, 1 + 2 * len(cells.columns))
+        return masked_row(cells, new, 1 + 2 * len(cells.columns))
     rates = [
         h.cell(typeset(cell.estimates[k].value, digits), f"{name}, {when}", "n")
         for k, name in enumerate(cells.columns)
         for cell, when in ((old, "before"), (new, "after"))
     ]
     count = "–" if new.rows is None else f"{new.rows:,}"
-    return h.row(*h.level_heads(new.levels), h.cell(count, "Rows", "n"), *rates)
+    levels = level_labels(cells.attributes, new.levels)
+    return h.row(*h.level_heads(levels), h.cell(count, "Rows", "n"), *rates)

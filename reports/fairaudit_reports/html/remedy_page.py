@@ -15,6 +15,7 @@ from fairaudit_reports.html.remedy_curve_section import curve_section
 from fairaudit_reports.html.remedy_groups_section import groups_part
 from fairaudit_reports.html.remedy_style import LIMIT, STYLE
 from fairaudit_reports.html.repeat_section import moment_line, versions_text
+from fairaudit_reports.view.cover import name_label, name_labels
 from fairaudit_reports.view.evidence_view import (
     describe_observed,
     describe_range,
@@ -39,7 +40,7 @@ MOST_FEATURES = 40
 def render(result: RemedyResult) -> str:
     """The report as one HTML document."""
     capsule = result.after.capsule
-    names = join_names(result.after.joint.attributes)
+    names = join_names(name_labels(result.after.joint.attributes))
     frame = p.Frame(
         title=f"{capitalize(str(result.outcome))}: equalized odds of {names} – fairaudit",
         about="remedy toward equalized odds",
@@ -103,8 +104,8 @@ def _facts(result: RemedyResult) -> Markup:
             ("Audited rows", f"{rows['audit']:,}", "used for nothing else"),
             ("Rows to train", f"{rows['train']:,}", ""),
             ("Rows to choose", *_rows_to_choose(result)),
-            ("Sensitive attributes", ", ".join(column.name for column in table.attributes), ""),
-            ("Outcome", table.outcome.name, table.outcome.kind),
+            ("Sensitive attributes", ", ".join(name_label(c.name) for c in table.attributes), ""),
+            ("Outcome", name_label(table.outcome.name), table.outcome.kind),
             ("Method", result.method, f"{result.symbol} = {result.mu:g}"),
             ("Level α", number(result.after.alpha), ""),
         ]

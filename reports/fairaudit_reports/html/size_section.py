@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
+from fairaudit_reports.view.cover import name_labels
 from fairaudit_reports.view.evidence_view import MEANINGS
 from fairaudit_reports.view.groups_view import count_decimals
 from fairaudit_reports.view.numerals import describe_measure, number, typeset
@@ -55,6 +56,6 @@ def _measure(measure: MeasuredValue, meaning: str | None, digits: int) -> Markup
     return h.row(
         h.row_head(measure.name, tag("small", meaning) if meaning else None),
         h.cell(typeset(measure.value, digits), "Value", "n"),
-        h.cell(", ".join(measure.attributes), "Attributes", "name"),
+        h.cell(", ".join(name_labels(measure.attributes)), "Attributes", "name"),
         h.cell(describe_measure(measure) or None, "Note", "name"),
     )

@@ -13,6 +13,7 @@ from fairaudit_reports.view.audit_view import (
     build_questions_section,
     list_table_facts,
 )
+from fairaudit_reports.view.cover import name_labels
 from fairaudit_reports.view.gaps_view import (
     build_certificates_section,
     build_curve_section,
@@ -128,7 +129,7 @@ def _groups(result: AuditResult, table: CellTable, room: int) -> str:
         if size <= room or not most:
             break
         most = min(most - 1, int(most * max(room, 0) / size))
-    named = html_escape(clean(", ".join(table.attributes), 200), quote=False)
+    named = html_escape(clean(", ".join(name_labels(table.attributes)), 200), quote=False)
     return m.folded(
         f"Groups by {m.mention_nobody(named)} ({len(table.cells):,})",
         [m.rows_table(section, section.right), " ".join(map(m.escape, section.lines))],

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit._words import as_words
+from fairaudit_reports.view.cover import name_label, name_labels, trace_column
 from fairaudit_reports.view.numerals import count_text, describe_measure, fixed, p_text
 from fairaudit_reports.view.sections import Row, Section, build_facts_section
 from fairaudit_reports.view.wording import LONGEST, clean
@@ -49,7 +50,7 @@ def split_verdict(result: AuditResult) -> tuple[str, str]:
 
 def name_question(finding: Finding) -> str:
     """What was asked, in few words."""
-    names = as_words(finding.attributes)
+    names = as_words(name_labels(finding.attributes))
     if finding.family == "joint":
         return clean(f"{names} together" if len(finding.attributes) > 1 else names)
     phrases = {"attribute": f"{names} alone", "pair": names, "outcome": f"where {finding.name}"}
@@ -58,7 +59,8 @@ def name_question(finding: Finding) -> str:
 
 def describe_finding(finding: Finding, result: AuditResult) -> str:
     """A significant finding behind the gate, as a sentence."""
-    names, outcome = as_words(finding.attributes), result.table.outcome.name
+    names = as_words(name_labels(finding.attributes))
+    outcome = name_label(result.table.outcome.name)
     if finding.outcome is None:
         what = f"The prediction carries information about {names} that the outcome {outcome} does "
         return clean(f"{what}not explain ({_describe_evidence(finding)}).")
@@ -83,8 +85,9 @@ def list_table_facts(result: AuditResult) -> list[tuple[str, str]]:
     if table.ids is not None:
         rows += f" of {table.people:,} people (by {table.ids})"
     facts = [("rows", rows), ("prediction", table.prediction)]
-    facts += [("outcome", table.outcome.describe())]
-    facts += _put_under("attributes", [column.describe() for column in table.attributes])
+    outcome, *attributes = map(trace_column, (table.outcome, *table.attributes))
+    facts += [("outcome", outcome.describe())]
+    facts += _put_under("attributes", [column.describe() for column in attributes])
     if table.features:
         some = ", ".join(table.features[:12]) + (", …" if len(table.features) > 12 else "")
         facts.append(("features", f"{len(table.features)} ({some})"))
@@ -172,7 +175,7 @@ def build_measures_section(result: AuditResult) -> Section | None:
         [
             clean(measure.name),
             _format_size(measure),
-            clean(", ".join(measure.attributes)),
+            clean(", ".join(name_labels(measure.attributes))),
             clean(about) if (about := describe_measure(measure)) else "",
         ]
         for measure in result.measures

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.view.numerals import signed
+from fairaudit_reports.view.cover import level_labels, name_labels
+from fairaudit_reports.view.numerals import signed, typeset
 from fairaudit_reports.view.sections import Row, Section
 from fairaudit_reports.view.selection import take_some_of_each
 from fairaudit_reports.view.wording import clean
@@ -33,8 +34,8 @@ def _build_difference_row(difference: Difference, result: Comparison) -> Row:
     decides = difference.key == result.measure
     return [
         difference.name,
-        f"{difference.baseline:.3f}",
-        f"{difference.candidate:.3f}",
+        typeset(difference.baseline),
+        typeset(difference.candidate),
         _typeset_sign(difference.value),
         interval,
         f"decides; margin {result.margin:.4g}" if decides else difference.note,
@@ -54,16 +55,16 @@ def build_groups_section(result: Comparison, most: int) -> tuple[Section, int]:
     counts = ["people", "production", "candidate", "difference"]
     section = Section(
         title="Groups",
-        head=[*map(clean, result.attributes), "what", *counts],
-        rows=[_build_group_row(cells[k]) for k in places],
+        head=[*map(clean, name_labels(result.attributes)), "what", *counts],
+        rows=[_build_group_row(result, cells[k]) for k in places],
         right=frozenset(range(names, names + len(counts))),
     )
     return section, len(cells) - len(places)
 
 
-def _build_group_row(cell: ComparedGroup) -> Row:
+def _build_group_row(result: Comparison, cell: ComparedGroup) -> Row:
     return [
-        *(clean(level, 40) for level in cell.levels),
+        *(clean(level, 40) for level in level_labels(result.attributes, cell.levels)),
         cell.what,
         f"{cell.people:,}",
         f"{cell.baseline:.3f}",
@@ -74,7 +75,7 @@ def _build_group_row(cell: ComparedGroup) -> Row:
 
 def describe_comparison(result: Comparison) -> str:
     production, candidate = (clean(source.path or source.kind) for source in result.models)
-    names = clean(", ".join(result.attributes))
+    names = clean(", ".join(name_labels(result.attributes)))
     return (
         f"Production {production}, candidate {candidate}, on the same {result.rows:,} rows; groups "
         f"by {names}. Intervals also hold where gaps are equal or tied. "

@@ -5,16 +5,25 @@ A cover holds while a report is rendered (`use_cover`); none of it is part of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fairaudit.data.facts import Source
+    from fairaudit.data.facts import ColumnFacts, Source
 
-__all__ = ["Cover", "current_cover", "level_label", "name_label", "use_cover"]
+__all__ = [
+    "Cover",
+    "current_cover",
+    "level_label",
+    "level_labels",
+    "name_label",
+    "name_labels",
+    "trace_column",
+    "use_cover",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +89,29 @@ def name_label(name: str) -> str:
     return current_cover().names.get(name, name)
 
 
+def name_labels(names: Sequence[str]) -> list[str]:
+    """Columns for readers."""
+    return [name_label(name) for name in names]
+
+
 def level_label(name: str, level: str) -> str:
     """A level of a column for readers."""
     return current_cover().levels.get(name, {}).get(level, level)
+
+
+def level_labels(names: Sequence[str], levels: Sequence[str]) -> list[str]:
+    """The levels of a group for readers."""
+    return [level_label(name, level) for name, level in zip(names, levels, strict=True)]
+
+
+def trace_column(column: ColumnFacts) -> ColumnFacts:
+    """A column with names for readers beside those of the data: ``age (AGEP)``, ``women (F)``."""
+    return replace(
+        column,
+        name=_trace(name_label(column.name), column.name),
+        levels=tuple(_trace(level_label(column.name, level), level) for level in column.levels),
+    )
+
+
+def _trace(label: str, raw: str) -> str:
+    return raw if label == raw else f"{label} ({raw})"

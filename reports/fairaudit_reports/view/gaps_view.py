@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fairaudit_reports.view.cover import level_labels, name_label, name_labels
 from fairaudit_reports.view.numerals import figures_after_point, fixed, signed
 from fairaudit_reports.view.sections import Section
 from fairaudit_reports.view.selection import select_gaps
@@ -54,12 +55,12 @@ def build_gaps_section(result: AuditResult, most: int) -> Section | None:
     digits = _count_decimals(table)
     rates = [] if table.of_predictions else ["rate"]
     rows = [
-        [*map(clean, gap.levels), *(gap.rate for _ in rates), _format_interval(gap, digits)]
+        [*_label(table, gap.levels), *(gap.rate for _ in rates), _format_interval(gap, digits)]
         for gap in gaps
     ]
     return Section(
         title="Gaps",
-        head=[*map(clean, table.attributes), *rates, "gap"] if rows else None,
+        head=[*map(clean, name_labels(table.attributes)), *rates, "gap"] if rows else None,
         rows=rows,
         lines=(_explain_gaps(table, left, masked),),
     )
@@ -72,9 +73,9 @@ def build_curve_section(result: AuditResult, most: int) -> Section | None:
         return None
     curves = list_curves(table)
     shown = select_curves(table, most)
-    digits, name = _count_decimals(table), clean(result.table.outcome.name)
+    digits, name = _count_decimals(table), clean(name_label(result.table.outcome.name))
     rows = [
-        [*map(clean, levels), describe_ends(gap), _format_interval(gap, digits)]
+        [*_label(table, levels), describe_ends(gap), _format_interval(gap, digits)]
         for levels in shown
         for gap in curves[levels]
     ]
@@ -85,8 +86,12 @@ def build_curve_section(result: AuditResult, most: int) -> Section | None:
     )
     if more:
         text += f" {several(more, 'more group')}: see the HTML or JSON report."
-    head = [*map(clean, table.attributes), name, "gap"]
+    head = [*map(clean, name_labels(table.attributes)), name, "gap"]
     return Section(title="Gaps over the outcome", head=head, rows=rows, lines=(text,))
+
+
+def _label(table: GapTable, levels: tuple[str, ...]) -> list[str]:
+    return [clean(level) for level in level_labels(table.attributes, levels)]
 
 
 def list_curves(table: GapTable) -> dict[tuple[str, ...], list[GapInRange]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit.evidence.measured import GIVEN_OUTCOME
+from fairaudit_reports.view.cover import level_labels, name_labels
 from fairaudit_reports.view.numerals import estimate_text, figures_after_point, number
 from fairaudit_reports.view.sections import Row, Section
 from fairaudit_reports.view.wording import capitalize, clean, several
@@ -40,12 +41,12 @@ def build_groups_section(
 ) -> Section:
     """These cells with 95 % intervals; `left` others are to be found `elsewhere`."""
     people = counts_people(table)
-    head = [*map(clean, table.attributes), "rows", *(["people"] if people else [])]
+    head = [*map(clean, name_labels(table.attributes)), "rows", *(["people"] if people else [])]
     counts = range(len(table.attributes), len(head))
     return Section(
         title="Groups",
         head=[*head, *map(clean, table.columns)],
-        rows=[_build_cell_row(cell, people, digits) for cell in cells],
+        rows=[_build_cell_row(table, cell, people, digits) for cell in cells],
         right=frozenset(counts),
         lines=_explain_cells(table, left, elsewhere),
     )
@@ -56,8 +57,8 @@ def counts_people(table: CellTable) -> bool:
     return any(cell.people != cell.rows for cell in table.cells)
 
 
-def _build_cell_row(cell: Cell, people: bool, digits: int) -> Row:
-    levels = [clean(level) for level in cell.levels]
+def _build_cell_row(table: CellTable, cell: Cell, people: bool, digits: int) -> Row:
+    levels = [clean(level) for level in level_labels(table.attributes, cell.levels)]
     counts = [cell.rows, cell.people] if people else [cell.rows]
     if cell.masked:
         return [*levels, *("hidden" for _ in counts), *("–" for _ in cell.estimates)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.view.audit_view import find_measure
+from fairaudit_reports.view.cover import name_label
 from fairaudit_reports.view.numerals import figures_after_point, fixed, loss_text, p_text
 from fairaudit_reports.view.sections import Section
 from fairaudit_reports.view.wording import LONGEST_NOTE, clean
@@ -50,9 +51,10 @@ def build_models_section(result: AuditedModels) -> Section:
 
 
 def _explain_models(audit: AuditResult) -> str:
-    names = ", ".join(column.name for column in audit.table.attributes)
+    names = ", ".join(name_label(column.name) for column in audit.table.attributes)
     return clean(
-        f"{audit.table.rows:,} rows; outcome {audit.table.outcome.name}; sensitive: {names}; "
-        f"level {audit.alpha:g}, {audit.capsule.copies:,} copies, seed {audit.capsule.seed}. "
-        "p-values are for each model alone and not adjusted for the number of models."
+        f"{audit.table.rows:,} rows; outcome {name_label(audit.table.outcome.name)}; "
+        f"sensitive: {names}; level {audit.alpha:g}, {audit.capsule.copies:,} copies, "
+        f"seed {audit.capsule.seed}. p-values are for each model alone and not adjusted for the "
+        "number of models."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from fairaudit_reports.view.cover import level_labels
 from fairaudit_reports.view.groups_view import count_decimals
 from fairaudit_reports.view.numerals import chance_text, fixed, loss_text, p_text
 from fairaudit_reports.view.wording import capitalize, join_names
@@ -79,7 +80,8 @@ def list_gains(result: RemedyResult) -> list[str]:
         if cell.levels in cell_of and not (cell.masked or cell_of[cell.levels].masked)
     ]
     digits = min(count_decimals(after), 2) if "TPR" in after.columns else count_decimals(after)
-    changes = [_changes(pairs, column, digits) for column in range(len(after.columns))]
+    names = after.attributes
+    changes = [_changes(pairs, names, k, digits) for k in range(len(after.columns))]
     sentences = []
     if changes and changes[0]:
         down, up = changes[0][0], changes[0][-1]
@@ -101,7 +103,9 @@ def list_gains(result: RemedyResult) -> list[str]:
     return sentences
 
 
-def _changes(pairs: Sequence[tuple[Cell, Cell]], column: int, digits: int) -> list[_Change]:
+def _changes(
+    pairs: Sequence[tuple[Cell, Cell]], names: Sequence[str], column: int, digits: int
+) -> list[_Change]:
     """From the largest fall to the largest rise; those that show, of groups with enough rows."""
     found, few = [], _few(pairs)
     for old, new in pairs:
@@ -109,7 +113,7 @@ def _changes(pairs: Sequence[tuple[Cell, Cell]], column: int, digits: int) -> li
         if a.value is None or b.value is None:
             continue
         if fixed(a.value, digits) != fixed(b.value, digits):
-            label = ", ".join(new.levels)
+            label = ", ".join(level_labels(names, new.levels))
             if not few or (b.rows or 0) >= _ENOUGH:
                 found.append((b.value - a.value, label, a.value, b.value))
     return sorted(found)

@@ -9,7 +9,7 @@ from fairaudit._words import as_words
 from fairaudit.auditing.findings import StatementKind
 from fairaudit_reports.view.cover import current_cover, level_label, name_label
 from fairaudit_reports.view.numerals import figures_after_point, fixed
-from fairaudit_reports.view.wording import LONGEST, capitalize, clean
+from fairaudit_reports.view.wording import LONGEST, capitalize, clean, end_sentence
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -22,6 +22,11 @@ __all__ = ["describe_group", "describe_people", "describe_statements"]
 _PLAIN = {"yes", "no", "true", "false", "other", "others", "unknown", "none", "(missing)"}
 
 
+_PATTERN = "No single difference is beyond doubt. The strongest pattern: "
+_PLACE = "No group that was compared is treated differently beyond doubt, and this place is: "
+_TOLERABLE = " This size was declared tolerable."
+
+
 def describe_statements(result: AuditResult) -> list[str]:
     """One to three sentences for people, the clearest first."""
     return [clean(_describe(statement, result), 2 * LONGEST) for statement in result.statements]
@@ -31,12 +36,15 @@ def _describe(statement: Statement, result: AuditResult) -> str:
     kind, contrast = statement.kind, statement.contrast
     if contrast is not None:
         sentence = _compare(contrast, result.table.outcome.name, statement.confidence)
-        if kind is StatementKind.STRONGEST_PATTERN:
-            sentence = (
-                "No single difference is beyond doubt. The strongest pattern: "
-                f"{sentence[:1].lower()}{sentence[1:]}"
-            )
-        return sentence + (" This size was declared tolerable." if statement.tolerated else "")
+        lead = {StatementKind.STRONGEST_PATTERN: _PATTERN}.get(kind, "")
+        lead = "The two groups that differ most: " if statement.widest else lead
+        if lead:
+            sentence = f"{lead}{sentence[:1].lower()}{sentence[1:]}"
+        return sentence + (_TOLERABLE if statement.tolerated else "")
+    if statement.claim is not None:
+        text = end_sentence(statement.claim.text)
+        sentence = f"{_PLACE}{text[:1].lower()}{text[1:]}"
+        return sentence + (_TOLERABLE if statement.tolerated else "")
     names = as_words([name_label(name) for name in statement.attributes])
     if kind is StatementKind.ATTRIBUTES_ONLY:
         return (
@@ -69,11 +77,18 @@ def _compare(contrast: Contrast, outcome: str, confidence: float) -> str:
     low, high = sorted((abs(contrast.low), abs(contrast.high)))
     if contrast.low < 0 < contrast.high:
         low, high = contrast.low, contrast.high
-    size = _difference_text(abs(contrast.value), contrast.quantity)
-    interval = f"{_share(confidence)} interval {_interval_text(low, high, contrast.quantity)}"
+    if contrast.quantity == "rate":
+        size = _difference_text(abs(contrast.value), contrast.quantity)
+        own, other = (_percent(rate, contrast.value) for rate in (contrast.own, contrast.other))
+        ends = _interval_text(low, high)
+    else:
+        size, own, other, *limits = _write_alike(
+            [abs(contrast.value), contrast.own, contrast.other, low, high]
+        )
+        ends = " to ".join(limits)
+    interval = f"{_share(confidence)} interval {ends}"
     if contrast.quantity == "prediction":
         more = "higher" if contrast.value > 0 else "lower"
-        own, other = _numbers(contrast.own, contrast.other, contrast.value)
         return (
             f"Among people with the same {name_label(outcome)}, {group} get predictions that are "
             f"{size} {more} on average than those of {others} ({own} against {other}; {interval})."
@@ -84,13 +99,11 @@ def _compare(contrast: Contrast, outcome: str, confidence: float) -> str:
         among = f"Among people with {name_label(outcome)} = {level}, "
     if contrast.quantity == "score":
         more = "higher" if contrast.value > 0 else "lower"
-        own, other = _numbers(contrast.own, contrast.other, contrast.value)
         return (
             f"{among}{group} get a mean score of {own}, {others} {other} "
             f"({size} {more}; {interval})."
         )
     more = "more" if contrast.value > 0 else "fewer"
-    own, other = (_percent(rate, contrast.value) for rate in (contrast.own, contrast.other))
     verb = _say_predicted(contrast, outcome)
     return capitalize(
         f"{among}{group} are {verb} in {own} of cases, {others} in {other} "
@@ -164,14 +177,22 @@ def _difference_text(value: float, quantity: str) -> str:
     return fixed(value, figures_after_point(value))
 
 
-def _interval_text(low: float, high: float, quantity: str) -> str:
-    if quantity == "rate":
-        digits = _decimals(high - low)
-        return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
-    digits = figures_after_point(max(abs(low), abs(high)))
-    return f"{fixed(low, digits)} to {fixed(high, digits)}"
+def _interval_text(low: float, high: float) -> str:
+    digits = _decimals(high - low)
+    return f"{100 * low:.{digits}f} to {100 * high:.{digits}f}"
 
 
-def _numbers(own: float, other: float, value: float) -> tuple[str, str]:
-    digits = figures_after_point(value)
-    return fixed(own, digits), fixed(other, digits)
+def _write_alike(values: list[float]) -> list[str]:
+    """Numbers in one unit with the same decimals, as many as the first needs, without idle zeros.
+
+    Examples
+    --------
+    >>> _write_alike([8.0, 48.0, 56.0, 4.0, 16.0]), _write_alike([0.125, 2.0, 1.875, 0.1, 0.2])
+    (['8', '48', '56', '4', '16'], ['0.125', '2.000', '1.875', '0.100', '0.200'])
+    """
+    digits = figures_after_point(values[0])
+    texts = [fixed(value, digits) for value in values]
+    while digits > 0 and all(text.endswith("0") for text in texts):
+        digits -= 1
+        texts = [fixed(value, digits) for value in values]
+    return texts
