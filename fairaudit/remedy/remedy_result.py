@@ -14,6 +14,7 @@ from fairaudit.auditing.findings import Verdict
 from fairaudit.data.facts import Source
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.forgone import Forgone
+from fairaudit.remedy.limit import Limit
 from fairaudit.remedy.price import Quality
 from fairaudit.results import Result
 
@@ -93,6 +94,8 @@ class RemedyResult(Result):
         The trivial alternative on these rows: plain training, mixed at random with a constant.
     forgone : tuple of Forgone
         What was not allowed, and what it would have brought.
+    limit : Limit or None
+        What no answer that is derived from the scores can do, where a search found nothing.
     rows : dict
         Rows in ``"train"``, ``"choice"`` and ``"audit"``.
     split : tuple of float
@@ -140,6 +143,7 @@ class RemedyResult(Result):
     coming_rows: int | None = None
     quality: tuple[Quality, Quality] = (Quality(), Quality())
     forgone: tuple[Forgone, ...] = ()
+    limit: Limit | None = None
     before: AuditResult = field(repr=False)
     after: AuditResult = field(repr=False)
     model: Any = field(default=None, repr=False, metadata={"key": None})
@@ -220,6 +224,13 @@ class RemedyResult(Result):
             )
 
         forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
+        limit = self.limit and replace(
+            self.limit,
+            loss=coarse(self.limit.loss, step) or 0.0,
+            ranking=coarse(self.limit.ranking, step) or 0.0,
+            ranking_of_labels=coarse(self.limit.ranking_of_labels, step) or 0.0,
+            kept=coarse(self.limit.kept, step) or 0.0,
+        )
         power = self.power and replace(
             self.power,
             kpc=coarse(self.power.kpc, step),
@@ -232,6 +243,7 @@ class RemedyResult(Result):
             loss=loss,
             quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
             forgone=tuple(forgone),
+            limit=limit,
             power=power,
             chance=coarse(self.chance, 0.01),
             curve=rounded(self.curve),

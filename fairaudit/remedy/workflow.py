@@ -278,6 +278,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         curve=curve.assign(chosen=[k == choice.place for k in range(len(curve))]),
         mixture=trained.mixture,
         forgone=trained.forgone,
+        limit=trained.limit,
         rows={name: len(rows) for name, rows in job.parts.items()},
         split=(),  # known where it was asked for
         seed=plan.permutations.seed,
