@@ -186,15 +186,18 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
 
 def describe_limit(limit: Limit) -> list[str]:
     """What could pass at best, and which audit the model that comes nearest passes."""
-    known = "the attributes known" if limit.attributes else "the attributes not known"
+    known = "With" if limit.attributes else "Without"
+    estimate, sure = limit.estimate, limit.sure
     least = (
-        f"With {known} no answer that is derived from these scores passes an audit of "
-        f"{limit.rows:,} rows with a chance of {_percent(limit.chance)} below a loss of "
-        f"{limit.loss:.3g}, or with an AUC above {limit.ranking:.3f} (labels: "
-        f"{limit.ranking_of_labels:.3f}; half of the ranking is lost below {limit.kept:.3f})"
+        f"{known} the attributes, answers that are derived from these scores and pass an audit of "
+        f"{limit.rows:,} rows with a chance of {_percent(limit.chance)} have at best a loss of "
+        f"{estimate.loss:.3g} and an AUC of {estimate.ranking:.3f} (as labels "
+        f"{estimate.ranking_of_labels:.3f}; half of the ranking is lost below {limit.kept:.3f}), "
+        f"if these rows were everybody; surely not below {sure.loss:.3g} or above "
+        f"{sure.ranking:.3f}"
     )
     if limit.impossible:
-        least += ": whatever passes has collapsed, however many rows train it"
+        least += ": whatever passes has collapsed"
     nearest = "The model that comes nearest passes"
     if limit.passes is None:
         return [f"{least}.", f"{nearest} no audit of more than {limit.rows // 100:,} rows."]

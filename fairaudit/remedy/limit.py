@@ -2,26 +2,31 @@
 
 A person in score bin b (and group g, where the attributes are known) gets the second label with
 probability π. The audit sees the rates of groups within classes, and passes with the chance that
-is asked for as long as the squared distances of these rates from the common ones, in standard
-errors of the coming audit, add up to no more than λ: the noncentrality at which a χ² test still
-does. Among all π of that kind linear programs find the smallest loss; the ball is cut out of its
-box by tangents. A score that passes does so at each of its thresholds, so its ROC curve lies below
-all that such π reach, and the area below their tangents is the largest AUC. Groups are coarser than the attributes, a fitted π is off
-by its own error, and a standard error is taken as large as it can be: what can be reached is less.
+is asked for as long as the distances of these rates from the common ones, in standard errors of the
+coming audit, lie in a ball: its squared radius is the noncentrality at which a χ² test still does.
+The rates of these rows are off by their own error, which only makes groups differ more: for what is
+said for sure the ball is widened by what this error keeps within in 95 of 100 samples. Among all π in that ball linear programs find the smallest loss; the
+ball is cut out of its box by tangents. A score that passes does so at each of its thresholds, so
+its ROC curve lies below all that such π reach, and the area below their tangents is the largest
+AUC. Groups are coarser than the attributes, a fitted π is off by its own error, and a standard
+error is taken as large as it can be: what can be reached is less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 import numpy as np
+from scipy.stats import chi2, ncx2
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, columns_from
 from fairaudit.remedy.attribute_basis import AttributeBasis
 
-__all__ = ["Limit", "find_coarse_groups", "find_limit"]
+__all__ = ["Bound", "Limit", "find_coarse_groups", "find_limit"]
 
 _BINS = 20
 _RANGES = 3  # of a number among the attributes
@@ -29,21 +34,36 @@ _FEWEST = 40  # rows of each class in a group
 _CUTS = 100
 _EVEN = 0.5
 _WEIGHTS = (0.1, 0.2, 0.3, 0.4, _EVEN, 0.6, 0.7, 0.8, 0.9)
+_SURE = 0.95
 _CLOSE = 0.01  # of the radius
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The smallest share of misclassified people; the largest AUC, of a score and of labels."""
+
+    loss: float
+    ranking: float
+    ranking_of_labels: float
+
+    def or_better(self, other: Bound) -> Bound:
+        return Bound(
+            min(self.loss, other.loss),
+            max(self.ranking, other.ranking),
+            max(self.ranking_of_labels, other.ranking_of_labels),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """The best that could pass, on the rows for choosing.
+    """The best that could pass, by the rows for choosing.
 
     Attributes
     ----------
     attributes : bool
         Whether the sensitive attributes are known at prediction.
-    loss : float
-        The smallest share of misclassified people.
-    ranking, ranking_of_labels : float
-        The largest AUC, of a score with many values and of labels.
+    estimate, sure : Bound
+        As if the rows were everybody, and with 95 % confidence.
     kept : float
         The AUC below which a model counts as collapsed.
     rows : int
@@ -56,9 +76,8 @@ class Limit:
     """
 
     attributes: bool
-    loss: float
-    ranking: float
-    ranking_of_labels: float
+    estimate: Bound
+    sure: Bound
     kept: float
     rows: int
     chance: float
@@ -66,8 +85,8 @@ class Limit:
 
     @property
     def impossible(self) -> bool:
-        """Whether whatever passes has collapsed."""
-        return self.ranking < self.kept
+        """Whether whatever passes has collapsed, for sure."""
+        return self.sure.ranking < self.kept
 
 
 def find_coarse_groups(columns: Sequence[Column], parts: Index) -> Index:
@@ -111,26 +130,18 @@ def find_limit(
     rows, chance, alpha
         Of the coming audit.
     """
-    found = Limit(
-        attributes=attributes,
-        loss=1.0,
-        ranking=0.5,
-        ranking_of_labels=0.5,
-        kept=kept,
-        rows=rows,
-        chance=chance,
-    )
-    for score in scores:
-        counts = _count(score, groups, parts)
-        problem = _Problem(counts, rows, chance=chance, alpha=alpha, attributes=attributes)
-        area, of_labels = problem.find_largest_areas()
-        found = replace(
-            found,
-            loss=min(found.loss, problem.solve(np.array([[0.0, 1.0], [1.0, 0.0]]))),
-            ranking=max(found.ranking, area),
-            ranking_of_labels=max(found.ranking_of_labels, of_labels),
+    counts = [_count(score, groups, parts) for score in scores]
+    how: dict[str, Any] = {"chance": chance, "alpha": alpha, "attributes": attributes}
+    estimate, sure = (
+        reduce(
+            Bound.or_better,
+            (_Problem(table, rows, widened=widened, **how).find_bound() for table in counts),
         )
-    return found
+        for widened in (False, True)
+    )
+    return Limit(
+        attributes=attributes, estimate=estimate, sure=sure, kept=kept, rows=rows, chance=chance
+    )
 
 
 def _count(score: Array, groups: Index, parts: Index) -> Array:
@@ -144,7 +155,6 @@ def _count(score: Array, groups: Index, parts: Index) -> Array:
 def _find_noncentrality(directions: int, chance: float, alpha: float) -> float:
     """At which a χ² test of so many directions still passes with this chance."""
     from scipy.optimize import brentq
-    from scipy.stats import chi2, ncx2
 
     limit = chi2.ppf(1 - alpha, directions)
     if chance >= 1 - alpha:
@@ -157,11 +167,21 @@ class _Problem:
     """Rates of groups as linear functions of π, in standard errors of the coming audit."""
 
     def __init__(
-        self, counts: Array, rows: int, *, chance: float, alpha: float, attributes: bool
+        self,
+        counts: Array,
+        rows: int,
+        *,
+        chance: float,
+        alpha: float,
+        attributes: bool,
+        widened: bool,
     ) -> None:
         groups, classes, bins = counts.shape
         self.counts, self.attributes = counts, attributes
-        self.radius = np.sqrt(_find_noncentrality(classes * max(groups - 1, 1), chance, alpha))
+        directions = classes * max(groups - 1, 1)
+        self.radius = np.sqrt(_find_noncentrality(directions, chance, alpha))
+        if widened:
+            self.radius += np.sqrt(chi2.ppf(_SURE, directions) * rows / counts.sum())
         sizes = counts.sum(axis=2)
         law = counts / sizes[:, :, None]
         pooled = counts / sizes.sum(axis=0)[:, None]  # adds up to one over groups and bins
@@ -173,8 +193,8 @@ class _Problem:
         lines = lines.reshape(groups * classes, groups, bins)
         self.lines = lines.reshape(len(lines), -1) if attributes else lines.sum(axis=1)
 
-    def find_largest_areas(self) -> tuple[float, float]:
-        """Below the tangents of all pairs of a false and a true positive rate; below one pair."""
+    def find_bound(self) -> Bound:
+        """The area below the tangents of all pairs of rates is the AUC; of labels, below one."""
         share = self.counts.sum(axis=(0, 2)) / self.counts.sum()
         grid = np.linspace(0.0, 1.0, 1001)
         top, of_labels = np.ones(len(grid)), 0.5
@@ -184,7 +204,8 @@ class _Problem:
             top = np.minimum(top, (weight * grid - smallest) / (1 - weight))
             if weight == _EVEN:  # the largest difference of the two rates
                 of_labels = 0.5 - smallest
-        return float((top[1:] + top[:-1]).mean() / 2), of_labels
+        loss = self.solve(np.array([[0.0, 1.0], [1.0, 0.0]]))
+        return Bound(loss, float((top[1:] + top[:-1]).mean() / 2), of_labels)
 
     def solve(self, cost: Array) -> float:
         """The smallest expected cost (class × label)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from fairaudit.auditing.findings import Verdict
 from fairaudit.data.facts import Source
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.forgone import Forgone
-from fairaudit.remedy.limit import Limit
+from fairaudit.remedy.limit import Bound, Limit
 from fairaudit.remedy.price import Quality
 from fairaudit.results import Result
 
@@ -224,11 +224,14 @@ class RemedyResult(Result):
             )
 
         forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
+
+        def of_bound(bound: Bound) -> Bound:
+            return Bound(*(coarse(value, step) or 0.0 for value in astuple(bound)))
+
         limit = self.limit and replace(
             self.limit,
-            loss=coarse(self.limit.loss, step) or 0.0,
-            ranking=coarse(self.limit.ranking, step) or 0.0,
-            ranking_of_labels=coarse(self.limit.ranking_of_labels, step) or 0.0,
+            estimate=of_bound(self.limit.estimate),
+            sure=of_bound(self.limit.sure),
             kept=coarse(self.limit.kept, step) or 0.0,
         )
         power = self.power and replace(

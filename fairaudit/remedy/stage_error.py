@@ -30,11 +30,7 @@ def deal_halves(units: Index, seed: int, count: int = HALVES) -> list[Index]:
 
 
 def find_stage_error(
-    whole: Array,
-    halves: Sequence[Array],
-    values: Array,
-    psi: Array,
-    parts: Index,
+    whole: Array, halves: Sequence[Array], values: Array, psi: Array, parts: Index
 ) -> float:
     """The variance of the dependence that is left, in that of the noise of as many rows.
 
