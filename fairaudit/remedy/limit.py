@@ -5,11 +5,12 @@ probability π. The audit sees the rates of groups within classes, and passes wi
 is asked for as long as the distances of these rates from the common ones, in standard errors of the
 coming audit, lie in a ball: its squared radius is the noncentrality at which a χ² test still does.
 The rates of these rows are off by their own error, which only makes groups differ more: for what is
-said for sure the ball is widened by what this error keeps within in 95 of 100 samples. Among all π in that ball linear programs find the smallest loss; the
-ball is cut out of its box by tangents. A score that passes does so at each of its thresholds, so
-its ROC curve lies below all that such π reach, and the area below their tangents is the largest
-AUC. Groups are coarser than the attributes, a fitted π is off by its own error, and a standard
-error is taken as large as it can be: what can be reached is less.
+said for sure the ball is widened by what this error keeps within in 95 of 100 samples. Among all π
+in that ball linear programs find the smallest loss; the ball is cut out of its box by tangents. A
+score that passes does so at each of its thresholds, so its ROC curve lies below all that such π
+reach, and the area below their tangents is the largest AUC. Groups are coarser than the attributes,
+a fitted π is off by its own error, and a standard error is taken as large as it can be: what can be
+reached is less.
 """
 
 from __future__ import annotations

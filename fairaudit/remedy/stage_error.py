@@ -8,7 +8,7 @@ bring back of the dependence says what new rows will see, whatever the stage has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
