@@ -7,7 +7,7 @@ use at prediction, randomization, the chance that is asked for, the rows of the 
 goal and the method, with short training. The old model knows the features that give sex and age
 away. Models that are written with exit status 0 are looked at again on 6,000 rows that nothing
 has seen: collapsed beside plain training, or above the trivial mixture (a smaller loss at no
-larger KPC). `--save` keeps what is finished, and goes on there.
+larger KPC; clearly so if the difference exceeds two standard errors). `--save` keeps what is finished, and goes on there.
 """
 
 from __future__ import annotations
@@ -114,9 +114,13 @@ def look_again(result: Any, roles: Roles, seed: int) -> dict[str, Any]:
     point = evaluate(new, outcome, tables[0].attributes)
     line = mixture(plain, outcome, tables[0].attributes, seed, shares=SHARES)
     better = line[(line["loss"] < point["loss"]) & (line["kpc"] <= max(point["kpc"], 0.0))]
+    gain = 0.0 if better.empty else float(point["loss"] - better["loss"].min())
+    differs = ((new >= 0.5) != (plain >= 0.5)).mean()  # rows where one errs and the other does not
     return {
         "collapsed on fresh rows": collapse(*tables),
         "dominated on fresh rows": not better.empty,
+        "clearly": bool(gain > 2 * np.sqrt(differs / FRESH)),
+        "gain of the mixture": gain,
         "loss": point["loss"],
         "kpc": point["kpc"],
     }
@@ -125,12 +129,13 @@ def look_again(result: Any, roles: Roles, seed: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--save", default="seeds.jsonl")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     store = Path(args.save)
     runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
-    for seed in range(len(runs), args.seeds):
+    for seed in range(args.first + len(runs), args.first + args.seeds):
         runs.append(run_seed(seed))
         with store.open("a") as file:
             file.write(json.dumps(runs[-1]) + "\n")
@@ -140,7 +145,8 @@ def main() -> None:
     print(f"  collapsed or dominated by the command's rows: {sum(run['bad here'] for run in good)}")
     lost = sum(run["collapsed on fresh rows"] is not None for run in good)
     beaten = sum(run["dominated on fresh rows"] for run in good)
-    print(f"  on {FRESH:,} fresh rows: {lost} collapsed, {beaten} dominated")
+    clearly = sum(run["clearly"] for run in good)
+    print(f"  on {FRESH:,} fresh rows: {lost} collapsed, {beaten} dominated, {clearly} clearly so")
 
 
 if __name__ == "__main__":

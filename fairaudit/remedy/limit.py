@@ -16,7 +16,7 @@ reached is less.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -25,6 +25,7 @@ from scipy.stats import chi2, ncx2
 
 from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column, columns_from
+from fairaudit.evidence.disclosure import coarse
 from fairaudit.remedy.attribute_basis import AttributeBasis
 
 __all__ = ["Bound", "Limit", "find_coarse_groups", "find_limit"]
@@ -88,6 +89,14 @@ class Limit:
     def impossible(self) -> bool:
         """Whether whatever passes has collapsed, for sure."""
         return self.sure.ranking < self.kept
+
+    def rounded(self, step: float) -> Limit:
+        """With sizes that are multiples of a step."""
+        estimate, sure = (
+            Bound(*(coarse(value, step) or 0.0 for value in astuple(bound)))
+            for bound in (self.estimate, self.sure)
+        )
+        return replace(self, estimate=estimate, sure=sure, kept=coarse(self.kept, step) or 0.0)
 
 
 def find_coarse_groups(columns: Sequence[Column], parts: Index) -> Index:

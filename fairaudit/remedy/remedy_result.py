@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from fairaudit.auditing.findings import Verdict
 from fairaudit.data.facts import Source
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.forgone import Forgone
-from fairaudit.remedy.limit import Bound, Limit
+from fairaudit.remedy.limit import Limit
 from fairaudit.remedy.price import Quality
 from fairaudit.results import Result
 
@@ -225,15 +225,6 @@ class RemedyResult(Result):
 
         forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
 
-        def of_bound(bound: Bound) -> Bound:
-            return Bound(*(coarse(value, step) or 0.0 for value in astuple(bound)))
-
-        limit = self.limit and replace(
-            self.limit,
-            estimate=of_bound(self.limit.estimate),
-            sure=of_bound(self.limit.sure),
-            kept=coarse(self.limit.kept, step) or 0.0,
-        )
         power = self.power and replace(
             self.power,
             kpc=coarse(self.power.kpc, step),
@@ -246,7 +237,7 @@ class RemedyResult(Result):
             loss=loss,
             quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
             forgone=tuple(forgone),
-            limit=limit,
+            limit=self.limit and self.limit.rounded(step),
             power=power,
             chance=coarse(self.chance, 0.01),
             curve=rounded(self.curve),

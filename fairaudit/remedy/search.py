@@ -181,7 +181,8 @@ def _find_limit(
 ) -> Limit | None:
     """What no answer derived from these scores can do; of two classes and a goal to pass."""
     job, table = found.job, found.job.trained_table
-    if job.rule.goal.limits or len(table.outcome.levels) != 2 or not np.isfinite(curve.chance[0]):
+    two = table.outcome.kind.is_categorical and len(table.outcome.levels) == 2
+    if job.rule.goal.limits or not two:
         return None
     train = job.parts["train"]
     parts = table.outcome.codes[train]
