@@ -32,7 +32,7 @@ from fairaudit.remedy.pass_chance import PassChance, chance_to_pass_refitted
 __all__ = ["DerivedPredictor"]
 
 STRONGEST = 2.0
-_OF_CLASSES, _OF_NUMBERS = (2, 30.0), (8, 2.0)  # levels and shrinkage
+OF_CLASSES, OF_NUMBERS = (2, 60.0), (8, 2.0)  # levels and shrinkage
 
 
 class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
@@ -59,7 +59,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         How soft the probabilities of ``"smooth"`` are.
     shrink : float, optional
         Rows' worth of shrinkage of what is learned about attributes: dependence that is costly to
-        remove and hardly larger than the noise of the rows is left. Default 30, of numbers 2.
+        remove and hardly larger than the noise of the rows is left. Default 60, of numbers 2.
     error_share : float in [0, 1]
         What a classifier's law is best for: misclassified people (1), the Brier score (0).
     ids : str, optional
@@ -137,7 +137,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         self._check()
         attributes = sensitive_columns(sensitive_features, len(X), self)
         self.key_ = draw_key(self.random_state)
-        known = self._ask(X) if scores is None else self._read_scores(scores, len(X))
+        known = self._ask(X) if scores is None else self.read_scores(scores, len(X))
         if is_classifier(self.estimator):
             self.classes_ = np.asarray(self.estimator.classes_)
             parts = self._find_parts(y)
@@ -198,7 +198,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         Fits to rows drawn from these again and again (`chance_to_pass_refitted`, which says what
         `audit` may hold: `n_fresh`, `alpha`, `repeats`, `seed`).
         """
-        known = self._ask(X) if scores is None else self._read_scores(scores, len(X))
+        known = self._ask(X) if scores is None else self.read_scores(scores, len(X))
         columns = sensitive_columns(sensitive_features, len(X), self)
         values = {column.name: column.levels[column.codes] for column in columns}
         outcome = np.asarray(y)
@@ -238,16 +238,21 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
         What `predict_proba` (or `predict` of a regressor) does with its own scores and numbers.
         """
         check_is_fitted(self, "answers_")
-        known = self._read_scores(scores, len(uniforms))
+        known = self.read_scores(scores, len(uniforms))
         if self.strength == 0:
             return known
-        columns = self.basis_.read(sensitive_features) if self.use_sensitive else None
-        psi, groups = self._see(columns, len(known))
         share, noise = min(self.strength, 1.0), max(self.strength - 1.0, 0.0)
-        asked = known if is_classifier(self.estimator) else known[:, 0]
-        likely = (1 - noise) * self.answers_(asked, psi, groups) + noise * self.answers_.common
+        own = self.find_level_chances(known, sensitive_features)
+        likely = (1 - noise) * own + noise * self.answers_.common
         answers = self.answers_.values_at(noise)[pick_levels(likely, uniforms[:, 0])]
         return np.where(uniforms[:, [1]] < share, answers, known)
+
+    def find_level_chances(self, scores: Array, sensitive_features: Any) -> Array:
+        """How likely every level is (columns) at full strength, for the model's own answers."""
+        columns = self.basis_.read(sensitive_features) if self.use_sensitive else None
+        psi, groups = self._see(columns, len(scores))
+        asked = scores if is_classifier(self.estimator) else scores[:, 0]
+        return np.asarray(self.answers_(asked, psi, groups))
 
     def _answer(self, X: Any, sensitive_features: Any) -> Array:
         check_is_fitted(self, "answers_")
@@ -294,7 +299,7 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
 
     def _choose_sizes(self) -> tuple[int, float]:
         """Levels and shrinkage, given or by the kind of the outcome."""
-        levels, shrink = _OF_CLASSES if is_classifier(self.estimator) else _OF_NUMBERS
+        levels, shrink = OF_CLASSES if is_classifier(self.estimator) else OF_NUMBERS
         return (
             levels if self.levels is None else self.levels,
             shrink if self.shrink is None else self.shrink,
@@ -349,7 +354,8 @@ class DerivedPredictor(MetaEstimatorMixin, BaseEstimator):
             )
         return X[chosen]
 
-    def _read_scores(self, scores: Any, rows: int) -> Array:
+    def read_scores(self, scores: Any, rows: int) -> Array:
+        """The model's answers as rows × classes, or one column of numbers."""
         values = np.asarray(scores, dtype=np.float64)
         if values.ndim == 1 and is_classifier(self.estimator):
             values = np.column_stack([1 - values, values])

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
-from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table
+from fairaudit.remedy.pass_chance import KnownCopies, PassChance, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.testing.permutations import Permutations
 
@@ -86,6 +86,23 @@ class Judge:
         tested = scores if whole is None else whole
         return record | self._test(tested, None if left is None else left * growth, kept)
 
+    def find_largest_audit(self, scores: Array, left: float | None, chance: float) -> int | None:
+        """About how many rows an audit may have that is passed with this chance, by halves.
+
+        `left` is that of `measure`. At most the coming rows; None: less than a hundredth of them.
+        """
+        table, sizes = self.table_of(scores), self.coming_rows // 2 ** np.arange(7)
+        low, high = 0, len(sizes)  # the first size that is passed
+        while low < high:
+            middle = (low + high) // 2
+            rows = max(int(sizes[middle]), 1)
+            scaled = None if left is None else left * rows / len(self.rows)
+            if self._expect(table, rows, scaled).chance >= chance:
+                high = middle
+            else:
+                low = middle + 1
+        return int(sizes[low]) if low < len(sizes) else None
+
     def p_value(self, scores: Array) -> float:
         table = self.table_of(scores)
         return 1.0 if table.prediction.constant else self._run(table).p_value
@@ -124,18 +141,24 @@ class Judge:
         if self.folds is None:
             p_value = self._run(table).p_value
             return {"p_value": p_value, "chance": float("nan"), "certified": certified}
+        expected = self._expect(table, self.coming_rows, left, kept)
+        return {"p_value": expected.p_value, "chance": expected.chance, "certified": certified}
+
+    def _expect(
+        self, table: AuditTable, rows: int, left: float | None, kept: float = 1.0
+    ) -> PassChance:
+        """Of an audit of so many rows."""
         if self._known is None:
             self._known = KnownCopies(_COPIES, self.plan.permutations.seed)
-        expected = chance_of_table(
+        return chance_of_table(
             table,
-            n_fresh=self.coming_rows,
+            n_fresh=rows,
             folds=None if left is not None else self.folds,
             left=left,
             alpha=self.plan.alpha,
             known=self._known,
             kept=kept,
         )
-        return {"p_value": expected.p_value, "chance": expected.chance, "certified": certified}
 
     @property
     def _copies(self) -> Permutations:

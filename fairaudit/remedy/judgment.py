@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.remedy.choice import Choice
     from fairaudit.remedy.forgone import Forgone
+    from fairaudit.remedy.limit import Limit
     from fairaudit.remedy.rows import Audited
     from fairaudit.remedy.trained import Trained
     from fairaudit.remedy.training_job import Job
@@ -155,6 +156,7 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     if outcome is Outcome.INCONCLUSIVE:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
+    advice += [] if trained.limit is None else describe_limit(trained.limit)
     advice += brought
     if not job.use_sensitive and not brought:
         advice.append(
@@ -180,6 +182,33 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
         "with an audit (certify)."
     )
     return tuple(advice)
+
+
+def describe_limit(limit: Limit) -> list[str]:
+    """What could pass at best, and which audit the model that comes nearest passes."""
+    known = "With" if limit.attributes else "Without"
+    estimate, sure = limit.estimate, limit.sure
+    least = (
+        f"{known} the attributes, answers that are derived from these scores and pass an audit of "
+        f"{limit.rows:,} rows with a chance of {_percent(limit.chance)} have at best a loss of "
+        f"{estimate.loss:.3g} and an AUC of {estimate.ranking:.3f} (as labels "
+        f"{estimate.ranking_of_labels:.3f}; half of the ranking is lost below {limit.kept:.3f}), "
+        f"if these rows were everybody; surely not below {sure.loss:.3g} or above "
+        f"{sure.ranking:.3f}"
+    )
+    if limit.impossible:
+        least += ": whatever passes has collapsed"
+    nearest = "The model that comes nearest passes"
+    if limit.passes is None:
+        return [f"{least}.", f"{nearest} no audit of more than {limit.rows // 100:,} rows."]
+    if limit.passes >= limit.rows:
+        return [f"{least}."]
+    return [
+        f"{least}.",
+        f"{nearest} an audit of about {limit.passes:,} rows with this chance; for {limit.rows:,} "
+        f"about {limit.rows / limit.passes:.0f} times as many would have to train it, if all that "
+        "it leaves is the error of few rows.",
+    ]
 
 
 def _describe_forgone(offer: Forgone) -> str:

@@ -33,17 +33,18 @@ _POOLED = 10.0  # rows of all that each group gets in the linear program
 class CalibratedChances(BaseEstimator):
     """Chances of the classes given those of a model and functions of attributes, by logits.
 
-    Within groups the logit is a broken line of the model's; along smooth functions of the
-    attributes it has a level and a slope.
+    The logit is a broken line of the model's, with a level and a slope along every function of the
+    attributes. (A broken line of its own in each group leaves as much on fresh rows, and takes
+    four times as long.)
     """
 
-    def fit(self, chances: Array, psi: Array, groups: Array, parts: Index) -> CalibratedChances:
+    def fit(self, chances: Array, psi: Array, parts: Index) -> CalibratedChances:
         from sklearn.linear_model import LogisticRegression
 
         logits = _find_logits(chances)
         inner = np.linspace(0, 1, _KNOTS + 2)[1:-1]
         self.knots = [np.unique(np.quantile(column, inner)) for column in logits.T]
-        features = self._find_features(chances, psi, groups)
+        features = self._find_features(chances, psi)
         self.mean, spread = features.mean(axis=0), features.std(axis=0)
         self.spread = np.where(spread > 1e-9, spread, 1.0)
         model = LogisticRegression(C=_PENALTY, max_iter=500)
@@ -54,11 +55,11 @@ class CalibratedChances(BaseEstimator):
         self.weights, self.start = weights, start
         return self
 
-    def __call__(self, chances: Array, psi: Array, groups: Array) -> Array:
-        features = (self._find_features(chances, psi, groups) - self.mean) / self.spread
+    def __call__(self, chances: Array, psi: Array) -> Array:
+        features = (self._find_features(chances, psi) - self.mean) / self.spread
         return np.asarray(softmax(features @ self.weights.T + self.start, axis=1))
 
-    def _find_features(self, chances: Array, psi: Array, groups: Array) -> Array:
+    def _find_features(self, chances: Array, psi: Array) -> Array:
         logits = _find_logits(chances)
         broken = np.hstack(
             [
@@ -67,8 +68,7 @@ class CalibratedChances(BaseEstimator):
             ]
         )
         sloped = [psi * logits[:, [c]] for c in range(logits.shape[1])]
-        within = [groups[:, [g]] * broken for g in range(groups.shape[1])]
-        return np.hstack([psi, *sloped, broken, *within])
+        return np.hstack([psi, *sloped, broken])
 
 
 def _find_logits(chances: Array) -> Array:
@@ -113,9 +113,8 @@ class LevelAnswers(BaseEstimator):
 
     def fit(self, chances: Array, psi: Array, groups: Index, parts: Index) -> LevelAnswers:
         """Learn from rows: a model's chances, functions of attributes, groups, true classes."""
-        self.groups = int(groups.max()) + 1
-        self.calibrated = CalibratedChances().fit(chances, psi, self._cross(groups), parts)
-        eta = self.calibrated(chances, psi, self._cross(groups))
+        self.calibrated = CalibratedChances().fit(chances, psi, parts)
+        eta = self.calibrated(chances, psi)
         truth = np.eye(eta.shape[1])[parts]
         self.prior = truth.mean(axis=0)
         values = _choose_values(eta, self.levels)
@@ -132,7 +131,7 @@ class LevelAnswers(BaseEstimator):
 
     def __call__(self, chances: Array, psi: Array, groups: Index) -> Array:
         """The chances of every level (columns) for rows."""
-        eta = self.calibrated(chances, psi, self._cross(groups))
+        eta = self.calibrated(chances, psi)
         if self.solver == "program":
             return np.asarray(self.table[groups, np.searchsorted(self.edges, eta[:, 1])])
         return self.laws.chances(eta @ self.cost, self._find_moments(eta, psi))
@@ -140,10 +139,6 @@ class LevelAnswers(BaseEstimator):
     def values_at(self, noise: float) -> Array:
         """What levels say where a share `noise` of all answers is drawn from the common law."""
         return (1 - noise) * self.values + noise * self.prior
-
-    def _cross(self, groups: Index) -> Array:
-        """One column per group; none where there is one group."""
-        return np.eye(self.groups)[groups][:, : None if self.groups > 1 else 0]
 
     def _fit_program(
         self, eta: Array, psi: Array, groups: Index, parts: Index
@@ -184,8 +179,8 @@ class LevelAnswers(BaseEstimator):
 def _choose_values(eta: Array, levels: int) -> Array:
     """Chances of the classes that levels begin with."""
     classes = eta.shape[1]
-    if classes == 2:
-        share = np.array([0.2, 0.8]) if levels == 2 else (np.arange(levels) + 0.5) / levels
+    if classes == 2 and levels > 2:
+        share = (np.arange(levels) + 0.5) / levels
         positive = np.quantile(eta[:, 1], share)
         return np.column_stack([1 - positive, positive])
     best = eta.argmax(axis=1)

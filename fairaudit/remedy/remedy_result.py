@@ -14,6 +14,7 @@ from fairaudit.auditing.findings import Verdict
 from fairaudit.data.facts import Source
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.forgone import Forgone
+from fairaudit.remedy.limit import Limit
 from fairaudit.remedy.price import Quality
 from fairaudit.results import Result
 
@@ -93,6 +94,8 @@ class RemedyResult(Result):
         The trivial alternative on these rows: plain training, mixed at random with a constant.
     forgone : tuple of Forgone
         What was not allowed, and what it would have brought.
+    limit : Limit or None
+        What no answer that is derived from the scores can do, where a search found nothing.
     rows : dict
         Rows in ``"train"``, ``"choice"`` and ``"audit"``.
     split : tuple of float
@@ -140,6 +143,7 @@ class RemedyResult(Result):
     coming_rows: int | None = None
     quality: tuple[Quality, Quality] = (Quality(), Quality())
     forgone: tuple[Forgone, ...] = ()
+    limit: Limit | None = None
     before: AuditResult = field(repr=False)
     after: AuditResult = field(repr=False)
     model: Any = field(default=None, repr=False, metadata={"key": None})
@@ -220,6 +224,7 @@ class RemedyResult(Result):
             )
 
         forgone = (replace(offer, loss=coarse_loss(offer.loss, step)) for offer in self.forgone)
+
         power = self.power and replace(
             self.power,
             kpc=coarse(self.power.kpc, step),
@@ -232,6 +237,7 @@ class RemedyResult(Result):
             loss=loss,
             quality=(of_rows(self.quality[0]), of_rows(self.quality[1])),
             forgone=tuple(forgone),
+            limit=self.limit and self.limit.rounded(step),
             power=power,
             chance=coarse(self.chance, 0.01),
             curve=rounded(self.curve),

@@ -109,6 +109,11 @@ class Rows:
         """The same rows for models that learned the levels of the outcome as they are."""
         return replace(self, roles=replace(self.roles, classes={}))
 
+    @property
+    def loss_name(self) -> str:
+        """``"misclassified"`` (a share) or ``"mean squared error"``."""
+        return "misclassified" if self.outcome.kind.is_categorical else "mean squared error"
+
     def of_larger_level(self, scores: Array, model: Any) -> Array:
         """The scores of two classes as those of the larger level, in whatever order they are."""
         names = getattr(model, "classes_", None)

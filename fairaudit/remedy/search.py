@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit.remedy.choice import dominated
+from fairaudit.remedy.collapse import KEPT
 from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
 from fairaudit.remedy.forgone import Forgone
 from fairaudit.remedy.judge import Judge
+from fairaudit.remedy.limit import Limit, find_coarse_groups, find_limit
 from fairaudit.remedy.methods import METHODS, Method
 from fairaudit.remedy.stages import LEVELS, LEVELS_OF_NUMBERS, Candidate, Stages, search_strengths
 from fairaudit.remedy.trained import Trained
 from fairaudit.remedy.training_job import Job
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairaudit._types import Progress
     from fairaudit.models import Predictor
 
@@ -167,8 +171,39 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
         plain=plain.train(0),
         features=chosen.base.features,
         forgone=forgone,
+        limit=None if choice.fates is None else _find_limit(found, bases, chosen, curve),
         notes=chosen.base.notes,
     )
+
+
+def _find_limit(
+    found: _Search, bases: list[CrossFitted], nearest: Candidate, curve: pd.DataFrame
+) -> Limit | None:
+    """What no answer derived from these scores can do; of two classes and a goal to pass."""
+    job, table = found.job, found.job.trained_table
+    two = table.outcome.kind.is_categorical and len(table.outcome.levels) == 2
+    if job.rule.goal.limits or not two:
+        return None
+    train = job.parts["train"]
+    parts = table.outcome.codes[train]
+    plain = float(curve["ranking"][0])
+    limit = find_limit(
+        [
+            table.of_larger_level(score, model)
+            for base in bases
+            for score, model in zip(base.scores, base.of_folds, strict=True)
+        ],
+        find_coarse_groups([column.take(train) for column in table.attributes], parts),
+        parts,
+        attributes=job.use_sensitive,
+        kept=0.5 + KEPT * (plain - 0.5),
+        rows=job.coming_rows,
+        chance=job.rule.chance,
+        alpha=job.plan.alpha,
+    )
+    scores = table.of_larger_level(nearest.scores, nearest.base.of_folds[nearest.place])
+    passes = found.judge.find_largest_audit(scores, nearest.left, job.rule.chance)
+    return replace(limit, passes=passes)
 
 
 def _stages_for(job: Job) -> Stages:
@@ -183,6 +218,7 @@ def _stages_for(job: Job) -> Stages:
         y=table.target[train],
         columns=[column.take(train) for column in table.attributes],
         folds=deal_folds(table.outcome.codes[train], units, seed, classes=classes),
+        units=units,
         ids=table.roles.ids,
         seed=seed,
     )

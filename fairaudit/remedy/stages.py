@@ -11,8 +11,9 @@ from sklearn.base import is_classifier
 
 from fairaudit._types import Array, Index
 from fairaudit.remedy.cross_fit import CrossFitted
-from fairaudit.remedy.derived import DerivedPredictor
+from fairaudit.remedy.derived import OF_CLASSES, OF_NUMBERS, DerivedPredictor
 from fairaudit.remedy.partly_constant import PartlyConstant
+from fairaudit.remedy.stage_error import deal_halves, find_stage_error, split_outcome
 
 if TYPE_CHECKING:
     from fairaudit.data.columns import Column
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["LEVELS", "LEVELS_OF_NUMBERS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
 
 #: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
-STRENGTHS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
-#: Different scores of a stage: fewer lose more of the ranking, and leave less to be found.
+STRENGTHS = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
+#: Different scores of a stage: fewer lose more of the ranking, and leave less to be found. Two are
+#: labels: thresholds of each group, drawn where that is needed.
 LEVELS, LEVELS_OF_NUMBERS = (2, 4), (8, 4)
 
 
@@ -41,6 +43,8 @@ class Candidate:
         1 a share of the people gets a constant.
     stage_sees : bool
         Whether the stage knows the sensitive attributes.
+    error : float or None
+        Of the stage at full strength, where it is known (`find_stage_error`).
     scores : array
         On the training rows, out of fold.
     """
@@ -50,6 +54,7 @@ class Candidate:
     strength: float = 0.0
     levels: int = 0
     stage_sees: bool = False
+    error: float | None = None
     scores: Array = field(repr=False)
 
     @property
@@ -78,9 +83,9 @@ class Candidate:
         answers depends on nothing. None where it is not known: trees that were trained towards
         equalized odds leave more or less, by their features, and folds have to tell.
         """
-        if self.stage_sees and self.mu == self.base.values[0]:
-            return float((1 - max(self.strength - 1, 0.0)) ** 2)
-        return None
+        if self.error is None:
+            return None
+        return float(self.error * (1 - max(self.strength - 1, 0.0)) ** 2)
 
     @property
     def key(self) -> tuple[int, int, float, int, bool]:
@@ -96,9 +101,11 @@ class Stages:
     y: Array
     columns: Sequence[Column]
     folds: Index
+    units: Index
     ids: str | None
     seed: int
     _fitted: dict[Any, list[DerivedPredictor]] = field(default_factory=dict, repr=False)
+    _errors: dict[Any, float] = field(default_factory=dict, repr=False)
 
     def at(
         self, base: CrossFitted, place: int, strength: float, *, levels: int, attributes: bool
@@ -126,8 +133,26 @@ class Stages:
             strength=strength,
             levels=levels,
             stage_sees=attributes,
+            error=self._find_error(base, place, levels) if attributes and place == 0 else None,
             scores=scores,
         )
+
+    def _find_error(self, base: CrossFitted, place: int, levels: int) -> float:
+        """What the stage leaves because it is fitted to these rows and not to everybody."""
+        key = (id(base), place, levels)
+        if key not in self._errors:
+            everyone = np.arange(len(self.y))
+            stages = [
+                self._fit(base, place, rows, levels=levels, attributes=True)
+                for rows in (everyone, *deal_halves(self.units, self.seed))
+            ]
+            known = stages[0].read_scores(base.scores[place], len(self.y))
+            whole, *halves = (stage.find_level_chances(known, self.columns) for stage in stages)
+            classes = is_classifier(base.of_folds[place])
+            parts = np.unique(self.y, return_inverse=True)[1] if classes else split_outcome(self.y)
+            psi, values = stages[0].basis_(self.columns), stages[0].answers_.values
+            self._errors[key] = find_stage_error(whole, halves, values, psi, parts)
+        return self._errors[key]
 
     def dilute(self, base: CrossFitted, place: int, strength: float) -> Candidate:
         """The base model with a constant for a share of the people."""
@@ -166,10 +191,13 @@ class Stages:
     def _fit(
         self, base: CrossFitted, place: int, rows: Index, *, levels: int, attributes: bool
     ) -> DerivedPredictor:
+        _, shrink = OF_CLASSES if is_classifier(base.of_folds[place]) else OF_NUMBERS
         stage = DerivedPredictor(
             base.of_folds[place],
             use_sensitive=attributes,
             levels=levels,
+            shrink=shrink * len(rows) / len(self.y),  # a part of the rows is smoothed as all are
+            error_share=1.0 if levels == 2 else 0.5,
             ids=self.ids,
             random_state=self.seed,
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.remedy.choice import Choice, dominated
 from fairaudit.remedy.forgone import Forgone
+from fairaudit.remedy.limit import Limit
 from fairaudit.remedy.methods import Method
 from fairaudit.remedy.training_job import Job, train_models
 
@@ -38,6 +39,8 @@ class Trained:
         The chosen one, and plain training.
     features : list of str
     forgone : tuple of Forgone
+    limit : Limit or None
+        Of a search that found nothing.
     notes : tuple of str
     interrupted : bool
         Ctrl-C ended training early.
@@ -52,6 +55,7 @@ class Trained:
     plain: Any = field(repr=False)
     features: list[str]
     forgone: tuple[Forgone, ...] = ()
+    limit: Limit | None = None
     notes: tuple[str, ...] = ()
     interrupted: bool = False
 

@@ -251,7 +251,6 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
     else:
         file.write()
     audits.forget()
-    classes = job.table.outcome.kind.is_categorical
     chosen = curve.iloc[choice.place]
     return RemedyResult(
         outcome=judgment.outcome,
@@ -274,10 +273,11 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         power=power,
         loss=(before.loss, after.loss),
         quality=(quality_in(before.table), quality_in(after.table)),
-        loss_name="misclassified" if classes else "mean squared error",
+        loss_name=job.table.loss_name,
         curve=curve.assign(chosen=[k == choice.place for k in range(len(curve))]),
         mixture=trained.mixture,
         forgone=trained.forgone,
+        limit=trained.limit,
         rows={name: len(rows) for name, rows in job.parts.items()},
         split=(),  # known where it was asked for
         seed=plan.permutations.seed,
