@@ -16,6 +16,7 @@ _HOME = {
     "audit": "fairaudit.auditing.doors",
     "audit_incomplete": "fairaudit.evidence.incompleteness.incomplete_audit",
     "compare": "fairaudit.comparison.compare_models",
+    "counts": "fairaudit.auditing.engines.counted_audit",
     "certify": "fairaudit.evidence.intervals.certify",
     "FairAuditError": "fairaudit.errors",
     "Permutations": "fairaudit.testing.permutations",

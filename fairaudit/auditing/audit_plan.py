@@ -15,6 +15,7 @@ __all__ = ["ADJUSTMENTS", "Plan"]
 
 
 ADJUSTMENTS = ("holm", "fdr_bh")
+_BINS = 4, 4096  # at least, and at most
 _RECORDED_ELSEWHERE = ("permutations", "with_r")
 
 
@@ -54,6 +55,9 @@ class Plan:
         Run the test on placebos and planted violations too; a failure is inconclusive.
     with_r : bool
         Show KPC by R where it can be had.
+    bins : int, optional
+        Of scores and of other numbers with many values, where an audit is of counts: beyond 500,000
+        rows with classes as outcome, and with engines that count. None: 64. 0: never count.
     """
 
     alpha: float = 0.05
@@ -71,6 +75,7 @@ class Plan:
     power: bool = True
     calibrate: bool = False
     with_r: bool = True
+    bins: int | None = None
 
     @property
     def choice_of_law(self) -> ChoiceOfLaw:
@@ -116,6 +121,14 @@ class Plan:
             raise InputError(
                 "Calibration needs all copies: set 'permutations' to a number instead of 'auto'.",
                 argument="permutations",
+            )
+        if self.bins is not None and not (
+            int(self.bins) == self.bins and (self.bins == 0 or _BINS[0] <= self.bins <= _BINS[1])
+        ):
+            raise InputError(
+                f"'bins' must be a whole number from {_BINS[0]} to {_BINS[1]}, or 0. "
+                f"Got {self.bins!r}.",
+                argument="bins",
             )
         if self.certify:
             from fairaudit.evidence.intervals.certify import check_limits

@@ -97,6 +97,7 @@ def hash_table(table: AuditTable) -> str:
         digest.update(f"{column.name}:{column.kind}:{len(column)}".encode())
         digest.update("\0".join(values).encode() if column.numeric is None else values.tobytes())
         digest.update(column.codes.astype(np.int64).tobytes())
-    if table.weights is not None:
-        digest.update(table.weights.tobytes())
+    for numbers in (table.weights, table.times):
+        if numbers is not None:
+            digest.update(numbers.tobytes())
     return digest.hexdigest()

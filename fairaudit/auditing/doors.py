@@ -65,6 +65,8 @@ def audit(
     engine: Any = None,
     scheduler: str | None = None,
     shards: int | None = None,
+    counts: Any = None,
+    count: str = "n",
     **settings: Any,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
@@ -119,6 +121,11 @@ def audit(
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
         How many; by default as the number of rows asks for.
+    counts : frame, optional
+        A table of counts in the place of `X`: different rows, and how many rows each stands for;
+        see `fairaudit.counts`. Outcome, sensitive and predictions are names of its columns.
+    count : str
+        The column of `counts` that has the numbers of rows.
     **settings
         Any other setting of `Plan`, as ``folds=10``.
 
@@ -143,7 +150,16 @@ def audit(
         model, X = None, model  # a table in the place of the model
     if engine is None and hasattr(X, "to_delayed"):
         raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
+    if counts is not None:
+        if model is not None or X is not None or engine is not None or shards is not None:
+            raise InputError(
+                "Counts are audited alone, with predictions among their columns. Leave out the "
+                "model, X, 'engine' and 'shards'.",
+                argument="counts",
+            )
+        X = counts
     given = {
+        "count": None if counts is None else count,
         "sensitive": sensitive,
         "outcome": y if outcome is None else outcome,
         "predictions": predictions,
@@ -217,7 +233,8 @@ def _audit_given(
     names = [column.name for column in prepared.table.attributes]
     source = None if predictor is None else Source(None, predictor.kind, predictor.sha256)
     plan = replace(plan, pairs=_list_pairs(pairs, names))
-    result = audit_table(prepared, plan, model=source, progress=progress)
+    binned = dict(getattr(X, "attrs", {}).get("binned", {})) if given["count"] else {}
+    result = audit_table(prepared, plan, model=source, progress=progress, binned=binned)
     options = {
         "on": roles.on,
         "kinds": dict(kinds or {}),
@@ -252,6 +269,8 @@ def _set_roles(X: Any, given: Mapping[str, Any], roles: Roles) -> Roles:
         raise InputError("Shards need X: a frame or a Dask table.")
     named: dict[str, Any] = {}
     for role, value in given.items():
+        if role == "count":
+            continue  # counts are not put into shards
         several = role in ("sensitive", "predictions")
         listed = several and isinstance(value, (list, tuple))
         if value is None and role != "sensitive":

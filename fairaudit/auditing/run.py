@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from fairaudit._types import Progress
@@ -10,11 +12,15 @@ from fairaudit.auditing.audit_plan import Plan
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.capsule import make_capsule
 from fairaudit.auditing.checkpoint import Checkpoint
+from fairaudit.auditing.count_rows import MOST_ROWS, CountRows, explain_rows_needed
 from fairaudit.auditing.examination import Absent, Rows
 from fairaudit.auditing.notes import write_notes
 from fairaudit.auditing.questions import judge_findings, make_finding
 from fairaudit.auditing.table_rows import TableRows
 from fairaudit.auditing.verdict import check_tolerance, decide
+from fairaudit.data.counted_table import bin_columns, count_rows, merge_rows, repeat_rows
+from fairaudit.data.quantile_bins import BINS
+from fairaudit.data.threshold import default_threshold
 from fairaudit.geometry.blas_threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.intervals.certificates import GapTable
     from fairaudit.evidence.measurements import Measurements
 
-__all__ = ["audit_table", "run_audit"]
+__all__ = ["audit_table", "choose_rows", "run_audit"]
 
 Evidence = TypeVar("Evidence")
 
@@ -40,11 +46,48 @@ def audit_table(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
     name: str = "audit",
+    binned: Mapping[str, int] | None = None,
 ) -> AuditResult:
     """The audit of a table in memory; `name` is that of its parts in a checkpoint."""
-    rows = TableRows(prepared, plan, roles=roles, checkpoint=checkpoint, name=name)
+    rows = choose_rows(
+        prepared, plan, roles=roles, checkpoint=checkpoint, name=name, binned=binned
+    )
     return run_audit(
         rows, plan, model=model, data=data, command=command, roles=roles, progress=progress
+    )
+
+
+def choose_rows(
+    prepared: Prepared,
+    plan: Plan,
+    *,
+    roles: Roles | None = None,
+    checkpoint: Checkpoint | None = None,
+    name: str = "audit",
+    binned: Mapping[str, int] | None = None,
+    started: float | None = None,
+) -> Rows:
+    """Rows one by one, or counts where there are more of them and counts are enough.
+
+    A table of counts may have been cut into bins (`binned`: column → their number) before.
+    """
+    table, binned = prepared.table, dict(binned or {})
+    counted = table.times is not None
+    if count_rows(table) > MOST_ROWS and (
+        counted or (plan.bins != 0 and explain_rows_needed(table, plan) is None)
+    ):
+        if not counted:
+            cut = default_threshold(table) if plan.threshold is None else plan.threshold
+            table, binned = bin_columns(table, plan.bins or BINS, cut)
+        prepared = replace(prepared, table=table)
+        return CountRows(
+            prepared, plan, binned=binned, checkpoint=checkpoint, name=name, started=started
+        )
+    if counted:
+        prepared = replace(prepared, table=repeat_rows(merge_rows(table)))
+    options = {"binned": binned} if binned else {}
+    return TableRows(
+        prepared, plan, roles=roles, checkpoint=checkpoint, name=name, options=options
     )
 
 

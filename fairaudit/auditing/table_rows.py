@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fairaudit.permute.copies import FittedCopies
     from fairaudit.testing.permutation_result import TestResult
 
-__all__ = ["TableRows", "make_scope", "measure_size", "varies"]
+__all__ = ["CopyStore", "TableRows", "describe_bins", "make_scope", "measure_size", "varies"]
 
 MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
 
@@ -95,7 +95,7 @@ class TableRows:
 
     @property
     def layout(self) -> list[str]:
-        notes = []
+        notes = describe_bins(self.options.get("binned", {}))
         if self.facts.weights is not None:
             notes.append(
                 "Weights enter rates, errors and gaps; the tests and KPC count every row once"
@@ -188,7 +188,7 @@ class TableRows:
         spent = time.process_time() - start
         store = None
         if self.checkpoint is not None:
-            store = _Blocks(self.checkpoint, f"{self.name} {number}")
+            store = CopyStore(self.checkpoint, f"{self.name} {number}")
         results = run_tests(
             [scope for _, scope in scopes],
             fitted,
@@ -314,7 +314,7 @@ class TableRows:
         return portrait
 
 
-class _Blocks:
+class CopyStore:
     """The copies of one round in the file of a run that can be resumed."""
 
     def __init__(self, checkpoint: Checkpoint, name: str) -> None:
@@ -329,6 +329,17 @@ class _Blocks:
 
     def _key(self, numbers: range) -> str:
         return f"{self.name} copies {numbers.start}-{numbers.stop}"
+
+
+def describe_bins(binned: Mapping[str, int]) -> list[str]:
+    """Which columns were cut into how many bins, and what that means."""
+    if not binned:
+        return []
+    cut = ", ".join(f"{name} ({count})" for name, count in binned.items())
+    return [
+        f"Cut into bins: {cut}. Bins are made of each column alone, so that the test on them is as "
+        "exact as without; what differs within a bin is not seen."
+    ]
 
 
 def _describe_weights(table: AuditTable) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairaudit.data.columns import Column, level_text
+from fairaudit.data.counted_table import count_rows
 from fairaudit.data.table import AuditTable
 
 __all__ = ["FEW", "cautions", "warnings_about"]
@@ -96,10 +97,10 @@ def _few_people(table: AuditTable) -> list[str]:
         if table.ids is not None:
             people = len(table.ids.levels)
             codes = np.unique(codes * people + table.ids.codes) // people
-        counts = np.bincount(codes, minlength=len(column.levels))
+        counts = np.bincount(codes, table.times, len(column.levels))
         warnings += [
             f"{column.name} = {level_text(level)}"
             for level, count in zip(column.levels, counts, strict=True)
-            if count < min(FEW, len(table) / 4)
+            if count < min(FEW, count_rows(table) / 4)
         ]
     return warnings

@@ -114,10 +114,18 @@ class Groups:
         return np.bincount(self.keys(labels, of_row), minlength=math.prod(shape)).reshape(shape)
 
     def count(
-        self, labels: Labels, weights: Array | None = None, ids: Index | None = None
+        self,
+        labels: Labels,
+        weights: Array | None = None,
+        ids: Index | None = None,
+        times: Index | None = None,
     ) -> GroupTable:
-        """The table of these rows."""
+        """The table of these rows, each of which may stand for several."""
         key, counts = self.keys(labels, self.of_row), self.counts(labels, self.of_row)
+        if times is not None:
+            sums = np.zeros(counts.size, dtype=np.int64)
+            np.add.at(sums, key, times)
+            counts = sums.reshape(counts.shape)
         once = np.ones(len(key)) if weights is None else weights
         return GroupTable(
             attributes=self.attributes,
@@ -163,7 +171,7 @@ class GroupTable:
     def of(cls, table: AuditTable, labels: Labels) -> GroupTable:
         """Of a table with these labels."""
         ids = None if table.ids is None else table.ids.codes
-        return Groups.of(table.attributes).count(labels, table.weights, ids)
+        return Groups.of(table.attributes).count(labels, table.weights, ids, table.times)
 
     def __len__(self) -> int:
         return len(self.levels)

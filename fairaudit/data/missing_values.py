@@ -81,7 +81,8 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
     chosen = dict(kinds)
     order = sorted(range(len(columns)), key=lambda k: _FIRST.get(columns[k].role, len(_FIRST)))
     frame = pd.DataFrame({k: column.values for k, column in enumerate(columns)}, copy=False)
-    counts = {columns[k].name: int(frame[k].isna().sum()) for k in order}
+    times = _count_times(columns)
+    counts = {columns[k].name: int(times[frame[k].isna()].sum()) for k in order}
     excluded: list[Excluded] = []
     for k in order:
         name, sensitive = columns[k].name, columns[k].role == "sensitive"
@@ -89,7 +90,7 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
         if not missing.any():
             continue
         if policy == "drop":
-            excluded.append(Excluded(int(missing.sum()), f"{name} is missing"))
+            excluded.append(Excluded(int(times[missing[missing].index].sum()), f"{name} is missing"))
             frame = frame[~missing]
         elif sensitive and missing_is_level(_kind_of(columns[k], chosen.get(name)), policy):
             chosen.setdefault(name, Kind.CATEGORICAL.value)
@@ -97,7 +98,7 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
         else:
             declare = sensitive and policy != "error"
             row = missing.index[int(np.flatnonzero(missing)[0])]
-            count = int(missing.sum())
+            count = int(times[missing[missing].index].sum())
             message = missing_values(name, count, row=row, declare=declare)
             raise InputError(message, argument="missing", column=name)
     if excluded and frame.empty:
@@ -109,6 +110,17 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
         excluded=excluded,
         missing=counts,
     )
+
+
+def _count_times(columns: Sequence[RoleColumn]) -> pd.Series:
+    """How many rows each row stands for."""
+    import pandas as pd
+
+    for column in columns:
+        if column.role == "count":
+            numbers = pd.to_numeric(column.values, errors="coerce")
+            return numbers.where(np.isfinite(numbers), 1).fillna(1).astype(np.int64)
+    return pd.Series(1, index=columns[0].values.index)
 
 
 def _kind_of(column: RoleColumn, declared: str | None) -> Kind:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairaudit._words import clipped
 from fairaudit.data.cautions import cautions
 from fairaudit.data.columns import Column, named_values, one_dimensional, require_unique_names
+from fairaudit.data.counted_table import set_times
 from fairaudit.data.facts import Excluded
 from fairaudit.data.missing_values import Complete, RoleColumn, complete, numbers_unmarked
 from fairaudit.data.reading.frames import as_pandas
@@ -80,6 +81,7 @@ def prepare_resolved(
         model_classes=None if answer is None else answer.classes,
         class_scores=answer is not None and answer.of_classes,
     )
+    table = set_times(table, columns.of("count"))
     table.require_named_scores()
     numbers = answer is not None and answer.of_numbers
     regressor = predictor.kind if predictor is not None and numbers else None

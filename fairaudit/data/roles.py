@@ -43,6 +43,8 @@ class Roles:
     predictions : tuple of str
         Empty where a model predicts.
     weights, ids : str or None
+    count : str or None
+        How many rows each row stands for, in a table of counts.
     where : str or None
         A condition that rows must meet.
     missing : str
@@ -64,6 +66,7 @@ class Roles:
     predictions: tuple[str, ...] = ()
     weights: str | None = None
     ids: str | None = None
+    count: str | None = None
     where: str | None = None
     missing: str = "auto"
     on: str = "scores"
@@ -131,10 +134,11 @@ class Roles:
         kinds: dict[str, str] = {}
         sensitive = _pick_columns("sensitive", self.sensitive, columns, kinds)
         predictions = _pick_columns("predictions", self.predictions, columns, kinds)
-        weights, ids = (
-            None if name is None else _find(name, columns) for name in (self.weights, self.ids)
+        weights, ids, count = (
+            None if name is None else _find(name, columns)
+            for name in (self.weights, self.ids, self.count)
         )
-        others = [name for name in (weights, ids) if name is not None]
+        others = [name for name in (weights, ids, count) if name is not None]
         taken = [*sensitive, *predictions, *others]
         outcome = None
         if self.outcome is not None:
@@ -165,6 +169,7 @@ class Roles:
             predictions=tuple(predictions),
             weights=weights,
             ids=ids,
+            count=count,
             features=tuple(features),
             kinds=kinds,
             request=self,
@@ -177,7 +182,7 @@ class ResolvedRoles:
 
     Attributes
     ----------
-    sensitive, outcome, predictions, weights, ids
+    sensitive, outcome, predictions, weights, ids, count
         Columns. The outcome is None where it does not come from the table.
     features : tuple of str
         What the model takes, in its order.
@@ -192,6 +197,7 @@ class ResolvedRoles:
     predictions: tuple[str, ...]
     weights: str | None
     ids: str | None
+    count: str | None
     features: tuple[str, ...]
     kinds: Mapping[str, str]
     request: Roles
@@ -199,7 +205,12 @@ class ResolvedRoles:
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """Role → its columns."""
-        single = {"outcome": self.outcome, "weights": self.weights, "ids": self.ids}
+        single = {
+            "outcome": self.outcome,
+            "weights": self.weights,
+            "ids": self.ids,
+            "count": self.count,
+        }
         return {
             "sensitive": self.sensitive,
             "predictions": self.predictions,

@@ -30,7 +30,8 @@ class AuditTable:
 
     Build one with `AuditTable.of` (arrays or columns) or `AuditTable.from_frame` (one table and
     column names). Nothing downstream checks input again. `positive` is the level of the outcome
-    that rates count as positive; None where it has more than two and none was named.
+    that rates count as positive; None where it has more than two and none was named. `times` is
+    for tables of counts: how many rows each row stands for (`fairaudit.data.counted_table`).
     """
 
     prediction: Prediction
@@ -39,6 +40,7 @@ class AuditTable:
     weights: NDArray[np.float64] | None = field(default=None, repr=False)
     ids: Column | None = field(default=None, repr=False)
     positive: Any = None
+    times: NDArray[np.intp] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.attributes[0])
@@ -193,6 +195,7 @@ class AuditTable:
             None if self.weights is None else self.weights[rows],
             None if self.ids is None else self.ids.take(rows),
             positive=self.positive,
+            times=None if self.times is None else self.times[rows],
         )
 
     def keep_one_row_each(self, rng: np.random.Generator | None = None) -> AuditTable:

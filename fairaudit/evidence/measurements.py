@@ -24,6 +24,7 @@ __all__ = [
     "Measurements",
     "about_classes",
     "about_groups",
+    "add_groups",
     "caution_about",
     "measure",
     "measure_labels",
@@ -83,7 +84,6 @@ def measure(
     with_r : bool
         Also KPC by R's own package, where R, rpy2 and KPC are installed and rows are few enough.
     """
-    outcome = table.require_outcome()
     table.require_varying_prediction()
     people = table.keep_one_row_each()  # a person's own rows are neighbors
     attribute_sets = [people.attributes]
@@ -92,14 +92,24 @@ def measure(
     values = [*measure_sizes(people, attribute_sets), _codec(people)]
     if with_r:
         values += _by_r(people, values[0])
+    notes = (ONE_ROW_EACH,) if len(people) < len(table) else ()
+    return add_groups(table, values, threshold=threshold, notes=notes)
+
+
+def add_groups(
+    table: AuditTable,
+    values: list[MeasuredValue],
+    *,
+    threshold: float | None,
+    notes: tuple[str, ...] = (),
+) -> Measurements:
+    """What is measured on groups, beside these values; the table may be one of counts."""
     groups = tuple(column for column in table.attributes if column.kind.is_categorical)
-    notes = about_groups(table.attributes, groups)
-    if len(people) < len(table):
-        notes = (*notes, ONE_ROW_EACH)
+    notes = (*about_groups(table.attributes, groups), *notes)
     if not groups:
         return Measurements(tuple(values), None, notes)
     grouped = replace(table, attributes=groups)
-    if not outcome.kind.is_categorical and threshold is None:
+    if not table.require_outcome().kind.is_categorical and threshold is None:
         return _with_errors(grouped, values, notes)
     return _with_rates(grouped, threshold, values, notes)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairaudit._types import Array
+from fairaudit._types import Array, Index
 
-__all__ = ["median_distance", "on_a_line"]
+__all__ = ["median_distance", "median_of_counted", "on_a_line"]
 
 _EXACT_PAIRS = 2_000  # up to this many rows all pairwise distances are formed at once
 _SAMPLED_PAIRS = 1 << 22
@@ -43,6 +43,29 @@ def median_distance(u: Array) -> float:
         distances = np.sqrt(((u[i] - u[j]) ** 2).sum(axis=1))[i != j]
     median = float(np.median(distances))
     return median if median > 0 else float(np.median(distances[distances > 0]))
+
+
+def median_of_counted(u: Array, times: Index) -> float:
+    """The same of different rows, each of which stands for several.
+
+    Exact up to 2,000 of them; of more, of as many that are spread evenly over all rows.
+    """
+    from scipy.spatial.distance import pdist
+
+    order = np.lexsort(u.T[::-1])
+    u, times = u[order], times[order].astype(np.float64)
+    if len(u) > _EXACT_PAIRS:
+        places = (np.arange(_EXACT_PAIRS) + 0.5) / _EXACT_PAIRS * times.sum()
+        return median_distance(u[np.searchsorted(np.cumsum(times), places, side="right")])
+    i, j = np.triu_indices(len(u), 1)
+    distances, weights = pdist(u), times[i] * times[j]
+    equal = float((times * (times - 1)).sum() / 2)
+    if 2 * equal > weights.sum() + equal:
+        equal = 0.0
+    by_size = np.argsort(distances, kind="stable")
+    ends = equal + np.cumsum(weights[by_size])
+    middle = [np.searchsorted(ends, ends[-1] / 2, side=side) for side in ("left", "right")]
+    return float(distances[by_size][np.minimum(middle, len(ends) - 1)].mean())
 
 
 def _median_gap(x: Array) -> float:

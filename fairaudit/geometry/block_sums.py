@@ -63,8 +63,10 @@ class BlockSpace:
         return len(self.counts)
 
     @classmethod
-    def of(cls, outcome: Column, attributes: Sequence[Column]) -> tuple[BlockSpace, Index]:
-        """The blocks of a table, and the block of every row."""
+    def of(
+        cls, outcome: Column, attributes: Sequence[Column], times: Index | None = None
+    ) -> tuple[BlockSpace, Index]:
+        """The blocks of a table, and the block of every row, which may stand for several."""
         blocks = find_tied_blocks((outcome, *attributes), len(outcome))
         codes = np.column_stack([c.codes[blocks.first] for c in (outcome, *attributes)])
         order = np.lexsort(codes.T[::-1])
@@ -72,7 +74,11 @@ class BlockSpace:
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         columns = [_at(column, first) for column in (outcome, *attributes)]
-        return cls(columns[0], tuple(columns[1:]), blocks.counts[order]), place[blocks.of_row]
+        of_row, counts = place[blocks.of_row], blocks.counts[order]
+        if times is not None:
+            counts = np.zeros_like(counts)
+            np.add.at(counts, of_row, times)
+        return cls(columns[0], tuple(columns[1:]), counts), of_row
 
 
 def _at(column: Column, rows: Index) -> Column:
@@ -223,12 +229,16 @@ class SeenRows:
         Tied blocks.
     whole : bool
         Whether they are all rows of the table.
+    times : int array, optional
+        How many rows each prediction stands for, where equal ones of a class are put together:
+        whose they are is not told then, and `blocks` is empty.
     """
 
     prediction: Array
     codes: Index
     blocks: Index
     whole: bool
+    times: Index | None = None
 
     def inside(self, of_class: int | None) -> Index:
         """The rows of a class, or all."""

@@ -108,9 +108,10 @@ def kpc_centered_of_table(table: AuditTable) -> KPCCentered:
     return KPCCentered(value=value, n=n, raw=raw, low=low, high=high)
 
 
-def limits_of(table: AuditTable, value: float) -> tuple[float, float]:
-    """The interval of a size that is known already."""
-    return _Errors.of(table, kernel_named("rbf", table.prediction.matrix())[0]).limits(value)
+def limits_of(table: AuditTable, value: float, rows: int | None = None) -> tuple[float, float]:
+    """The interval of a size that is known already; of `rows` rows, of which the table is a part."""
+    errors = _Errors.of(table, kernel_named("rbf", table.prediction.matrix())[0])
+    return errors.of_more(1.0 if rows is None else len(table) / rows).limits(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,8 +208,7 @@ class _Errors:
         n = len(table)
         if n > _ROWS:
             rows = np.random.default_rng(0).choice(n, _ROWS, replace=False)
-            part, share = cls.of(table.take(np.sort(rows)), kernel), _ROWS / n
-            return cls(part.here * share, part.at_zero * share, part.most * share)
+            return cls.of(table.take(np.sort(rows)), kernel).of_more(_ROWS / n)
         outcome, u = table.require_outcome(), table.prediction.matrix()
         phi = np.ascontiguousarray(low_rank_features(kernel, u, max_rank=_FEATURES)[0].T)
         windows = _Windows.of(outcome)
@@ -229,6 +229,10 @@ class _Errors:
         here = float((influence**2).sum()) / scale - at_zero  # which it counts twice
         largest = float(np.linalg.eigvalsh(spread)[-1])
         return cls(max(here, at_zero), at_zero, 4 * largest / (n * left))
+
+    def of_more(self, share: float) -> _Errors:
+        """Of a table that this one is a share of: errors fall with the root of the rows."""
+        return _Errors(self.here * share, self.at_zero * share, self.most * share)
 
     def limits(self, value: float) -> tuple[float, float]:
         """95 %; the upper one allows for a variance that grows with the size."""

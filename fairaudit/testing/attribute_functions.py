@@ -10,7 +10,7 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.geometry.bandwidth import median_distance
 
-__all__ = ["FAMILIES", "AttributeFunctions", "RandomTrees", "show_rows"]
+__all__ = ["FAMILIES", "AttributeFunctions", "RandomTrees", "show_counted", "show_rows"]
 
 FAMILIES = ("lines", "products", "curves", "waves")
 _MOST_SHOWN = 4_000
@@ -24,6 +24,15 @@ _TRIES = 5  # at a split that separates anything
 def show_rows(n: int, rng: np.random.Generator) -> Index:
     """All rows, or some of very many."""
     return np.arange(n) if n <= _MOST_SHOWN else np.sort(rng.permutation(n)[:_MOST_SHOWN])
+
+
+def show_counted(counts: Index, rng: np.random.Generator) -> Index:
+    """The same of rows that are counted: the place of each one shown."""
+    ends = np.cumsum(counts)
+    if ends[-1] <= _MOST_SHOWN:
+        return rng.permutation(np.repeat(np.arange(len(counts)), counts))
+    rows = rng.choice(int(ends[-1]), _MOST_SHOWN, replace=False)
+    return np.searchsorted(ends, rows, side="right")
 
 
 class AttributeFunctions:
@@ -54,7 +63,10 @@ class AttributeFunctions:
         several = [k for k, x in enumerate(shown.T) if np.any((x > x.min()) & (x < x.max()))]
         self.curved = several[: _MOST_CURVES // _CURVES]
         self.sorted = np.sort(shown[:, self.curved], axis=0)
-        bandwidth = median_distance(shown[:_MOST_FOR_BANDWIDTH])
+        few = shown[:_MOST_FOR_BANDWIDTH]
+        if not np.ptp(few, axis=0).any():  # a table that is sorted by its attributes
+            few = shown[:: -(-len(shown) // _MOST_FOR_BANDWIDTH)]
+        bandwidth = median_distance(few)
         self.frequency = rng.normal(size=(shown.shape[1], waves)) / bandwidth
         self.phase = rng.uniform(0, 2 * np.pi, waves)
         widths = (shown.shape[1], int(varying.sum()), _CURVES * len(self.curved), waves)

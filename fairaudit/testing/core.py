@@ -31,6 +31,7 @@ __all__ = [
     "Scope",
     "equalized_odds_test",
     "judge_null",
+    "judge_questions",
     "run_test",
     "run_tests",
 ]
@@ -180,8 +181,32 @@ def run_tests(
     run has finished, and takes the others. `among` has for each question the number of questions
     that its p-value is adjusted for, so that no early stop leaves it too large for a claim.
     """
-    among = among or [1] * len(scopes)
     evaluation = make_evaluation(scopes, fitted, statistics, permutations)
+    return judge_questions(
+        evaluation,
+        [len(scope.tested or scope.table) for scope in scopes],
+        statistics,
+        permutations,
+        progress=progress,
+        store=store,
+        among=among,
+        witness=lambda trust: _ask_witness(trust, scopes[0], fitted, statistics, permutations.seed),
+    )
+
+
+def judge_questions(
+    evaluation: Evaluation,
+    rows: Sequence[int],
+    statistics: list[Statistic],
+    permutations: Permutations,
+    *,
+    progress: Callable[[int], None] | None = None,
+    store: BlockStore | None = None,
+    among: Sequence[int] | None = None,
+    witness: Callable[[Trust], Trust] | None = None,
+) -> list[TestResult]:
+    """The same for questions that are bound already, about so many rows each."""
+    among = among or [1] * len(rows)
     if any(np.isnan(values).any() for values in evaluation.observed):
         raise InputError(
             "The statistic of the data is not a number. Are predictions so large or so small that "
@@ -195,20 +220,21 @@ def run_tests(
         )
     else:
         nulls = _draw_null(evaluation, permutations, progress, store)
-    shared = (time.process_time() - start) / len(scopes)
-    trusts = [evaluation.trust(k) for k in range(len(scopes))]
-    trusts[0] = _ask_witness(trusts[0], scopes[0], fitted, statistics, permutations.seed)
+    shared = (time.process_time() - start) / len(rows)
+    trusts = [evaluation.trust(k) for k in range(len(rows))]
+    if witness is not None:
+        trusts[0] = witness(trusts[0])
     return [
         judge_null(
             Null(evaluation.observed[k], nulls[k], weights),
             trusts[k],
             statistics=statistics,
-            rows=len(scope.tested or scope.table),
+            rows=count,
             permutations=permutations,
             seconds={"fit": evaluation.seconds(k), "copies and statistics": shared},
             among=among[k],
         )
-        for k, scope in enumerate(scopes)
+        for k, count in enumerate(rows)
     ]
 
 

@@ -103,13 +103,17 @@ class GivenNumbers:
 class Scale:
     """Mean 0 and variance 1 on some rows, and the same for others.
 
-    Columns that do not vary are left out.
+    Columns that do not vary are left out. Rows may stand for several (`times`).
     """
 
-    def __init__(self, columns: Array) -> None:
-        spread = columns.std(axis=0)
+    def __init__(self, columns: Array, times: Index | None = None) -> None:
+        if times is None:
+            mean, spread = columns.mean(axis=0), columns.std(axis=0)
+        else:
+            mean = np.average(columns, axis=0, weights=times)
+            spread = np.sqrt(np.average((columns - mean) ** 2, axis=0, weights=times))
         self.varying = spread > 1e-12
-        self.mean, self.spread = columns[:, self.varying].mean(axis=0), spread[self.varying]
+        self.mean, self.spread = mean[self.varying], spread[self.varying]
 
     def __call__(self, columns: Array) -> Array:
         return np.asarray((columns[:, self.varying] - self.mean) / self.spread)

@@ -10,10 +10,12 @@ import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.geometry.block_kernels import BlockFeatures, BlockKPC, BlockQuestion
+from fairaudit.geometry.bandwidth import median_of_counted
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.geometry.kernels import (
     FeatureMap,
     GridFeatures,
+    Kernel,
     drawn_features,
     feature_map,
     kernel_named,
@@ -53,13 +55,12 @@ class KPCOverBlocks:
             BlockQuestion(question.space, question.names, question.of_class, k)
             for question, k in zip(questions, knn, strict=True)
         ]
-        make_map = _make_map if seen.whole else _make_small_map
         classes = {question.of_class for question in questions}
         of_class = [
-            make_map(seen.prediction[seen.codes == code]) if code in classes else None
+            _make_map(seen, code) if code in classes else None
             for code in range(len(questions[0].space.outcome.levels))
         ]
-        self.columns = BlockFeatures(make_map(seen.prediction), of_class)
+        self.columns = BlockFeatures(_make_map(seen, None), of_class)
 
     def bind(self, observed: Any) -> list[Callable[[Any], Array]]:
         bound: list[Callable[[Any], Array]] = []
@@ -76,12 +77,17 @@ def _evaluate(kpc: BlockKPC, part: slice, centered: bool, sums: Any) -> Array:
     return np.array([kpc.value(own), *([kpc.mean_of_copies(own)] if centered else [])])
 
 
-def _make_map(u: Array) -> FeatureMap | GridFeatures:
-    return feature_map(kernel_named("rbf", u)[0], u)
-
-
-def _make_small_map(u: Array) -> FeatureMap:
+def _make_map(seen: SeenRows, code: int | None) -> FeatureMap | GridFeatures:
+    rows = seen.inside(code)
+    u = seen.prediction[rows]
+    if seen.times is not None:
+        width = median_of_counted(u, seen.times[rows]) if len(np.unique(u, axis=0)) > 1 else 1.0
+        return feature_map(kernel_named("rbf", u, width)[0], u)
     kernel, _ = kernel_named("rbf", u)
+    return feature_map(kernel, u) if seen.whole else _make_small_map(kernel, u)
+
+
+def _make_small_map(kernel: Kernel, u: Array) -> FeatureMap:
     exact = FeatureMap(kernel, landmark_candidates(u), **_SMALL)
     if exact.residual <= _SMALL["tolerance"]:
         return exact

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from fairaudit._types import Array, Index
 from fairaudit.geometry.block_sums import CoarseBlocks, RowColumns, SeenRows
 from fairaudit.permute.copies import stream
-from fairaudit.testing.attribute_functions import show_rows
+from fairaudit.testing.attribute_functions import show_counted, show_rows
 from fairaudit.testing.given_outcome import Scale
 from fairaudit.testing.product_parts import ProductParts, find_places, pair_along, raise_residuals
 
@@ -45,7 +45,8 @@ class OmnibusOverBlocks:
         residuals = {}
         for code in (None, *sorted(code for code in asked if code is not None)):
             rows = seen.inside(code)
-            residuals[code] = _Residuals(seen.prediction[rows], seen.codes[rows], classes)
+            times = None if seen.times is None else seen.times[rows]
+            residuals[code] = _Residuals(seen.prediction[rows], seen.codes[rows], classes, times)
         self.columns = _ResidualColumns(residuals)
         self.products = [
             _BlockProducts(question, residuals[question.of_class].widths, parts, seen, seed)
@@ -85,18 +86,23 @@ class _Residuals:
     The level comes from normal scores of ranks among the rows seen.
     """
 
-    def __init__(self, u: Array, codes: Index, classes: int) -> None:
-        self.known = np.sort(u, axis=0)
+    def __init__(
+        self, u: Array, codes: Index, classes: int, times: Index | None = None
+    ) -> None:
+        order = np.argsort(u, axis=0, kind="stable")
+        self.known = np.take_along_axis(u, order, axis=0)
+        self.below = np.zeros((len(u) + 1, u.shape[1]), dtype=np.int64)  # rows up to each place
+        np.cumsum(np.ones_like(order) if times is None else times[order], 0, out=self.below[1:])
         scores = self._find_scores(u)
-        self.scale = Scale(scores)
+        self.scale = Scale(scores, times)
         level = self.scale(scores)
-        self.mean = _find_means(level, codes, classes)
-        self.scale_of_level = Scale(level - self.mean[codes])
+        self.mean = _find_means(level, codes, classes, times)
+        self.scale_of_level = Scale(level - self.mean[codes], times)
         level = self.scale_of_level(level - self.mean[codes])
         self.means, self.scales = {}, {}
         for name, power in raise_residuals(level).items():
-            self.means[name] = _find_means(power, codes, classes)
-            self.scales[name] = Scale(power - self.means[name][codes])
+            self.means[name] = _find_means(power, codes, classes, times)
+            self.scales[name] = Scale(power - self.means[name][codes], times)
         self.widths = {"level": level.shape[1]}
         self.widths |= {name: int(scale.varying.sum()) for name, scale in self.scales.items()}
 
@@ -109,18 +115,21 @@ class _Residuals:
         return np.hstack([level, *powers])
 
     def _find_scores(self, u: Array) -> Array:
-        seen = len(self.known)
+        seen = int(self.below[-1, 0])
         ranks = [
-            (np.searchsorted(known, x) + np.searchsorted(known, x, side="right")) / 2
-            for known, x in zip(self.known.T, u.T, strict=True)
+            (below[np.searchsorted(known, x)] + below[np.searchsorted(known, x, side="right")]) / 2
+            for known, below, x in zip(self.known.T, self.below.T, u.T, strict=True)
         ]
         return np.asarray(ndtri(np.clip(np.column_stack(ranks), 0.5, seen - 0.5) / seen))
 
 
-def _find_means(columns: Array, codes: Index, classes: int) -> Array:
+def _find_means(
+    columns: Array, codes: Index, classes: int, times: Index | None = None
+) -> Array:
     """By class, for every column; 0 where no row is of the class."""
-    sizes = np.maximum(np.bincount(codes, minlength=classes), 1)
-    sums = [np.bincount(codes, column, classes) for column in columns.T]
+    sizes = np.maximum(np.bincount(codes, times, minlength=classes), 1)
+    weighted = columns if times is None else columns * times[:, None]
+    sums = [np.bincount(codes, column, classes) for column in weighted.T]
     return np.column_stack([np.zeros((len(sizes), 0)), *sums]) / sizes[:, None]
 
 
@@ -148,6 +157,15 @@ class _ResidualColumns(RowColumns):
         return slice(0, self.split) if of_class is None else slice(self.split, self.width)
 
 
+def _show_blocks(question: CoarseBlocks, seen: SeenRows, rng: np.random.Generator) -> Index:
+    """The blocks of rows that functions are drawn on."""
+    if seen.times is None:
+        rows = seen.inside(question.of_class)
+        return seen.blocks[rows[show_rows(len(rows), rng)]]
+    inside = np.flatnonzero(question.place >= 0)
+    return inside[show_counted(question.space.counts[inside], rng)]
+
+
 class _BlockProducts(ProductParts):
     """A question bound to the functions of attributes at its blocks."""
 
@@ -170,14 +188,13 @@ class _BlockProducts(ProductParts):
         self.pairs = pair_along(widths["level"], self.along.shape[1])
         self.rows = find_places({**widths, "along": len(self.pairs), "basis": 0})
         a = question.encode_attributes()
-        inside = seen.inside(question.of_class)
-        rows = inside[show_rows(len(inside), rng)]
+        shown = _show_blocks(question, seen, rng)
 
         def remove(columns: Array) -> Array:
             return columns - ((members * counts[:, None]).T @ columns / sizes[:, None])[codes]
 
         self.look_at_attributes(
-            a, a[question.place[seen.blocks[rows]]], rng, remove=remove, strata=codes, counts=counts
+            a, a[question.place[shown]], rng, remove=remove, strata=codes, counts=counts
         )
 
     def values(self, sums: Array) -> Array:

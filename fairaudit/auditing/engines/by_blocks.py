@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit.auditing.block_questions import place_questions
 from fairaudit.auditing.engines.schema import Schema
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import PERSON, ROW, name_errors
@@ -18,7 +19,6 @@ from fairaudit.auditing.engines.survey import Survey, count_levels, make_space
 from fairaudit.geometry.block_sums import (
     BlockSpace,
     ClassRows,
-    CoarseBlocks,
     RowColumns,
     SeenRows,
     sum_copies,
@@ -105,12 +105,7 @@ def answer_by_blocks(
     """All questions, from sums over the tied blocks of all shards."""
     space, keys = make_space(survey.blocks, (schema.outcome, *schema.attributes))
     seen = see_sample(schema, survey.sample, keys)
-    answerable, asked = [], []
-    for question in questions:
-        blocks = _make_question(question, space, seen)
-        if blocks is not None:
-            answerable.append(question)
-            asked.append(blocks)
+    answerable, asked = place_questions(questions, space, seen)
     seed = plan.permutations.seed
     statistics = statistic_named(plan.statistic)
     make_job = partial(BlockJob, schema=schema, space=space, keys=keys, seed=seed)
@@ -154,19 +149,6 @@ def _draw_values(
         bound = bound or form.bind(sums[0])
         values.append(evaluate_sums(bound, sums))
     return [np.vstack(rounds) for rounds in zip(*values, strict=True)]
-
-
-def _make_question(question: Question, space: BlockSpace, seen: SeenRows) -> CoarseBlocks | None:
-    """The question over tied blocks; None where nothing varies in its class."""
-    if question.part is None:
-        return CoarseBlocks(space, question.attributes, None)
-    (of_class,) = np.flatnonzero(space.outcome.levels == question.part.level).tolist()
-    inside = space.outcome.codes == of_class
-    attributes_vary = any(len(np.unique(c.codes[inside])) > 1 for c in space.attributes)
-    predicted = seen.prediction[seen.inside(of_class)]
-    if not attributes_vary or not len(predicted) or np.ptp(predicted, axis=0).max() == 0:
-        return None
-    return CoarseBlocks(space, question.attributes, of_class)
 
 
 def hash_shard(frame: pd.DataFrame, shard: int) -> tuple[str, int]:

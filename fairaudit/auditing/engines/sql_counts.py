@@ -1,0 +1,176 @@
+"""Counts in SQL: DuckDB over files, any database with a connection, Spark.
+
+Only GROUP BY, CASE, floor and comparisons are used; numbers that decide about bins are whole ones
+or powers of two, so that every database finds the same counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairaudit._types import Index
+from fairaudit.auditing.engines.counting import Key, Numbers
+from fairaudit.data.quantile_bins import Bins, Cells, Grid
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Dialect", "SQLSource", "write_sql"]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a database writes names, and what it calls a number that is none."""
+
+    quote: str = '"'
+    not_a_number: str = ""  # a condition on {x}; empty where there is no such number
+
+    def name(self, column: str) -> str:
+        return f"{self.quote}{column.replace(self.quote, 2 * self.quote)}{self.quote}"
+
+    def number(self, column: str) -> str:
+        """A column as floating-point numbers, of which all are numbers or missing."""
+        x = f"CAST({self.name(column)} AS DOUBLE PRECISION)"
+        x = f"CAST({self.name(column)} AS DOUBLE)" if self.quote == "`" else x
+        if not self.not_a_number:
+            return x
+        return f"CASE WHEN NOT {self.not_a_number.format(x=x)} THEN {x} END"
+
+
+class SQLSource:
+    """A table that a database counts.
+
+    Parameters
+    ----------
+    query : callable
+        SQL → a frame.
+    relation : str
+        The table in SQL: a name, a function of files, or a query in parentheses.
+    names : list of str
+        Its columns.
+    dialect : Dialect
+    """
+
+    def __init__(
+        self,
+        query: Callable[[str], pd.DataFrame],
+        relation: str,
+        names: Sequence[str],
+        dialect: Dialect | None = None,
+    ) -> None:
+        self.query, self.relation, self.names = query, relation, list(names)
+        self.dialect = dialect or Dialect()
+
+    def columns(self) -> list[str]:
+        return self.names
+
+    def summarize(self, names: Sequence[str]) -> tuple[int, dict[str, Numbers]]:
+        rows, own = self._summarize({name: self.dialect.name(name) for name in names})
+        again = {
+            name: self.dialect.number(name)
+            for name, numbers in own.items()
+            if numbers.high is not None and np.isnan(numbers.high)
+        }
+        if again:
+            own |= self._summarize(again)[1]
+        return rows, own
+
+    def _summarize(self, columns: dict[str, str]) -> tuple[int, dict[str, Numbers]]:
+        asked = ["count(*) AS r"]
+        for k, column in enumerate(columns.values()):
+            asked += [f"min({column}) AS a{k}", f"max({column}) AS b{k}"]
+        found = self.query(f"SELECT {', '.join(asked)} FROM {self.relation}").iloc[0]
+        own = {name: _read_range(found[f"a{k}"], found[f"b{k}"]) for k, name in enumerate(columns)}
+        return int(found["r"]), own
+
+    def count_cells(self, name: str, grid: Grid, within: Index | None) -> Cells:
+        x = self.dialect.number(name)
+        condition = "x IS NOT NULL"
+        if within is not None:
+            inside = ", ".join(str(key) for key in within.tolist())
+            condition += f" AND {_write_cell('x', grid.coarser())} IN ({inside})"
+        frame = self.query(
+            f"SELECT g, count(*) AS n, min(x) AS a, max(x) AS b FROM (SELECT x, "
+            f"{_write_cell('x', grid)} AS g FROM (SELECT {x} AS x FROM {self.relation}) AS t "
+            f"WHERE {condition}) AS u GROUP BY g"
+        )
+        order = np.argsort(frame["g"].to_numpy(dtype=np.int64))
+        columns = [frame[k].to_numpy()[order] for k in ("g", "n", "a", "b")]
+        return Cells(
+            columns[0].astype(np.int64),
+            columns[1].astype(np.int64),
+            columns[2].astype(np.float64),
+            columns[3].astype(np.float64),
+        )
+
+    def count(self, keys: Sequence[Key], count: str, most: int) -> pd.DataFrame:
+        sql = write_sql(keys, self.relation, self.dialect, count)
+        return self.query(f"{sql}\nLIMIT {most + 1}")
+
+
+def _read_range(low: Any, high: Any) -> Numbers:
+    numbers = (int, float, np.integer, np.floating)
+    text = [v for v in (low, high) if isinstance(v, (str, bool, np.bool_, bytes)) or v is None]
+    if text or not all(isinstance(v, numbers) or hasattr(v, "as_tuple") for v in (low, high)):
+        return Numbers(None, None, False)
+    whole = all(isinstance(value, (int, np.integer)) for value in (low, high))
+    return Numbers(float(low), float(high), whole)
+
+
+def _write_cell(x: str, grid: Grid) -> str:
+    scale = f"{2 ** abs(grid.power)}e0"
+    cell = f"2 * CAST(floor({x} {'*' if grid.power >= 0 else '/'} {scale}) AS BIGINT)"
+    if grid.threshold is None:
+        return cell
+    return f"{cell} + CASE WHEN {x} >= {_write_number(grid.threshold)} THEN 1 ELSE 0 END"
+
+
+def _write_number(value: float) -> str:
+    """As a floating-point number: a decimal one would be compared as such."""
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
+
+
+def write_sql(
+    keys: Sequence[Key],
+    relation: str,
+    dialect: Dialect | None = None,
+    count: str = "n",
+    *,
+    named: bool = False,
+) -> str:
+    """The query that counts; `named`: bins by the numbers that stand for them, for people."""
+    dialect = dialect or Dialect()
+    inner, outer = [], []
+    for k, key in enumerate(keys):
+        if key.bins is None:
+            inner.append(f"{dialect.name(key.name)} AS k{k}")
+            outer.append(f"k{k}")
+            continue
+        inner.append(f"{_write_cell(dialect.number(key.name), key.bins.grid)} AS k{k}")
+        places = [_write_number(v) if named else str(j) for j, v in enumerate(key.bins.values)]
+        tree = _write_tree(f"k{k}", key.bins, places, 0, len(key.bins))
+        outer.append(f"CASE WHEN k{k} IS NOT NULL THEN {tree} END")
+    chosen = ",\n  ".join(
+        f"{column} AS {dialect.name(key.name)}" for column, key in zip(outer, keys, strict=True)
+    )
+    numbers = ", ".join(str(k + 1) for k in range(len(keys)))
+    return (
+        f"SELECT\n  {chosen},\n  count(*) AS {dialect.name(count)}\nFROM (\n  SELECT\n    "
+        + ",\n    ".join(inner)
+        + f"\n  FROM {relation}\n) AS t\nGROUP BY {numbers}"
+    )
+
+
+def _write_tree(cell: str, bins: Bins, places: Sequence[str], start: int, stop: int) -> str:
+    """The bin of a cell, by halving."""
+    if stop - start == 1:
+        return places[start]
+    middle = (start + stop) // 2
+    below = _write_tree(cell, bins, places, start, middle)
+    above = _write_tree(cell, bins, places, middle, stop)
+    return f"CASE WHEN {cell} < {int(bins.edges[middle])} THEN {below} ELSE {above} END"
