@@ -30,7 +30,7 @@ class Engine(ABC):
 
     @abstractmethod
     def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
-        """function(items[0][k], items[1][k], …) for every k; errors name the step and the item."""
+        """`function(items[0][k], items[1][k], …)` for every k; errors name the step and item."""
 
     @abstractmethod
     def gather(self, pieces: Sequence[Any]) -> list[Any]:
