@@ -48,7 +48,9 @@ def _after_attributes(record: Record, both: list[Candidates], step: float) -> li
         for finding in record["findings"]
         if finding["family"] in ("joint", "attribute")
     ]
-    asked = [(keep, None if _tells_nothing(record, keep, size) else size) for keep, size in asked]
+    asked = [(keep, size) for keep, size in asked if not _tells_nothing(record, keep, size)]
+    if not asked:
+        return both
     sums = [[_sums(record, y, some, keep) for keep, _ in asked] for y, some in enumerate(both)]
     kept = []
     for own, some in enumerate(both):
