@@ -32,7 +32,7 @@ from fairaudit.data.preparation import prepare
 from fairaudit.data.roles import Roles, column_names
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError, retold
-from fairaudit.evidence.disclosure import masked_groups, step_of
+from fairaudit.evidence.disclosure import masked_groups
 from fairaudit.models import predictor_of
 from fairaudit.results import SUPPRESS
 
@@ -178,7 +178,6 @@ def compare_frame(
     differences, listed = _compare_measures(
         visible, tables, measure=measure, threshold=roles.threshold, alpha=alpha, seed=seed
     )
-    step = step_of(suppress, len(tables[0])) if visible.masked else None
     small = bool(visible.masked) or bool(masked_groups(tables[0], SUPPRESS))
     return Comparison(
         verdict=verdict,
@@ -188,7 +187,7 @@ def compare_frame(
         alpha=alpha,
         at_least=interval.at_least,
         at_most=interval.at_most,
-        differences=(*differences, *measure_kpc(tables, step)),
+        differences=(*differences, *measure_kpc(tables, visible.masked)),
         cells=listed,
         attributes=groups.attributes,
         rows=len(tables[0]),

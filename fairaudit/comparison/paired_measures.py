@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairaudit.data.rates import deo_of
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
-from fairaudit.evidence.disclosure import coarse
+from fairaudit.evidence.disclosure import LEFT_OUT, without_groups
 from fairaudit.metrics._labels import row_weights
 
 __all__ = [
@@ -228,8 +228,10 @@ def _are_right(table: AuditTable, level: Any, cut: float | None) -> Any:
     return labels.predicted & labels.actual
 
 
-def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Difference]:
-    """KPC of all rows, for which no interval is valid; rounded where a step is given."""
+def measure_kpc(
+    tables: Sequence[AuditTable], masked: Collection[tuple[str, ...]]
+) -> list[Difference]:
+    """KPC of the rows of groups that are not masked, for which no interval is valid."""
     import fairaudit as fa
 
     try:
@@ -239,13 +241,13 @@ def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Differ
                     table.prediction.columns, sensitive=table.attributes, y_true=table.outcome
                 )
             )
-            for table in (table.keep_one_row_each() for table in tables)
+            for table in (without_groups(table, masked).keep_one_row_each() for table in tables)
         ]
     except InputError:
         return []
     note = "no valid interval is known"
-    if step is not None:
-        sizes, note = [coarse(size, step) or 0.0 for size in sizes], f"{note}; rounded"
+    if masked:
+        note = f"{note}; {LEFT_OUT}"
     return [
         Difference(
             key="kpc",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.data.groups import GroupTable, Labels, hidden_groups
+from fairaudit.data.columns import level_text
+from fairaudit.data.groups import Groups, GroupTable, Labels, hidden_groups
 from fairaudit.data.rates import RATES, RateTable, deo_of, smallest_to_largest, spread
 from fairaudit.evidence.measured import GIVEN_OUTCOME, Cell, CellTable, Estimate, MeasuredValue
+from fairaudit.evidence.shown_kpc import counts_give_kpc, kpc_of_shown
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
@@ -31,6 +33,7 @@ __all__ = [
     "step_of",
     "suppress",
     "suppressed_measurements",
+    "without_groups",
 ]
 
 
@@ -168,6 +171,16 @@ def masked_groups(table: AuditTable, fewest: int) -> set[tuple[str, ...]]:
     return {name for name, hidden in zip(groups.names, masked, strict=True) if hidden}
 
 
+def without_groups(table: AuditTable, masked: Collection[tuple[str, ...]]) -> AuditTable:
+    """The rows of all other groups."""
+    if not masked:
+        return table
+    groups = Groups.of([column for column in table.attributes if column.kind.is_categorical])
+    names = [tuple(map(level_text, levels)) for levels in groups.levels]
+    shown = np.array([name not in masked for name in names])
+    return table.take(np.flatnonzero(shown[groups.of_row]))
+
+
 def suppressed_measurements(
     measurements: Measurements, table: AuditTable, fewest: int
 ) -> Measurements:
@@ -180,7 +193,10 @@ def suppressed_measurements(
     if cells is not None and measurements.fits is not None:
         cells = round_means(cells, step * measurements.fits.unit)
     weighted = table.weights is not None
-    values = tuple(of_open_cells(value, cells, step, weighted) for value in measurements.values)
+    values = tuple(
+        of_open_cells(value, cells, step, weighted, before=measurements.cells)
+        for value in measurements.values
+    )
     return replace(measurements, cells=cells, values=values)
 
 
@@ -190,17 +206,25 @@ def of_open_cells(
     step: float,
     weighted: bool,
     *,
+    before: CellTable | None = None,
     again: bool = False,
 ) -> MeasuredValue:
     """A measure of groups as far as the groups that are shown give it; any other, rounded.
 
     The largest gap is often that of a small group, whose rate (2 of 7, say) it would tell. What
-    was done is noted, unless it is done `again`.
+    was done is noted, unless it is done `again`. With `before`, the groups without masks, sizes
+    that follow from their counts are told apart from others.
     """
     if measure.value is None:
         return measure
     if measure.key == "confusion_gap":  # the cells do not have all of its shares
         return replace(measure, value=None, note="masked, since groups are")
+    counted = counts_give_kpc(before, measure.attributes, measure.value)
+    if table is not None and counted and measure.key not in _OF_GROUPS:
+        value = kpc_of_shown(table, measure.attributes)
+        note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))
+        raw = None if measure.raw is None else value
+        return replace(measure, value=value, low=None, high=None, raw=raw, note=note)
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = measure.note if again else "; ".join(filter(None, [note, ROUNDED]))

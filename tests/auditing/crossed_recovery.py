@@ -48,6 +48,9 @@ def _after_attributes(record: Record, both: list[Candidates], step: float) -> li
         for finding in record["findings"]
         if finding["family"] in ("joint", "attribute")
     ]
+    asked = [(keep, size) for keep, size in asked if not _tells_nothing(record, keep, size)]
+    if not asked:
+        return both
     sums = [[_sums(record, y, some, keep) for keep, _ in asked] for y, some in enumerate(both)]
     kept = []
     for own, some in enumerate(both):
@@ -67,15 +70,31 @@ def _after_attributes(record: Record, both: list[Candidates], step: float) -> li
     return kept
 
 
+def _tells_nothing(record: Record, keep: list[int], size: float | None) -> bool:
+    """Whether it is the KPC of the groups that are shown."""
+    if size is None:
+        return True
+    nobody = Candidates(*(np.zeros(1),) * 4)
+    within = over = 0.0
+    for y in (0, 1):
+        shown = shown_groups(record, y)
+        shown = shown._replace(total=int(shown.people.sum()))
+        own = _sums(record, y, nobody, keep, shown)
+        within, over = within + own.low[0], over + own.over[0]
+    return bool(abs(1 - within / over - size) < 1e-9)
+
+
 def _distinct(sums: list[Sums]) -> np.ndarray:
     """Questions × (low, high, over) × candidates that differ in any of them."""
     table = np.array([[part.low, part.high, part.over] for part in sums])
     return np.unique(table.round(9), axis=-1)
 
 
-def _sums(record: Record, outcome: int, some: Candidates, keep: list[int]) -> Sums:
+def _sums(
+    record: Record, outcome: int, some: Candidates, keep: list[int], shown: Open | None = None
+) -> Sums:
     """Of the groups that the attributes `keep` make."""
-    shown = shown_groups(record, outcome)
+    shown = shown or shown_groups(record, outcome)
     total = shown.positive.sum() + some.first_positive + some.second_positive
     low, high = np.zeros(len(total)), np.zeros(len(total))
     for people, positive in _merged(record, shown, some, keep):

@@ -161,6 +161,8 @@ def after_joint(record: Record, both: list[Candidates], step: float) -> list[Can
     deo = next(measure["value"] for measure in record["measures"] if measure["key"] == "deo")
     if deo is not None and abs(deo - sum(map(_deo_of_shown, _both(record)))) < 1e-9:
         deo = None  # of the groups that are shown: it tells nothing
+    if joint is not None and abs(joint - kpc_of_shown(_both(record))) < 1e-9:
+        joint = None  # the same
     facts = [_facts(shown, some) for shown, some in zip(_both(record), both, strict=True)]
     kept = []
     for own, other in ((0, 1), (1, 0)):
@@ -200,6 +202,14 @@ def _both(record: Record) -> list[Open]:
 def _deo_of_shown(shown: Open) -> float:
     overall = shown.positive.sum() / shown.people.sum()
     return float(np.abs(shown.positive / shown.people - overall).sum())
+
+
+def kpc_of_shown(shown: list[Open]) -> float:
+    """Of the groups that are not masked, each counted as `disagreement` does."""
+    nobody = Candidates(*(np.zeros(1),) * 4)
+    alone = [replaced._replace(total=int(replaced.people.sum())) for replaced in shown]
+    within, over = np.sum([disagreement(groups, nobody) for groups in alone], axis=0)[:, 0]
+    return float(1 - within / over) if over > 0 else float("nan")
 
 
 def _facts(shown: Open, some: Candidates) -> np.ndarray:

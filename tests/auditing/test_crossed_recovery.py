@@ -3,9 +3,11 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 from crossed_recovery import recovered_crossed
+from test_recovery import random_groups
 
 import fairaudit as fa
 from fairaudit.evidence.disclosure import step_of, suppress
@@ -62,6 +64,7 @@ def audited(groups):
         outcome=frame.y,
         sensitive={"g": frame.g, "s": frame.s},
         permutations=fa.Permutations(n=39),
+        statistic="correlation",
         power=False,
     )
 
@@ -90,6 +93,23 @@ def test_what_is_shown_does_not(name):
         truth = truth_of(name, record, y)
         assert any(list(counts) == truth for counts in zip(*left, strict=True))  # a fair attacker
         assert min(left.values()) >= FEWEST, left.values()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_random_tables(seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(6):
+        hidden = []
+        while len(hidden) != 2:
+            names = rng.permutation(["am", "af", "bm", "bf", "cm", "cf"]).tolist()
+            groups = random_groups(rng, names[:4], names[4:], 500)
+            record = audited(groups).suppressed(FEWEST).to_dict()
+            hidden = [cell["levels"] for cell in record["cells"]["cells"] if cell["masked"]]
+        step = step_of(FEWEST, record["table"]["people"])
+        for y, left in enumerate(recovered_crossed(record, FEWEST, step)):
+            truth = [groups["".join(levels)][k] for k in (y, y + 2) for levels in hidden]
+            assert any(list(counts) == truth for counts in zip(*left, strict=True)), groups
+            assert min(left.values()) >= FEWEST, (groups, left.values())
 
 
 @pytest.mark.parametrize("name", TABLES)
