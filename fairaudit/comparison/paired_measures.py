@@ -262,7 +262,9 @@ def measure_kpc(tables: Sequence[AuditTable], step: float | None) -> list[Differ
 def list_groups(groups: PairedGroups | None) -> tuple[ComparedGroup, ...]:
     if groups is None:
         return ()
-    order = sorted(range(len(groups.labels)), key=lambda k: (-groups.class_of[k], k))
+    # TPR before FPR; shares of a confusion by their names
+    rank = np.argsort(np.argsort(groups.parts)) if groups.of_classes else -np.arange(2)
+    order = sorted(range(len(groups.labels)), key=lambda k: (rank[groups.class_of[k]], k))
     return tuple(
         ComparedGroup(
             levels=groups.labels[k],
