@@ -39,7 +39,7 @@ NAMES = {
     "tpr_gap": "largest TPR gap",
     "fpr_gap": "largest FPR gap",
     "deo": "DEO",
-    CONFUSION: "largest gap in any share of the confusion",
+    CONFUSION: "largest gap of all classes",
     "prediction_gap": "largest prediction gap",
     "mean_error_difference": "largest difference of mean errors",
 }
