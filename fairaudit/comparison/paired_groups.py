@@ -95,7 +95,7 @@ def pair_groups(
     """The groups of two tables that differ in their prediction only, `without` some groups.
 
     Of classes, rates: of the positive class, or (`every_class`) the share of every class that is
-    predicted to be of every class. Of a continuous outcome, the gaps of
+    predicted to be of every class, whatever the threshold. Of a continuous outcome, the gaps of
     `fairaudit.metrics.prediction_gap`, which are 0 under equalized odds.
     """
     tables, outcome = _with_groups(baseline, candidate), baseline.require_outcome()
@@ -106,7 +106,7 @@ def pair_groups(
     names = tuple(level_text(level) for level in outcome.levels.tolist())
     predicted = []
     for level in outcome.levels.tolist():
-        labels = _labels([replace(table, positive=level) for table in tables], threshold)
+        labels = _labels([replace(table, positive=level) for table in tables], None)
         predicted.append(replace(labels, actual=outcome.codes, names=names))
     parts = tuple(f"{name} → {other}" for other in names for name in names)
     return _pair_rates(tables, predicted, parts, without)

@@ -39,7 +39,7 @@ NAMES = {
     "tpr_gap": "largest TPR gap",
     "fpr_gap": "largest FPR gap",
     "deo": "DEO",
-    CONFUSION: "largest gap in any share of the confusion",
+    CONFUSION: "largest gap of all classes",
     "prediction_gap": "largest prediction gap",
     "mean_error_difference": "largest difference of mean errors",
 }
@@ -264,7 +264,9 @@ def measure_kpc(
 def list_groups(groups: PairedGroups | None) -> tuple[ComparedGroup, ...]:
     if groups is None:
         return ()
-    order = sorted(range(len(groups.labels)), key=lambda k: (-groups.class_of[k], k))
+    # TPR before FPR; shares of a confusion by their names
+    rank = np.argsort(np.argsort(groups.parts)) if groups.of_classes else -np.arange(2)
+    order = sorted(range(len(groups.labels)), key=lambda k: (rank[groups.class_of[k]], k))
     return tuple(
         ComparedGroup(
             levels=groups.labels[k],

@@ -65,22 +65,20 @@ class Trial:
         seed: int,
     ) -> None:
         self.value = bind_gate(statistics, table, fitted, seed)
-        self.sampler = fitted.sampler
-        if self.value.pool is None and null is None:
-            null = self.value(self.sampler.block(range(CHECKED_COPIES)))
-        self.null = None if null is None else np.sort(null)
-        self.pool = self.value.pool
-        if self.pool is not None and null is not None:
-            self.pool = self.pool[: len(null)]
-        self.alpha = alpha
+        self.sampler, self.alpha = fitted.sampler, alpha
+        if self.value.pool is not None:  # the record has one number for all parts
+            self.null = self.value.pool[: CHECKED_COPIES if null is None else len(null)]
+        elif null is None:
+            self.null = np.sort(self.value(self.sampler.block(range(CHECKED_COPIES))))
+        else:
+            self.null = np.sort(null)
 
     def rejects(self, copies: Index) -> Array:
         """For every copy, whether its p-value is at most alpha."""
-        value = self.value
-        if self.pool is None:
-            p = p_values(value(copies), self.null)
-        else:  # the record has one number for all parts
-            p = combined_p_values(value.parts(copies), self.pool, value.weights)
+        if self.value.pool is None:
+            p = p_values(self.value(copies), self.null)
+        else:
+            p = combined_p_values(self.value.parts(copies), self.null, self.value.weights)
         return np.asarray(p <= self.alpha, dtype=np.float64)
 
 
