@@ -82,7 +82,7 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
     for strength in STRENGTHS:
         candidate = stages.at(base, 0, strength, levels=2, attributes=True)
         table = fa.AuditTable.of(candidate.scores, attributes, split.y)
-        assert candidate.left is not None  # noqa: S101
+        assert candidate.left is not None
         lefts = {"chance": candidate.left, "old": (2 - strength) ** 2}
         model = stages.model_of(candidate)
         answers = model.draw_answers(fresh, asked, uniforms)[:, 1]
