@@ -23,6 +23,7 @@ import argparse  # noqa: E402
 import json  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
+from dataclasses import asdict  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -133,6 +134,7 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
         "chosen": result.because,
         "chance": result.chance,
         "rows": len(given),
+        "limit": None if result.limit is None else asdict(result.limit),
         "own_p": result.after.p_value,
         "cpu": seconds,
         "after": measure(scores_of(result.model, fresh)),
@@ -149,10 +151,10 @@ def mean_of(runs: list[dict[str, Any]], which: str, name: str) -> str:
 def print_table(runs: list[dict[str, Any]]) -> None:
     print(
         "| task | attributes known | rows | splits | no repair found | written, of these pass"
-        " | found, of these pass | loss | plain | trivial mixture that passes as often | ranking"
-        " | plain | CPU s |"
+        " | found, of these pass | predicted | loss | plain | trivial mixture that passes as often"
+        " | ranking | plain | CPU s |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     frame = pd.DataFrame(runs)
     for (task, use), part in frame.groupby(["task", "use_sensitive"], sort=False):
         rows = part.to_dict("records")
@@ -163,7 +165,7 @@ def print_table(runs: list[dict[str, Any]]) -> None:
         if not found:
             chances = ", ".join(f"{row['chance']:.2f}" for row in rows)
             print(f"| {' | '.join(start)} | {len(rows)} | best chances {chances}", end=" ")
-            print(f"|  | – | {mean_of(rows, 'plain', 'loss')} | – | – | – | {cpu} |")
+            print(f"|  |  | – | {mean_of(rows, 'plain', 'loss')} | – | – | – | {cpu} |")
             continue
         passed = np.mean([row["after"]["p"] > PASSES for row in found])
 
@@ -180,12 +182,39 @@ def print_table(runs: list[dict[str, Any]]) -> None:
                 f"{len(some)}, {sum(row['after']['p'] > PASSES for row in some)}"
                 for some in (written, found)
             ),
+            f"{np.mean([row['chance'] for row in found]):.2f}",
             mean_of(found, "after", "loss"),
             mean_of(found, "plain", "loss"),
             trivial,
             mean_of(found, "after", "ranking"),
             mean_of(found, "plain", "ranking"),
             cpu,
+        ]
+        print("| " + " | ".join(cells) + " |")
+
+
+def print_limits(runs: list[dict[str, Any]]) -> None:
+    """What could pass at best, where a search of two classes found nothing."""
+    refused = [run for run in runs if run.get("limit")]
+    if not refused:
+        return
+    print(
+        "\n| task | attributes known | split | smallest loss | for sure | largest AUC | of labels"
+        " | for sure | collapsed below | audit that the nearest passes |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for run in refused:
+        limit, estimate, sure = run["limit"], run["limit"]["estimate"], run["limit"]["sure"]
+        cells = [
+            run["task"],
+            "yes" if limit["attributes"] else "no",
+            str(run["split"]),
+            *(f"{bound['loss']:.3f}" for bound in (estimate, sure)),
+            f"{estimate['ranking']:.3f}",
+            f"{estimate['ranking_of_labels']:.3f}",
+            f"{sure['ranking']:.3f}",
+            f"{limit['kept']:.3f}",
+            "none" if limit["passes"] is None else f"{limit['passes']:,} of {limit['rows']:,}",
         ]
         print("| " + " | ".join(cells) + " |")
 
@@ -203,6 +232,7 @@ def main() -> None:
     runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
     if args.table:
         print_table(runs)
+        print_limits(runs)
         return
     done = {(run["task"], run["split"], run["use_sensitive"]) for run in runs}
     for split in range(args.first, args.first + args.splits):
@@ -214,6 +244,7 @@ def main() -> None:
             with store.open("a") as file:
                 file.write(json.dumps(run) + "\n")
     print_table(runs)
+    print_limits(runs)
 
 
 if __name__ == "__main__":

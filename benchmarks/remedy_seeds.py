@@ -7,7 +7,8 @@ use at prediction, randomization, the chance that is asked for, the rows of the 
 goal and the method, with short training. The old model knows the features that give sex and age
 away. Models that are written with exit status 0 are looked at again on 6,000 rows that nothing
 has seen: collapsed beside plain training, or above the trivial mixture (a smaller loss at no
-larger KPC; clearly so if the difference exceeds two standard errors). `--save` keeps what is finished, and goes on there.
+larger KPC; clearly so if the difference exceeds two standard errors). `--save` keeps what is
+finished, and goes on there.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
+from fairaudit.remedy.limit import SMALLEST
 from fairaudit.remedy.pass_chance import KnownCopies, PassChance, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.testing.permutations import Permutations
@@ -89,9 +90,10 @@ class Judge:
     def find_largest_audit(self, scores: Array, left: float | None, chance: float) -> int | None:
         """About how many rows an audit may have that is passed with this chance, by halves.
 
-        `left` is that of `measure`. At most the coming rows; None: less than a hundredth of them.
+        `left` is that of `measure`. At most the coming rows; None: fewer than the smallest share.
         """
-        table, sizes = self.table_of(scores), self.coming_rows // 2 ** np.arange(7)
+        halves = SMALLEST.bit_length()
+        table, sizes = self.table_of(scores), self.coming_rows // 2 ** np.arange(halves)
         low, high = 0, len(sizes)  # the first size that is passed
         while low < high:
             middle = (low + high) // 2

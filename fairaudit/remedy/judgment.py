@@ -11,6 +11,7 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.findings import Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
 from fairaudit.evidence.power.power_result import CarriedPower
+from fairaudit.remedy.limit import SMALLEST
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.testing.statistic import statistic_named
 
@@ -200,15 +201,15 @@ def describe_limit(limit: Limit) -> list[str]:
         least += ": whatever passes has collapsed"
     nearest = "The model that comes nearest passes"
     if limit.passes is None:
-        return [f"{least}.", f"{nearest} no audit of more than {limit.rows // 100:,} rows."]
+        return [f"{least}.", f"{nearest} no audit of more than {limit.rows // SMALLEST:,} rows."]
     if limit.passes >= limit.rows:
         return [f"{least}."]
-    return [
-        f"{least}.",
-        f"{nearest} an audit of about {limit.passes:,} rows with this chance; for {limit.rows:,} "
-        f"about {limit.rows / limit.passes:.0f} times as many would have to train it, if all that "
-        "it leaves is the error of few rows.",
-    ]
+    more = (
+        f"; for {limit.rows:,} about {limit.rows / limit.passes:.0f} times as many would have to "
+        "train it, if all that it leaves is the error of few rows"
+    )
+    audit = f"{nearest} an audit of about {limit.passes:,} rows with this chance"
+    return [f"{least}.", f"{audit}{more if limit.attributes else ''}."]
 
 
 def _describe_forgone(offer: Forgone) -> str:

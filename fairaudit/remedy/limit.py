@@ -28,8 +28,9 @@ from fairaudit.data.columns import Column, columns_from
 from fairaudit.evidence.disclosure import coarse
 from fairaudit.remedy.attribute_basis import AttributeBasis
 
-__all__ = ["Bound", "Limit", "find_coarse_groups", "find_limit"]
+__all__ = ["SMALLEST", "Bound", "Limit", "find_coarse_groups", "find_limit"]
 
+SMALLEST = 64  # by which the rows of the coming audit are divided at most
 _BINS = 20
 _RANGES = 3  # of a number among the attributes
 _FEWEST = 40  # rows of each class in a group
@@ -74,7 +75,7 @@ class Limit:
         To pass it.
     passes : int or None
         The largest audit that the model that comes nearest passes with this chance, about; None:
-        not even one of a hundredth of the rows.
+        not even one of the smallest that are looked at.
     """
 
     attributes: bool

@@ -141,6 +141,7 @@ def chance_of_table(
     """
     _check(n_fresh, alpha, len(table))
     draw = KnownCopies(copies, seed) if known is None else known
+    audit: dict[str, Any] = {"rows": len(table), "n_fresh": n_fresh, "alpha": alpha}
     if left is not None:
         sample = _Sample(table, draw)
         weights = sample.weigh(_EXCESS) / (1 + _EXCESS / _USUAL) ** 2
@@ -158,6 +159,8 @@ def chance_of_table(
     else:
         parts = _find_folds(folds, len(table))
         samples = draw.look_at(table, parts)
+        if not samples:  # one answer for all in every fold: nothing can be found
+            return PassChance(chance=1.0, interval=(1.0, 1.0), excess=0.0, p_value=1.0, **audit)
         rows = float(np.mean([sample.rows for sample in samples]))
         logs = [np.log(sample.weigh(_EXCESS * sample.rows / rows) + 1e-12) for sample in samples]
         weights = np.exp(np.sum(logs, axis=0) - np.max(np.sum(logs, axis=0)))
@@ -169,10 +172,8 @@ def chance_of_table(
         chance=float(weights @ chances),
         interval=_find_interval(chances, weights),
         excess=float(weights @ excess),
-        rows=len(table),
-        n_fresh=n_fresh,
-        alpha=alpha,
         p_value=_find_p_value(samples),
+        **audit,
     )
 
 

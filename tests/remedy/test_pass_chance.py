@@ -77,6 +77,14 @@ def test_folds_are_judged_one_by_one():
     assert apart < 0.1 < together
 
 
+def test_one_answer_in_every_fold_is_no_dependence():
+    rng = np.random.default_rng(6)
+    _, y, A = _draw(rng, 200, 0.0)
+    folds = np.arange(200) % 2
+    expected = fa.chance_to_pass(0.3 + 0.1 * folds, y, A, n_fresh=200, folds=folds)
+    assert (expected.chance, expected.p_value) == (1.0, 1.0)
+
+
 def test_fitting_again_sees_the_error_of_the_fit():
     """Means of groups that are zeroed on few rows come back on others."""
     rng = np.random.default_rng(2)

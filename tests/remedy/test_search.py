@@ -169,6 +169,30 @@ def test_a_search_for_numbers_may_be_told_to_draw_nothing():
     assert result.curve[result.curve["chosen"]]["kpc"].iloc[0] == best
 
 
+def test_where_nothing_is_found_the_limit_is_said():
+    """Nearly certain to pass an audit of many rows: nothing is, and the best that could be is."""
+    pytest.importorskip("lightgbm")
+    result = fa.repair(
+        load_demo(700, seed=3),
+        sensitive="sex,age",
+        outcome="repaid",
+        randomize=False,
+        pass_probability=0.9,
+        audit_rows=50_000,
+        permutations=99,
+    )
+    assert result.outcome is Outcome.NOT_FOUND
+    limit = result.limit
+    assert (limit.rows, limit.chance, limit.attributes) == (50_000, 0.9, False)
+    assert limit.sure.loss <= limit.estimate.loss <= result.mixture["loss"].max() + 1e-9
+    assert 0.5 <= limit.estimate.ranking <= limit.sure.ranking
+    assert limit.passes is None or limit.passes < 50_000
+    assert any("have at best a loss of" in sentence for sentence in result.advice)
+    assert type(result).from_dict(result.to_dict()).limit == limit
+    shown = limit.rounded(0.05)
+    assert shown.estimate.loss == pytest.approx(round(limit.estimate.loss / 0.05) * 0.05)
+
+
 def test_a_share_of_people_meets_a_constant_and_always_the_same_people():
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])

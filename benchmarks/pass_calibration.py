@@ -1,0 +1,137 @@
+"""Is the predicted chance to pass true? Last stages of several strengths, and audits of fresh rows.
+
+    FAIRAUDIT_DATA=<folder> python benchmarks/pass_calibration.py --splits 20 --save chances.jsonl
+    ... --tasks compas,adult --first 101
+
+The splits are those of remedy_pass.py. On plain boosting stands a last stage that knows the
+attributes, as in a search, for every strength; its chance to pass an audit of the fresh rows is
+predicted from the rows to train, and the audit then takes place. `old` is what would be predicted
+if a stage left as much as the noise of its rows. `--save` keeps what is finished.
+"""
+
+from __future__ import annotations
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+from collections.abc import Iterator  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from remedy_pass import PASSES  # noqa: E402
+from remedy_rivals import Split  # noqa: E402
+
+import fairaudit as fa  # noqa: E402
+from fairaudit.data.columns import columns_from  # noqa: E402
+from fairaudit.remedy.cross_fit import CrossFitted, deal_folds  # noqa: E402
+from fairaudit.remedy.methods import METHODS  # noqa: E402
+from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table  # noqa: E402
+from fairaudit.remedy.stages import Stages  # noqa: E402
+
+STRENGTHS = (1.0, 1.2)
+
+
+def cross_fit_boosting(split: Split, attributes: dict[str, Any]) -> tuple[CrossFitted, Any, Any]:
+    """Plain boosting, the folds, and scores of the fresh rows: each by one model of the folds."""
+    units = np.arange(len(split.y))
+    folds = deal_folds(split.y, units, split.seed, classes=True)
+    scores, fresh = np.empty(len(units)), []
+    for fold in range(int(folds.max()) + 1):
+        rows = np.flatnonzero(folds != fold)
+        some = {name: column[rows] for name, column in attributes.items()}
+        model = fa.FairICPBoostingClassifier(0.0)
+        model.fit(split.X.iloc[rows], split.y[rows], sensitive_features=some)
+        scores[folds == fold] = model.predict_proba(split.X[folds == fold])[:, 1]
+        fresh.append(model.predict_proba(split.fresh_X)[:, 1])
+    met = np.random.default_rng([split.seed, 5]).integers(0, len(fresh), len(split.fresh_X))
+    base = CrossFitted(
+        method=METHODS.get("boosting"),
+        values=[0.0],
+        train=lambda place: model,
+        of_folds=[model],
+        scores=[scores],
+        features=list(split.X.columns),
+        attributes=False,
+        notes=(),
+    )
+    return base, folds, np.stack(fresh)[met, np.arange(len(met))]
+
+
+def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
+    split = Split(task, number)
+    attributes = {name: split.A[name].to_numpy() for name in split.names}
+    base, folds, fresh = cross_fit_boosting(split, attributes)
+    stages = Stages(
+        frame=split.X,
+        y=split.y,
+        columns=list(columns_from(attributes, argument="sensitive_features")),
+        folds=folds,
+        units=np.arange(len(split.y)),
+        ids=None,
+        seed=number,
+    )
+    asked = {name: split.fresh_A[name].to_numpy() for name in split.names}
+    uniforms = np.random.default_rng([number, 6]).random((len(fresh), 3))
+    known, growth = KnownCopies(199, number), len(fresh) / len(split.y)
+    for strength in STRENGTHS:
+        candidate = stages.at(base, 0, strength, levels=2, attributes=True)
+        table = fa.AuditTable.of(candidate.scores, attributes, split.y)
+        assert candidate.left is not None
+        lefts = {"chance": candidate.left, "old": (2 - strength) ** 2}
+        model = stages.model_of(candidate)
+        answers = model.draw_answers(fresh, asked, uniforms)[:, 1]
+        yield {
+            "task": task,
+            "split": number,
+            "strength": strength,
+            "left": candidate.left,
+            **{
+                name: chance_of_table(
+                    table, n_fresh=len(fresh), left=left * growth, known=known
+                ).chance
+                for name, left in lefts.items()
+            },
+            **split.measure(answers),
+        }
+
+
+def print_table(runs: list[dict[str, Any]]) -> None:
+    print("| task | strength | splits | predicted | if its rows' noise were left | passed | loss |")
+    print("|---|---|---|---|---|---|---|")
+    for (task, strength), part in pd.DataFrame(runs).groupby(["task", "strength"], sort=False):
+        means = part[["chance", "old", "loss"]].mean()
+        print(
+            f"| {task} | {strength:g} | {len(part)} | {means['chance']:.2f} | {means['old']:.2f}"
+            f" | {(part['p'] > PASSES).mean():.2f} | {means['loss']:.3f} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tasks", default="compas")
+    parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--save", default="chances.jsonl")
+    args = parser.parse_args()
+    store = Path(args.save)
+    runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
+    done = {(run["task"], run["split"]) for run in runs}
+    for number in range(args.first, args.first + args.splits):
+        for task in args.tasks.split(","):
+            if (task, number) in done:
+                continue
+            found = list(run_split(task, number))
+            runs += found
+            with store.open("a") as file:
+                file.writelines(json.dumps(run) + "\n" for run in found)
+    print_table(runs)
+
+
+if __name__ == "__main__":
+    main()
