@@ -196,7 +196,14 @@ def audit_source(
     if progress is not None:
         progress("counting", 1, 1)
     prepared = prepare_resolved(made.frame, replace(resolved, count=count, kinds=made.kinds))
-    rows = choose_rows(prepared, plan, roles=roles, binned=made.binned, started=started)
+    rows = choose_rows(
+        prepared,
+        plan,
+        roles=roles,
+        binned=made.binned,
+        options={"counted": True},
+        started=started,
+    )
     return run_audit(rows, plan, roles=roles, data=data, command=command, progress=progress)
 
 

@@ -33,7 +33,8 @@ class FrameSource:
         self.frame = None if self.lazy else as_pandas(table)
 
     def columns(self) -> list[str]:
-        return [str(name) for name in self.table.columns]
+        table = self.table if self.frame is None else self.frame
+        return [str(name) for name in table.columns]
 
     def _map(self, function: Callable[[Any], Any]) -> list[Any]:
         """The function of every partition."""
