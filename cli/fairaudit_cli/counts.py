@@ -1,4 +1,4 @@
-"""`fairaudit counts`: a table as counts, which are enough for an audit, or the SQL that makes them."""
+"""`fairaudit counts`: a table as counts, which an audit needs no more than; or their SQL."""
 
 from __future__ import annotations
 

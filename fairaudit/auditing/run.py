@@ -49,9 +49,7 @@ def audit_table(
     binned: Mapping[str, int] | None = None,
 ) -> AuditResult:
     """The audit of a table in memory; `name` is that of its parts in a checkpoint."""
-    rows = choose_rows(
-        prepared, plan, roles=roles, checkpoint=checkpoint, name=name, binned=binned
-    )
+    rows = choose_rows(prepared, plan, roles=roles, checkpoint=checkpoint, name=name, binned=binned)
     return run_audit(
         rows, plan, model=model, data=data, command=command, roles=roles, progress=progress
     )
@@ -93,9 +91,7 @@ def choose_rows(
     if counted:
         prepared = replace(prepared, table=repeat_rows(merge_rows(table)))
     options = {**(options or {}), **({"binned": binned} if binned else {})}
-    return TableRows(
-        prepared, plan, roles=roles, checkpoint=checkpoint, name=name, options=options
-    )
+    return TableRows(prepared, plan, roles=roles, checkpoint=checkpoint, name=name, options=options)
 
 
 @one_blas_thread()

@@ -28,7 +28,7 @@ _TAILS = 4  # halvings of the first and the last bin
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells of the width 2^−power; the number of a cell is twice that, and 1 above the threshold."""
+    """Cells of the width 2^−power; their numbers are even, and odd from the threshold on."""
 
     power: int
     threshold: float | None = None

@@ -9,8 +9,8 @@ the bins of the default rule (its first and last bin are halved four times more)
 
 Nulls: binary (balanced classes), rare (5 % positive, probabilities near 0), four (classes), income
 (a continuous attribute that depends on the outcome). Alternatives: sex and age shift the score; a
-product of race and sex does; sex changes the spread; sex matters in the upper twentieth of the scores
-only; income acts as a wave; sex shifts the scores of a rare event.
+product of race and sex does; sex changes the spread; sex matters in the upper twentieth of the
+scores only; income acts as a wave; sex shifts the scores of a rare event.
 """
 
 from __future__ import annotations

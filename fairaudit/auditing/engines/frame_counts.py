@@ -67,7 +67,9 @@ class FrameSource:
         if len(parts) == 1:
             return parts[0]
         whole = pd.concat(parts, ignore_index=True)
-        return whole.groupby(names, dropna=False, observed=True, sort=False)[count].sum().reset_index()
+        return (
+            whole.groupby(names, dropna=False, observed=True, sort=False)[count].sum().reset_index()
+        )
 
 
 def _look_at(values: pd.Series) -> Numbers | None:
