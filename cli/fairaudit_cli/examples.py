@@ -42,6 +42,18 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "--effect tpr_gap=0.1",
         ),
     ),
+    "counts": (
+        (
+            "count files; the counts are audited by fairaudit test --counts n",
+            "--data 'scored/*.parquet' --predictions score --outcome repaid --sensitive race,sex "
+            "--out counts.csv",
+        ),
+        (
+            "the query, for a warehouse that has the same table",
+            "--data sample.parquet --predictions score --outcome repaid --sensitive race,sex "
+            "--sql --table lending.loans",
+        ),
+    ),
     "metrics": (
         (
             "sizes alone, as JSON",

@@ -36,9 +36,9 @@ def laws() -> tuple[str, ...]:
 
 
 def engines() -> tuple[str, ...]:
-    from fairaudit.auditing.engines import ENGINES
+    from fairaudit.auditing.engines import COUNTING, ENGINES
 
-    return tuple(ENGINES.names())
+    return (*ENGINES.names(), *COUNTING)
 
 
 def methods() -> tuple[str, ...]:

@@ -26,6 +26,7 @@ COMMANDS = {
     "init": "write the settings of a project and a file for CI",
     "explain": "what a word of the reports means, or what an audit found, in plain words",
     "plan": "how many rows an audit needs to find, or to rule out, a violation of a given size",
+    "counts": "count a table where it lies, for an audit of the counts; or print the SQL",
     "metrics": "measure how large the violation is, from a table with predictions",
     "missing": "test and bound what missing or uncertain attributes do to the verdict",
     "report": "show a saved result again, in other formats",

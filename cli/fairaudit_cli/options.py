@@ -100,6 +100,17 @@ _OPTIONS = (
     ),
     _role("weights", TEXT, "COLUMN", "weights of the rows, for the rates"),
     _role("id", TEXT, "COLUMN", "ids of people who have several rows", argument="ids"),
+    _role(
+        "counts",
+        TEXT,
+        "COLUMN",
+        "the table has counts: how many rows each of its rows stands for (see fairaudit counts)",
+        argument="count",
+        file=("test",),
+    ),
+    option(
+        "table", TEXT, "NAME", "of a database file given as data (.duckdb, .sqlite)", file=("test",)
+    ),
     _role("where", TEXT, "CONDITION", 'audit these rows only, as in "age > 18"'),
     _role(
         "missing",
@@ -230,6 +241,14 @@ _OPTIONS = (
         },
     ),
     _setting(
+        "bins",
+        WHOLE,
+        "N",
+        "where rows are counted (classes as outcome, more than 500,000 rows): bins of scores and "
+        "other numbers (default: 64; 0: look at every row)",
+        also={"counts": "of scores and other numbers with more than 256 values (default: 64)"},
+    ),
+    _setting(
         "power", OFF, None, "do not compute the smallest violation that the audit could have found"
     ),
     _setting(
@@ -299,7 +318,7 @@ _OPTIONS = (
         "engine",
         TEXT,
         None,
-        "read Parquet in partitions and test in shards: here, or by Dask",
+        "read Parquet in partitions and test in shards, here or by Dask; or count by DuckDB",
         names=known_names.engines,
         closed=True,
         file=("test",),
@@ -316,14 +335,20 @@ _OPTIONS = (
 
 TABLE = {entry.name: entry for entry in _OPTIONS}
 MODEL = ("model", "trust", "isolate", "sandbox")
-ROLES = ("data", *(entry.name for entry in _OPTIONS if entry.goes_to == "roles"))
+ROLES = (
+    "data",
+    *(entry.name for entry in _OPTIONS if entry.goes_to == "roles" and entry.name != "counts"),
+)
+_COUNTS = ("counts", "table")
 _RUN = ("jobs", "memory", "resume", "engine", "scheduler", "shards", "config")
 _OUTPUT = ("report", "sign", "suppress", "strict", "json")
 #: Heading in the help → its options.
 GROUPS = {
     "model": MODEL,
-    "table": ROLES,
-    "audit": tuple(name for name in TABLE if name not in (*MODEL, *ROLES, *_RUN, *_OUTPUT)),
+    "table": (*ROLES, *_COUNTS),
+    "audit": tuple(
+        name for name in TABLE if name not in (*MODEL, *ROLES, *_COUNTS, *_RUN, *_OUTPUT)
+    ),
     "output": _OUTPUT,
     "run": _RUN,
 }

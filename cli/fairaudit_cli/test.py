@@ -42,11 +42,51 @@ def run(args: argparse.Namespace) -> int:
     check_outputs(args, AuditResult, args.resume)
     roles = roles_from(args)
     predictor = predictor_from(args)
-    in_shards = args.engine is not None or args.shards is not None or args.scheduler is not None
-    result = (_in_shards if in_shards else _in_one_piece)(args, roles, predictor)
+    result = _audit(args, roles, predictor)
     result = replace(result, capsule=replace(result.capsule, verify=_verify_command(args)))
     deliver(result, args, strict=bool(args.strict))
     return ExitCode.of(result.verdict, strict=bool(args.strict))
+
+
+def _audit(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) -> AuditResult:
+    """Counted where that was asked for or rows are very many; in shards; or in one piece."""
+    from fairaudit.auditing.engines import COUNTING
+    from fairaudit.auditing.engines.counted_audit import files_are_counted, is_database
+
+    counts = args.engine in COUNTING or args.table is not None or is_database(args.data)
+    in_shards = args.engine is not None or args.shards is not None or args.scheduler is not None
+    if in_shards and not counts:
+        if roles.count is not None:
+            raise InputError("--counts does not go with shards. Leave them out.")
+        return _in_shards(args, roles, predictor)
+    if counts and (predictor is not None or roles.count is not None):
+        raise InputError(
+            "What is counted has its predictions among its columns, and no --model or --counts."
+        )
+    if counts or files_are_counted(args.data, roles, plan_from(args, roles), predictor):
+        result = _counted(args, roles)
+        if result is not None:
+            return result
+        if counts:
+            raise InputError("Counting needs classes as outcome, and this one is continuous.")
+    return _in_one_piece(args, roles, predictor)
+
+
+def _counted(args: argparse.Namespace, roles: Roles) -> AuditResult | None:
+    from fairaudit.auditing.engines.counted_audit import audit_counted_files
+    from fairaudit_cli.progress import ProgressBar
+
+    if args.resume is not None:
+        raise InputError("--resume does not go with counting: copies of counts take seconds.")
+    with ProgressBar() as bar:
+        return audit_counted_files(
+            args.data,
+            roles,
+            plan_from(args, roles),
+            table=args.table,
+            command=command_line(args.argv),
+            progress=bar,
+        )
 
 
 def _in_one_piece(
@@ -112,4 +152,6 @@ def _verify_command(args: argparse.Namespace) -> str | None:
         words.append("--no-sandbox")
     if args.isolate is not None:
         words.append(f"--isolate={args.isolate}" if args.isolate else "--isolate")
+    if args.table is not None:
+        words += ["--table", args.table]
     return command_line([*words, "--data", *args.data])

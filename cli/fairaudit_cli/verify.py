@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "add_arguments", "differences", "run"]
 
-OPTIONS = (*MODEL, "data", "jobs")
+OPTIONS = (*MODEL, "data", "table", "jobs")
 
 #: Fields that say when, where and how long, and differ from run to run.
 _CIRCUMSTANCES = (
@@ -156,14 +156,16 @@ def _repeat_audit(
 ) -> tuple[AuditResult | None, list[str]]:
     """The audit of the same files; None, and which of them are others."""
     from fairaudit.auditing.doors import audit_frame
+    from fairaudit.auditing.engines.counted_audit import audit_counted_files
     from fairaudit.auditing.engines.entry import audit_files, hash_files
     from fairaudit.data.reading.files import read_tables
     from fairaudit_cli.progress import ProgressBar
 
     shards = record.capsule.options.get("shards")
+    counted = bool(record.capsule.options.get("counted"))
     predictor = predictor_from(args)
     frame = None
-    if shards is None:
+    if shards is None and not counted:
         frame, sources = read_tables(args.data)
     else:
         sources = hash_files(args.data)
@@ -172,6 +174,10 @@ def _repeat_audit(
         return None, other
     given: dict[str, Any] = {"predictor": predictor}
     with ProgressBar() as bar:
+        if counted:
+            told: dict[str, Any] = {"table": args.table, "data": sources, "progress": bar}
+            again = audit_counted_files(args.data, roles, plan, **told)
+            return again, [] if again is not None else ["the outcome has no classes any more"]
         if shards is None:
             given |= {"data": sources, "progress": bar}
             return audit_frame(frame, roles, plan, **given), []

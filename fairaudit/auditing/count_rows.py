@@ -8,8 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fairaudit.auditing.block_questions import place_questions
 from fairaudit.auditing.capsule import hash_table
 from fairaudit.auditing.examination import Absent
@@ -161,7 +159,7 @@ class CountRows:
         if len(blocks.space) > MOST_GROUPS:
             raise InputError(
                 f"There are {len(blocks.space):,} combinations of outcome and attributes; counts "
-                f"have {MOST_GROUPS:,} at most. Name fewer attributes, or cut them into fewer bins.",
+                f"have {MOST_GROUPS:,} at most. Name fewer attributes, or choose fewer 'bins'.",
                 argument="sensitive",
             )
         return blocks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairaudit._types import Progress
 from fairaudit.auditing.audit_plan import Plan
@@ -49,9 +49,7 @@ def audit_table(
     binned: Mapping[str, int] | None = None,
 ) -> AuditResult:
     """The audit of a table in memory; `name` is that of its parts in a checkpoint."""
-    rows = choose_rows(
-        prepared, plan, roles=roles, checkpoint=checkpoint, name=name, binned=binned
-    )
+    rows = choose_rows(prepared, plan, roles=roles, checkpoint=checkpoint, name=name, binned=binned)
     return run_audit(
         rows, plan, model=model, data=data, command=command, roles=roles, progress=progress
     )
@@ -65,6 +63,7 @@ def choose_rows(
     checkpoint: Checkpoint | None = None,
     name: str = "audit",
     binned: Mapping[str, int] | None = None,
+    options: Mapping[str, Any] | None = None,
     started: float | None = None,
 ) -> Rows:
     """Rows one by one, or counts where there are more of them and counts are enough.
@@ -81,14 +80,18 @@ def choose_rows(
             table, binned = bin_columns(table, plan.bins or BINS, cut)
         prepared = replace(prepared, table=table)
         return CountRows(
-            prepared, plan, binned=binned, checkpoint=checkpoint, name=name, started=started
+            prepared,
+            plan,
+            binned=binned,
+            checkpoint=checkpoint,
+            name=name,
+            options=options,
+            started=started,
         )
     if counted:
         prepared = replace(prepared, table=repeat_rows(merge_rows(table)))
-    options = {"binned": binned} if binned else {}
-    return TableRows(
-        prepared, plan, roles=roles, checkpoint=checkpoint, name=name, options=options
-    )
+    options = {**(options or {}), **({"binned": binned} if binned else {})}
+    return TableRows(prepared, plan, roles=roles, checkpoint=checkpoint, name=name, options=options)
 
 
 @one_blas_thread()

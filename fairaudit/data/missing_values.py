@@ -90,7 +90,9 @@ def complete(columns: Sequence[RoleColumn], kinds: Mapping[str, str], policy: st
         if not missing.any():
             continue
         if policy == "drop":
-            excluded.append(Excluded(int(times[missing[missing].index].sum()), f"{name} is missing"))
+            excluded.append(
+                Excluded(int(times[missing[missing].index].sum()), f"{name} is missing")
+            )
             frame = frame[~missing]
         elif sensitive and missing_is_level(_kind_of(columns[k], chosen.get(name)), policy):
             chosen.setdefault(name, Kind.CATEGORICAL.value)

@@ -28,7 +28,7 @@ _TAILS = 4  # halvings of the first and the last bin
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells of the width 2^−power; the number of a cell is twice that, and 1 above the threshold."""
+    """Cells of the width 2^−power; their numbers are even, and odd from the threshold on."""
 
     power: int
     threshold: float | None = None
@@ -152,9 +152,14 @@ def _form_bins(cells: Cells, grid: Grid, total: int, bins: int) -> Bins:
     starts = {0} | set(np.searchsorted(ends, [total * s for s in sorted(shares)]).tolist())
     for k in np.flatnonzero(cells.counts >= total / bins).tolist():
         starts |= {k, k + 1}  # many equal numbers are a bin of their own
+    above = len(ends)
     if grid.threshold is not None:
-        starts.add(int(np.searchsorted(cells.low, grid.threshold)))
+        above = int(np.searchsorted(cells.low, grid.threshold))
+        starts.add(above)
     first = np.array(sorted(k for k in starts if k < len(ends)), dtype=np.intp)
     last = np.append(first[1:], len(ends)) - 1
-    low, high = cells.low[first], cells.high[last]
-    return Bins(grid, cells.keys[first], low + (high - low) / 2)
+    low, high, edges = cells.low[first], cells.high[last], cells.keys[first]
+    if grid.threshold is not None:  # of a cell that was not cut again its first part has no row
+        reached = grid.find_cells(np.array([grid.threshold]))[0]
+        edges = np.where(first == above, np.maximum(edges, reached), edges)
+    return Bins(grid, edges, low + (high - low) / 2)

@@ -109,7 +109,7 @@ def kpc_centered_of_table(table: AuditTable) -> KPCCentered:
 
 
 def limits_of(table: AuditTable, value: float, rows: int | None = None) -> tuple[float, float]:
-    """The interval of a size that is known already; of `rows` rows, of which the table is a part."""
+    """The interval of a size that is known already; the table may be a part of `rows` rows."""
     errors = _Errors.of(table, kernel_named("rbf", table.prediction.matrix())[0])
     return errors.of_more(1.0 if rows is None else len(table) / rows).limits(value)
 

@@ -13,7 +13,7 @@ from fairaudit._types import Array, Index
 from fairaudit.data.table import AuditTable
 from fairaudit.geometry.block_sums import BlockSpace, CoarseBlocks, SeenRows
 from fairaudit.permute.copies import EXACT
-from fairaudit.permute.count_copies import TOGETHER, draw_tables
+from fairaudit.permute.count_copies import TOGETHER, TableSampler
 from fairaudit.testing.block_evaluation import evaluate_sums
 from fairaudit.testing.diagnostics import CHECKED_COPIES, judge_copies
 from fairaudit.testing.permutations import Permutations
@@ -31,10 +31,6 @@ class _Class:
     blocks: slice
     predictions: slice
     table: Index
-
-    @property
-    def margins(self) -> tuple[Index, Index]:
-        return self.table.sum(axis=1), self.table.sum(axis=0)
 
 
 class CountedBlocks:
@@ -86,7 +82,7 @@ class CountedBlocks:
 
     def sum_data(self, columns: Any) -> Any:
         """The sums over blocks of these columns for the data."""
-        return self._sum([[own.table for own in self.classes]], self.make_columns(columns))
+        return self.sum_tables([[own.table for own in self.classes]], self.make_columns(columns))
 
     def make_columns(self, columns: Any) -> list[Any]:
         """Per class the columns of its predictions."""
@@ -96,12 +92,11 @@ class CountedBlocks:
             made.append(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
         return made
 
-    def sum_copies(self, columns: list[Any], seed: int, chunk: int) -> Array:
-        """The sums of the copies of a chunk: copies × blocks × columns."""
-        margins = [own.margins for own in self.classes]
-        return self._sum(list(draw_tables(margins, seed, chunk)), columns)
+    def make_sampler(self, seed: int) -> TableSampler:
+        return TableSampler([own.table for own in self.classes], seed)
 
-    def _sum(self, copies: Sequence[Sequence[Index]], columns: list[Any]) -> Array:
+    def sum_tables(self, copies: Sequence[Sequence[Index]], columns: list[Any]) -> Array:
+        """The sums of copies, given as tables per class: copies × blocks × columns."""
         sums = np.zeros((len(copies), len(self.space), columns[0].shape[1]))
         for copy, tables in enumerate(copies):
             for own, table, matrix in zip(self.classes, tables, columns, strict=True):
@@ -126,7 +121,8 @@ class CountEvaluation:
         permutations: Permutations,
     ) -> None:
         start = time.process_time()
-        self.counted, self.questions, self.seed = counted, questions, permutations.seed
+        self.counted, self.questions = counted, questions
+        self.sampler = counted.make_sampler(permutations.seed)
         observed = counted.sum_data(form.columns)
         self.columns = counted.make_columns(form.columns)
         self.bound = form.bind(observed[0])
@@ -144,7 +140,7 @@ class CountEvaluation:
 
     def _evaluate(self, chunk: int) -> list[Array]:
         if self.last is None or self.last[0] != chunk:
-            sums = self.counted.sum_copies(self.columns, self.seed, chunk)
+            sums = self.counted.sum_tables(self.sampler.draw(chunk), self.columns)
             self.last = chunk, evaluate_sums(self.bound, sums)
         return self.last[1]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.geometry.block_kernels import BlockFeatures, BlockKPC, BlockQuestion
 from fairaudit.geometry.bandwidth import median_of_counted
+from fairaudit.geometry.block_kernels import BlockFeatures, BlockKPC, BlockQuestion
 from fairaudit.geometry.block_sums import CoarseBlocks, SeenRows
 from fairaudit.geometry.kernels import (
     FeatureMap,

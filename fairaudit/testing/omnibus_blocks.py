@@ -86,9 +86,7 @@ class _Residuals:
     The level comes from normal scores of ranks among the rows seen.
     """
 
-    def __init__(
-        self, u: Array, codes: Index, classes: int, times: Index | None = None
-    ) -> None:
+    def __init__(self, u: Array, codes: Index, classes: int, times: Index | None = None) -> None:
         order = np.argsort(u, axis=0, kind="stable")
         self.known = np.take_along_axis(u, order, axis=0)
         self.below = np.zeros((len(u) + 1, u.shape[1]), dtype=np.int64)  # rows up to each place
@@ -123,9 +121,7 @@ class _Residuals:
         return np.asarray(ndtri(np.clip(np.column_stack(ranks), 0.5, seen - 0.5) / seen))
 
 
-def _find_means(
-    columns: Array, codes: Index, classes: int, times: Index | None = None
-) -> Array:
+def _find_means(columns: Array, codes: Index, classes: int, times: Index | None = None) -> Array:
     """By class, for every column; 0 where no row is of the class."""
     sizes = np.maximum(np.bincount(codes, times, minlength=classes), 1)
     weighted = columns if times is None else columns * times[:, None]

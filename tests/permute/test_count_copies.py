@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, hypergeom
 
 from fairaudit.permute import count_copies
-from fairaudit.permute.count_copies import TOGETHER, draw_tables, split_counts
+from fairaudit.permute.count_copies import TOGETHER, TableSampler, split_counts
 from fairaudit.permute.large_hypergeometric import draw_hypergeometric, log_hypergeometric
 
 
@@ -68,11 +68,14 @@ def test_probabilities_are_accurate() -> None:
     assert math.exp(step) == pytest.approx(quotient, rel=1e-7)
 
 
-@pytest.mark.parametrize("way", ["one call", "by predictions", "halved"])
+@pytest.mark.parametrize("way", ["row by row", "cell by cell", "by predictions", "halved"])
 def test_tables_have_their_probability(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All tables of two margins by brute force, and how often each is drawn."""
-    if way != "one call":
-        monkeypatch.setattr(count_copies, "_MOST_IN_ONE_CALL", 0)
+    if way != "row by row":
+        monkeypatch.setattr(count_copies, "_SMALL", 0)
+        monkeypatch.setattr(count_copies, "_CIRCLED", 0)
+    if way in ("by predictions", "halved"):
+        monkeypatch.setattr(count_copies, "_IN_ONE_CALL", 0)
     if way == "halved":
         monkeypatch.setattr(count_copies, "_MOST", 4)
     blocks, predictions = np.array([3, 2, 2]), np.array([4, 2, 1])
@@ -87,17 +90,23 @@ def test_tables_have_their_probability(way: str, monkeypatch: pytest.MonkeyPatch
     assert sum(probability.values()) == pytest.approx(1)
     place = {key: k for k, key in enumerate(probability)}
     seen = np.zeros(len(place))
-    for chunk in range(400):
-        for (table,) in draw_tables([(blocks, predictions)], 0, chunk):
+    sampler = TableSampler([np.array([[3, 0, 0], [1, 1, 0], [0, 1, 1]])], 0)
+    for chunk in range(150):
+        for (table,) in sampler.draw(chunk):
             seen[place[np.ascontiguousarray(table).tobytes()]] += 1
-    expected = 400 * TOGETHER * np.array(list(probability.values()))
+    expected = 150 * TOGETHER * np.array(list(probability.values()))
     assert chi_square_p(seen, expected) > 1e-4
 
 
 def test_beyond_a_billion_rows_margins_stay() -> None:
     blocks = np.array([7 * 10**8, 9 * 10**8, 4 * 10**8, 2 * 10**9], dtype=np.int64)
     predictions = np.array([10**9, 10**9, 2 * 10**9 - 7, 7], dtype=np.int64)
-    first = list(draw_tables([(blocks, predictions)], 3, 0))
+    data = np.zeros((4, 4), dtype=np.int64)  # some table with these sums
+    left, right = blocks.copy(), predictions.copy()
+    for i, j in product(range(4), repeat=2):
+        data[i, j] = min(left[i], right[j])
+        left[i], right[j] = left[i] - data[i, j], right[j] - data[i, j]
+    first = TableSampler([data], 3).draw(0)
     for (table,) in first:
         assert (table.sum(1) == blocks).all() and (table.sum(0) == predictions).all()
         assert table.min() >= 0
@@ -106,8 +115,31 @@ def test_beyond_a_billion_rows_margins_stay() -> None:
     variance = mean * np.outer(1 - blocks / total, 1 - predictions / total)
     z = (first[0][0] - mean) / np.sqrt(variance)
     assert np.abs(z).max() < 5
-    again = list(draw_tables([(blocks, predictions)], 3, 0))
+    again = TableSampler([data], 3).draw(0)
     assert all((a[0] == b[0]).all() for a, b in zip(first, again, strict=True))
+
+
+def test_turns_are_a_group_that_holds_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_copies, "_SMALL", 0)
+    rng = np.random.default_rng(4)
+    data = rng.integers(0, 60, (5, 7))
+    sampler = TableSampler([data, data], 0)
+    circle = sampler.circles[0]
+    assert circle is not None
+    rows = len(circle.predictions)
+    assert (circle.turn(0) == data).all()
+    seen = np.array([circle.turn(by) for by in range(rows)])
+    assert (seen.sum(axis=1) == data.sum(axis=0)).all()
+    assert (seen.sum(axis=2) == data.sum(axis=1)).all()
+    # over all turns every row meets every prediction once: the mean is that of all permutations
+    expected = np.outer(data.sum(axis=1), data.sum(axis=0)) / rows
+    np.testing.assert_allclose(seen.mean(axis=0), expected)
+    shares = expected / rows
+    row, column = data.sum(axis=1) / rows, data.sum(axis=0) / rows
+    variance = rows**2 / (rows - 1) * shares * np.outer(1 - row, 1 - column)
+    assert 0.8 < (seen.var(axis=0) / variance).mean() < 1.2
+    for tables in sampler.draw(0):
+        assert not (tables[0] == tables[1]).all()  # every class turns by itself
 
 
 def test_kinds_are_split_beyond_a_billion() -> None:

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from fairaudit._registry import Named, Registry
 
-__all__ = ["ENGINES"]
+__all__ = ["COUNTING", "ENGINES"]
+
+#: Engines that count rows instead of dealing them to shards; they take files.
+COUNTING = ("duckdb",)
 
 ENGINES = Registry(
     kind="engine",

@@ -16,13 +16,7 @@ from fairaudit.auditing.engines.schema import Schema
 from fairaudit.auditing.engines.sharded_answers import ShardedAnswer
 from fairaudit.auditing.engines.sources import PERSON, ROW, name_errors
 from fairaudit.auditing.engines.survey import Survey, count_levels, make_space
-from fairaudit.geometry.block_sums import (
-    BlockSpace,
-    ClassRows,
-    RowColumns,
-    SeenRows,
-    sum_copies,
-)
+from fairaudit.geometry.block_sums import BlockSpace, ClassRows, RowColumns, SeenRows, sum_copies
 from fairaudit.permute.copies import EXACT, stream
 from fairaudit.testing.block_evaluation import evaluate_sums
 from fairaudit.testing.diagnostics import CHECKED_COPIES, judge_copies

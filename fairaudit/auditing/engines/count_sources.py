@@ -223,11 +223,12 @@ def _make_source(
         except Exception as error:  # every database has errors of its own
             raise InputError(_explain(error, name)) from error
 
-    names = [str(column) for column in ask(f"SELECT * FROM {relation} LIMIT 0").columns]
+    nothing = ask(f"SELECT * FROM {relation} LIMIT 0")  # noqa: S608  what the user named
+    names = [str(column) for column in nothing.columns]
     return SQLSource(ask, relation, names, dialect)
 
 
 def _explain(error: Exception, name: str) -> str:
-    why = " ".join(str(error).split()).rstrip(".")
+    why = " ".join(str(error).partition("\nLINE ")[0].split()).rstrip(".")  # no query in a message
     what = f"The counts of {name} were not made" if name else "The files cannot be counted"
     return f"{what}: {why[:_LONGEST]}. Nothing was concluded."

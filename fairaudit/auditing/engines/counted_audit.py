@@ -28,13 +28,7 @@ if TYPE_CHECKING:
     from fairaudit.data.facts import Source
     from fairaudit.models import Predictor
 
-__all__ = [
-    "audit_counted_files",
-    "audit_source",
-    "counts",
-    "files_are_counted",
-    "is_database",
-]
+__all__ = ["audit_counted_files", "audit_source", "counts", "files_are_counted", "is_database"]
 
 _MANY_BYTES = 1 << 26  # of CSV, which has half a million rows then, about
 COUNT = "n"
@@ -196,7 +190,9 @@ def audit_source(
     if progress is not None:
         progress("counting", 1, 1)
     prepared = prepare_resolved(made.frame, replace(resolved, count=count, kinds=made.kinds))
-    rows = choose_rows(prepared, plan, roles=roles, binned=made.binned, started=started)
+    rows = choose_rows(
+        prepared, plan, roles=roles, binned=made.binned, options={"counted": True}, started=started
+    )
     return run_audit(rows, plan, roles=roles, data=data, command=command, progress=progress)
 
 

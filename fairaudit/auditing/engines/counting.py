@@ -1,4 +1,4 @@
-"""From a table, wherever it lies, to counts: bins are chosen, then combinations are counted once."""
+"""From a table, wherever it lies, to counts: bins are chosen, then combinations are counted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
     from fairaudit.data.roles import ResolvedRoles
 
-__all__ = ["MOST_COMBINATIONS", "Counts", "Key", "CountSource", "Numbers", "choose_keys", "make_counts"]
+__all__ = [
+    "MOST_COMBINATIONS",
+    "CountSource",
+    "Counts",
+    "Key",
+    "Numbers",
+    "choose_keys",
+    "make_counts",
+]
 
 MOST_COMBINATIONS = 5_000_000
 
@@ -109,7 +117,12 @@ def _share(bins: int | None, roles: ResolvedRoles, predicted: bool) -> int:
 
 
 def _choose(
-    source: CountSource, name: str, own: Numbers, bins: int, predicted: bool, threshold: float | None
+    source: CountSource,
+    name: str,
+    own: Numbers,
+    bins: int,
+    predicted: bool,
+    threshold: float | None,
 ) -> Bins | None:
     assert own.low is not None and own.high is not None  # noqa: S101  for mypy: numbers
     for value in (own.low, own.high):

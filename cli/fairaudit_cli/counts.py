@@ -1,0 +1,102 @@
+"""`fairaudit counts`: a table as counts, which an audit needs no more than; or their SQL."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from fairaudit.errors import InputError
+from fairaudit_cli.exit_codes import ExitCode
+from fairaudit_cli.library_calls import roles_from
+from fairaudit_cli.option_values import ON, TEXT, option
+from fairaudit_cli.options import add_options
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["OPTIONS", "add_arguments", "run"]
+
+OPTIONS = (
+    "data",
+    "table",
+    "predictions",
+    "outcome",
+    "sensitive",
+    "threshold",
+    "bins",
+    "memory",
+    "suppress",
+    option("out", TEXT, "FILE", "write the counts (.csv, .parquet) instead of printing them"),
+    option("count", TEXT, "NAME", "what the column of counts is called (n)", default="n"),
+    option("sql", ON, None, "print the query and count nothing; bins are those of the data given"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Counts of fewer than --suppress rows are left out, and such a table cannot be audited "
+        "any more: pass --suppress 0 for counts that are."
+    )
+    add_options(parser, "counts", OPTIONS)
+    parser.set_defaults(suppress=0)
+
+
+def run(args: argparse.Namespace) -> int:
+    from fairaudit.auditing.engines.count_sources import open_source
+    from fairaudit.auditing.engines.counting import choose_keys, make_counts
+    from fairaudit.auditing.engines.sql_counts import write_sql
+    from fairaudit.data.reading.write import check_writable
+
+    args.model = None
+    roles = roles_from(args)
+    if args.out is not None:
+        check_writable(args.out)
+    table = None if args.sql and not _is_database(args.data) else args.table
+    told: dict[str, Any] = {"bins": args.bins, "threshold": args.threshold}
+    with open_source(args.data, table, memory=args.memory) as source:
+        resolved = roles.resolve(source.columns())
+        if args.sql:
+            _, keys, _ = choose_keys(source, resolved, **told)
+            print(write_sql(keys, args.table or "your_table", count=args.count, named=True) + ";")
+            return ExitCode.OK
+        made = make_counts(source, resolved, count=args.count, **told)
+    frame = _mask(made.frame, args.count, args.suppress)
+    _write(frame, args.out)
+    for name, bins in made.binned.items():
+        print(f"{name}: {bins} bins", file=sys.stderr)
+    rows = int(made.frame[args.count].sum())
+    print(f"{rows:,} rows in {len(made.frame):,} combinations", file=sys.stderr)
+    return ExitCode.OK
+
+
+def _is_database(paths: list[str]) -> bool:
+    from fairaudit.auditing.engines.counted_audit import is_database
+
+    return is_database(paths)
+
+
+def _mask(frame: pd.DataFrame, count: str, fewest: int) -> pd.DataFrame:
+    """Counts that show single people become empty, which `test` refuses."""
+    if fewest <= 0:
+        return frame
+    few = frame[count] < fewest
+    print(f"{int(few.sum()):,} counts below {fewest} are masked", file=sys.stderr)
+    return frame.assign(**{count: frame[count].astype("Int64").mask(few)})
+
+
+def _write(frame: pd.DataFrame, path: str | None) -> None:
+    from io import BytesIO
+
+    from fairaudit.data.reading.write import write_bytes, write_text
+
+    if path is None:
+        frame.to_csv(sys.stdout, index=False)
+    elif path.lower().endswith(".csv"):
+        write_text(path, frame.to_csv(index=False))
+    elif path.lower().endswith((".parquet", ".pq")):
+        buffer = BytesIO()
+        frame.to_parquet(buffer, index=False)
+        write_bytes(path, buffer.getvalue())
+    else:
+        raise InputError(f"--out {path!r} must end in .csv or .parquet.")

@@ -1,0 +1,142 @@
+"""Size and power of the test on bins of the score, beside the test without bins.
+
+    python tests/validity/binned.py --replications 200 --out binned.jsonl
+    python tests/validity/binned.py --show binned.jsonl
+
+The same tables of 4,000 rows; race (3), sex and age (40 levels), or a continuous attribute that is
+cut into bins too; 99 copies, level .05. `rows` is the test on rows, without bins; the numbers are
+the bins of the default rule (its first and last bin are halved four times more).
+
+Nulls: binary (balanced classes), rare (5 % positive, probabilities near 0), four (classes), income
+(a continuous attribute that depends on the outcome). Alternatives: sex and age shift the score; a
+product of race and sex does; sex changes the spread; sex matters in the upper twentieth of the
+scores only; income acts as a wave; sex shifts the scores of a rare event.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import fairaudit as fa
+from fairaudit.data.counted_table import bin_columns, merge_rows
+from fairaudit.geometry.block_sums import CoarseBlocks
+from fairaudit.testing.core import judge_questions
+from fairaudit.testing.count_evaluation import CountedBlocks, CountEvaluation
+from fairaudit.testing.omnibus import Omnibus
+
+ROWS, COPIES = 4_000, 99
+BINS = (16, 32, 64, 256, 1024)
+NULLS = ("binary", "rare", "four", "income")
+ALTERNATIVES = {
+    "sex": 0.09,
+    "age": 0.09,
+    "product": 0.11,
+    "spread": 0.08,
+    "tail": 0.45,
+    "wave": 0.16,
+    "rare sex": 0.42,
+}
+
+
+def draw(setting: str, seed: int, n: int = ROWS) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+    """Score, outcome and attributes."""
+    rng = np.random.default_rng([seed, sum(map(ord, setting))])
+    share = 0.05 if "rare" in setting else 0.5
+    y = rng.integers(0, 4, n) if setting == "four" else (rng.random(n) < share).astype(int)
+    sex = (rng.random(n) < 0.4 + 0.1 * (y > 0)).astype(int)
+    race = rng.integers(0, 3, n)
+    age = np.clip(rng.integers(20, 60, n) + 3 * (y > 0), 20, 59)
+    income = rng.normal(size=n) + 0.5 * (y > 0)
+    z, effect = rng.normal(size=n), ALTERNATIVES.get(setting, 0.0)
+    if setting in ("sex", "rare sex"):
+        z = z + effect * sex
+    elif setting == "age":
+        z = z + effect * (age - 40) / 12
+    elif setting == "product":
+        z = z + effect * np.where((race == 0) == (sex == 1), 1, -1) / 2 * 1.4
+    elif setting == "spread":
+        z = z * (1 + effect * sex)
+    elif setting == "tail":
+        z = np.where((z > 1.64) & (sex == 1), z + effect, z)
+    elif setting == "wave":
+        z = z + effect * np.sin(3 * income)
+    logit = 1.2 * z + 2 * y - 5 if "rare" in setting else z + y
+    score = 1 / (1 + np.exp(-logit))
+    if setting in ("income", "wave"):
+        return score, y, pd.DataFrame({"sex": sex, "income": income})
+    return score, y, pd.DataFrame({"race": race.astype(str), "sex": sex, "age": age})
+
+
+def test_bins(table: fa.AuditTable, bins: int, seed: int) -> float:
+    binned, _ = bin_columns(table, bins, None)
+    counted = CountedBlocks(merge_rows(binned))
+    names = [column.name for column in table.attributes]
+    question = CoarseBlocks(counted.space, names, None)
+    permutations, omnibus = fa.Permutations(n=COPIES, seed=seed), Omnibus()
+    form = omnibus.over_blocks([question], counted.seen, seed=seed)
+    evaluation = CountEvaluation(counted, [question], form, permutations)
+    (result,) = judge_questions(evaluation, [question.n], [omnibus], permutations)
+    return float(result.p_value)
+
+
+def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Path) -> None:
+    with out.open("a") as file:
+        for seed in seeds:
+            for setting in settings:
+                score, y, attributes = draw(setting, seed)
+                table = fa.AuditTable.of(score, attributes, y)
+                found = {str(count): test_bins(table, count, seed) for count in bins}
+                if rows:
+                    drawn = fa.Permutations(n=COPIES, seed=seed)
+                    found["rows"] = fa.equalized_odds_test(
+                        score, y_true=y, sensitive=attributes, permutations=drawn
+                    ).p_value
+                file.write(json.dumps({"setting": setting, "seed": seed, **found}) + "\n")
+                file.flush()
+
+
+def show(path: Path) -> None:
+    """Shares of p ≤ .05, each way over the tables that it was run on."""
+    hits: dict[tuple[str, str], dict[int, bool]] = defaultdict(dict)
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        setting, seed = record.pop("setting"), record.pop("seed")
+        for way, p in record.items():
+            hits[setting, way][seed] = p <= 0.05
+    ways = ["rows", *map(str, BINS)]
+    print(f"| setting | {' | '.join(ways)} | tables |")
+    print("|---" * (len(ways) + 2) + "|")
+    for setting in (*NULLS, *ALTERNATIVES):
+        known = [list(hits[setting, way].values()) for way in ways]
+        if any(known):
+            told = " | ".join(f"{np.mean(own):.3f}" if own else "" for own in known)
+            counts = sorted({len(own) for own in known if own})
+            print(f"| {setting} | {told} | {', '.join(map(str, counts))} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replications", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--only", default=",".join((*NULLS, *ALTERNATIVES)))
+    parser.add_argument("--bins", default=",".join(map(str, BINS)))
+    parser.add_argument("--no-rows", action="store_true")
+    parser.add_argument("--out", default="binned.jsonl")
+    parser.add_argument("--show")
+    args = parser.parse_args()
+    if args.show:
+        show(Path(args.show))
+        return
+    seeds = range(args.first, args.first + args.replications)
+    bins = [int(text) for text in args.bins.split(",")]
+    run(args.only.split(","), seeds, bins, not args.no_rows, Path(args.out))
+
+
+if __name__ == "__main__":
+    main()
