@@ -21,7 +21,8 @@ from reference import write_reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = ROOT / "build" / "pages"
+#: What Zensical's pages load it from; of all their scripts the only one from the network.
+WORKER = "https://unpkg.com/iframe-worker/shim"
 #: Pages that stand elsewhere in the repository, and their place on the site.
 ELSEWHERE = {
     "CHANGELOG.md": "project/changelog.md",
@@ -36,19 +37,20 @@ _FENCED = re.compile(r"(^ *```.*?^ *```)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 
 
-def page_of(source: Path) -> Path | None:
+def page_of(source: Path, pages: Path) -> Path | None:
     """Where a file of the repository stands among the pages; None if it has no page."""
     name = source.relative_to(ROOT).as_posix()
     if name in ELSEWHERE:
-        return PAGES / ELSEWHERE[name]
+        return pages / ELSEWHERE[name]
     if DOCS not in source.parents or DOCS / "builder" in source.parents:
         return None
     if source.suffix in (".md", *COPIED):
-        return PAGES / source.relative_to(DOCS)
+        return pages / source.relative_to(DOCS)
     return None
 
 
-def place_link(match: re.Match[str], source: Path, page: Path) -> str:
+def place_link(match: re.Match[str], source: Path, page: Path, pages: Path) -> str:
+    """A link of a page as the site has it."""
     mark, words, target = match.groups()
     path, hash_sign, anchor = target.partition("#")
     if not path or re.match(r"[a-z]+:", target):
@@ -58,50 +60,85 @@ def place_link(match: re.Match[str], source: Path, page: Path) -> str:
         file = file / "README.md"
     if not file.exists():
         raise SystemExit(f"{source.relative_to(ROOT)}: there is no {target}")
-    found = page_of(file)
+    found = page_of(file, pages)
     if found is None:
         return words if words.startswith("`") else f"`{words}`"
     there = os.path.relpath(found, page.parent).replace(os.sep, "/")
     return f"{mark}[{words}]({there}{hash_sign}{anchor})"
 
 
-def site_text(source: Path, page: Path) -> str:
+def site_text(source: Path, page: Path, pages: Path) -> str:
     """The text of a page as the site shows it."""
     text = _COMMENT.sub("", source.read_text(encoding="utf-8"))
     parts = _FENCED.split(text)  # every second one is code
     for number in range(0, len(parts), 2):
-        parts[number] = _LINK.sub(lambda match: place_link(match, source, page), parts[number])
+        parts[number] = _LINK.sub(
+            lambda match: place_link(match, source, page, pages), parts[number]
+        )
     return "".join(parts)
 
 
-def write_pages() -> None:
-    """Make build/pages anew."""
-    shutil.rmtree(PAGES, ignore_errors=True)
+def write_pages(pages: Path) -> None:
+    """Write all pages into a folder, anew."""
+    shutil.rmtree(pages, ignore_errors=True)
     sources = [*DOCS.rglob("*"), *(ROOT / name for name in ELSEWHERE if name != "README.md")]
     for source in sorted(sources):
-        page = page_of(source)
+        page = page_of(source, pages)
         if page is None or source.is_dir():
             continue
         page.parent.mkdir(parents=True, exist_ok=True)
         if source.suffix == ".md":
-            page.write_text(site_text(source, page), encoding="utf-8")
+            page.write_text(site_text(source, page, pages), encoding="utf-8")
         else:
             shutil.copyfile(source, page)
-    shutil.copyfile(DOCS / "builder" / "site.css", PAGES / "site.css")
-    write_reference(PAGES / "reference")
+    shutil.copyfile(DOCS / "builder" / "site.css", pages / "site.css")
+    write_reference(pages / "reference")
+
+
+def write_settings(work: Path, site: Path) -> Path:
+    """The settings of mkdocs.yml with the folders of this build."""
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for old, new in (
+        ("docs_dir: build/pages", "docs_dir: pages"),
+        ("site_dir: site", f"site_dir: {site}"),
+        ("paths: [.]", f"paths: [{ROOT}]"),
+    ):
+        if old not in text:
+            raise SystemExit(f"mkdocs.yml has no line {old!r}")
+        text = text.replace(old, new)
+    settings = work / "mkdocs.yml"
+    settings.write_text(text, encoding="utf-8")
+    return settings
+
+
+def bring_worker_home(site: Path) -> None:
+    """Take the script that lets the search run without a server from here, not from the network."""
+    shutil.copyfile(DOCS / "builder" / "worker.js", site / "assets" / "javascripts" / "worker.js")
+    for page in site.rglob("*.html"):
+        up = os.path.relpath(site, page.parent).replace(os.sep, "/")
+        text = page.read_text(encoding="utf-8")
+        local = text.replace(WORKER, f"{up}/assets/javascripts/worker.js")
+        page.write_text(local, encoding="utf-8")
+
+
+def build(work: Path, site: Path) -> int:
+    """Build the site; the exit status of Zensical, which is not 0 after any warning."""
+    write_pages(work / "pages")
+    settings = write_settings(work, site)
+    shutil.rmtree(site, ignore_errors=True)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
+    done = subprocess.run([*command, "--config-file", str(settings)], cwd=work)
+    if done.returncode == 0:
+        bring_worker_home(site)
+    return done.returncode
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
-    parser.add_argument("--pages", action="store_true", help="write build/pages and stop there")
+    parser.add_argument("--site", type=Path, default=ROOT / "site", help="default: site")
+    parser.add_argument("--work", type=Path, default=ROOT / "build", help="default: build")
     args = parser.parse_args(argv)
-    write_pages()
-    if args.pages:
-        return 0
-    shutil.rmtree(ROOT / "site", ignore_errors=True)
-    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
-    done = subprocess.run([*command, "--config-file", "mkdocs.yml"], cwd=ROOT)
-    return done.returncode
+    return build(args.work.resolve(), args.site.resolve())
 
 
 if __name__ == "__main__":
