@@ -1,4 +1,4 @@
-"""Builds the documentation site: `make docs`, or python docs/builder/build.py.
+"""Builds the documentation site: `make docs`, or python docs/builder/build_site.py.
 
 Pages are read where they stand (README's neighbors and docs/), and written to build/pages with two
 changes: comments for the tests of the docs go, and links that lead out of docs lead to where the
@@ -17,7 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reference import write_reference
+from site_reference import write_reference
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
