@@ -42,7 +42,7 @@ coverage: $(STAMP)
 
 # The documentation site, in site/; a warning is an error.
 docs: $(STAMP)
-	$(BIN)/python docs/builder/build.py
+	$(BIN)/python docs/builder/build_site.py
 
 # Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
 docs-test: $(STAMP)

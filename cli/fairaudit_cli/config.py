@@ -172,8 +172,8 @@ def _refuse_danger(key: str, value: Any, path: Path) -> None:
             )
     if key == "model" and _FUNCTION.fullmatch(value):
         raise InputError(
-            f"{path}: 'model' must be a file here; {value!r} would run code of the project. Pass "
-            "--model on the command line."
+            f"{path}: 'model' must be a file here; {value!r} would run code of the project, "
+            "or call a service. Pass --model on the command line."
         )
 
 

@@ -15,10 +15,21 @@ __all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print the facts as JSON")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print the facts as JSON")
+    shown.add_argument(
+        "--sbom", action="store_true", help="print the installed packages as CycloneDX 1.6"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.sbom:
+        import json
+
+        from fairaudit.integrations.bill_of_materials import bill_of_materials
+
+        print(json.dumps(bill_of_materials(), indent=2))
+        return ExitCode.OK
     from fairaudit.integrations.environment import examine
 
     diagnosis = examine()

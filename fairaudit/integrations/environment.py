@@ -86,8 +86,15 @@ _OPTIONAL = (
     ("skops", ".skops models", "skops"),
     ("xgboost", "models trained with it", "xgboost"),
     ("lightgbm", "models trained with it", "lightgbm"),
-    ("fairlearn", "exponentiated-gradient reduction", "fairlearn"),
     ("cryptography", "signatures of records", "cryptography"),
+)
+# Tools of others that fairaudit works with: import name, name on PyPI, what meets there.
+_INTEGRATIONS = (
+    ("fairlearn", "fairlearn", "the reduction, MetricFrame"),
+    ("mlflow", "mlflow-skinny", "audits in mlflow.evaluate, logging"),
+    ("opentelemetry", "opentelemetry-sdk", "gauges of monitors"),
+    ("pytest", "pytest", "assert_equalized_odds"),
+    ("IPython", "ipython", "results in notebooks"),
 )
 
 
@@ -114,7 +121,10 @@ def examine() -> Diagnosis:
         ),
         *(_component(module, name, "core", name) for module, name in _CORE),
     ]
-    optional = [_component(module, module, use, pip) for module, use, pip in _OPTIONAL]
+    optional = [
+        *(_component(module, module, use, pip) for module, use, pip in _OPTIONAL),
+        *(_component(module, name, use, name) for module, name, use in _INTEGRATIONS),
+    ]
     layers, gaps = _sandbox()
     return Diagnosis((*core, *_r_components(), *optional), (*_warnings(), *gaps), layers)
 

@@ -16,6 +16,7 @@ from fairaudit.errors import InputError, retold
 from fairaudit.models.adapters import adapter_of
 from fairaudit.models.boosters import open_lightgbm, open_xgboost
 from fairaudit.models.catboost_file import open_catboost
+from fairaudit.models.endpoint import is_endpoint, open_endpoint
 from fairaudit.models.foreign import foreign_file
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
@@ -83,7 +84,8 @@ def load_model(
         A file: pickle or joblib (``.pkl``, ``.pickle``, ``.joblib``; see
         `fairaudit.models.safe_pickle` for what these may contain), ``.skops``, ``.onnx``,
         ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm), ``.cbm`` (catboost). Or
-        ``package.module:function``: a function that takes a table.
+        ``package.module:function``: a function that takes a table. Or the address of a service
+        (``http://…``, see `fairaudit.models.endpoint`).
     trust : sequence of str
         Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
     sandbox : bool or Limits
@@ -93,6 +95,8 @@ def load_model(
     """
     source = os.fspath(source)
     trusted = check_trust(trust)
+    if is_endpoint(source):
+        return open_endpoint(source)
     spec = _FUNCTION.fullmatch(source)
     if spec is not None and not os.path.exists(source):
         if not isinstance(sandbox, Limits):

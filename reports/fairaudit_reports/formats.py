@@ -21,6 +21,7 @@ __all__ = [
     "render_md",
     "render_pdf",
     "render_png",
+    "render_prom",
     "render_sarif",
     "render_svg",
     "render_txt",
@@ -75,6 +76,7 @@ RENDERERS: dict[str, dict[str, str]] = {
     },
     "svg": {"AuditResult": "machine.badge:render", "SamplePlan": "machine.plan_picture:render"},
     "png": {"SamplePlan": "machine.plan_picture:render_png"},
+    "prom": {"MonitorResult": "machine.prometheus:render"},
     "terminal": {
         "AuditResult": "text.terminal:show_audit",
         "RemedyResult": "text.terminal:show_remedy",
@@ -125,6 +127,7 @@ render_json = Format("json")
 render_md = Format("md")
 render_pdf = Format("pdf")
 render_png = Format("png")
+render_prom = Format("prom")
 render_sarif = Format("sarif")
 render_svg = Format("svg")
 render_txt = Format("txt")

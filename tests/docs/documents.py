@@ -8,6 +8,7 @@ comment of HTML before a block says what is special about it:
 
     <!-- docs-test: slow -->             more than some seconds: not in the default run of pytest
     <!-- docs-test: skip: REASON -->     cannot run here
+    <!-- docs-test: data FILE -->        slow, and needs this file of a public data set in FAIRAUDIT_DATA
     <!-- docs-test: file NAME -->        is written to a file and not run
     <!-- docs-test: part -->             this text is a part of what is printed
     <!-- docs-test: sh … -->             commands (or python) that the page takes for granted
@@ -36,7 +37,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = ("python", "sh")
 MOST_SHOWN = 6_000  # characters of what was printed instead
-MARKS = {"": False, "slow": False, "skip": True, "file": True, "part": False}  # has a value
+MARKS = {"": False, "slow": False, "skip": True, "file": True, "part": False, "data": True}  # has a value
 _FENCE = re.compile(r"^( *)```(\w*)\s*$")
 _MARK = re.compile(r"<!-- docs-test: (.*?)-->", re.DOTALL)
 #: Commands whose exit statuses 1 and 3 are verdicts; any other failure ends the block.
@@ -88,7 +89,9 @@ class Page:
         os.chdir(self.folder)
         try:
             with contextlib.redirect_stdout(shown):
-                exec(compile("\n" * block.line + block.text, str(self.path), "exec"), self.names)
+                text = "\n" * block.line + block.text
+                code = compile(text, str(self.path), "exec", dont_inherit=True)
+                exec(code, self.names)
         finally:
             os.chdir(before)
         return shown.getvalue()
@@ -146,6 +149,12 @@ def documented_versions() -> bool:
         return False
 
 
+def has_data(name: str) -> bool:
+    """Whether a file of a public data set is there."""
+    folder = os.environ.get("FAIRAUDIT_DATA")
+    return folder is not None and (Path(folder) / name).is_file()
+
+
 def blocks(path: Path) -> list[Block]:
     """What a page has to run, what that prints, and what the page takes for granted."""
     text = path.read_text()
@@ -184,6 +193,8 @@ def run_page(path: Path, folder: Path, *, slow: bool) -> Counter[str]:
     for block in blocks(path):
         if block.language != "text" or block.mark == "skip":  # what is printed goes with its code
             left_out = block.mark if block.mark in ("skip", "slow") else ""
+            if block.mark == "data":
+                left_out = "slow" if has_data(block.reason) else "skip"
         if left_out == "skip" or (left_out == "slow" and not slow):
             counted[left_out] += 1
             continue

@@ -9,13 +9,13 @@ from importlib import import_module
 
 import documents
 import pytest
-from documents import PAGES, ROOT, Wrong, blocks, run_page
+from documents import PAGES, ROOT, Wrong, blocks, has_data, run_page
 
 from fairaudit_cli.hints import reject_unknown_options
 from fairaudit_cli.main import COMMANDS
 
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES if blocks(path)]
-SLOW = [name for name in NAMES if any(block.mark == "slow" for block in blocks(ROOT / name))]
+SLOW = [name for name in NAMES if any(block.mark in ("slow", "data") for block in blocks(ROOT / name))]
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +32,10 @@ def test_a_page_runs_as_printed(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SLOW)
 def test_a_page_runs_as_printed_in_full(name, tmp_path):
+    needed = {block.reason for block in blocks(ROOT / name) if block.mark == "data"}
+    missing = sorted(file for file in needed if not has_data(file))
+    if missing:
+        pytest.skip(f"FAIRAUDIT_DATA has no {', '.join(missing)}")
     run_page(ROOT / name, tmp_path.resolve(), slow=True)
 
 

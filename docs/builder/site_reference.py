@@ -33,10 +33,14 @@ def entry(shown: str, home: str, name: str) -> str:
     return f"::: {home}.{name}\n    options:\n      heading: {shown}\n"
 
 
+def functions_first(homes: dict[str, str]) -> list[tuple[str, str]]:
+    return sorted(homes.items(), key=lambda item: item[0][0].isupper())
+
+
 def api_pages() -> dict[str, str]:
     """File → text of all pages of the API."""
     pages: dict[str, list[str]] = {}
-    for name, home in fairaudit._HOME.items():
+    for name, home in functions_first(fairaudit._HOME):
         file, title, about = TOPICS[home.split(".")[1]]
         page = pages.setdefault(file, [f"# {title}\n\n{about}\n"])
         page.append(entry(f"fa.{name}", home, name))
@@ -44,7 +48,9 @@ def api_pages() -> dict[str, str]:
         module = import_module(f"fairaudit.{module_name}")
         pages[file] = [f"# {title}\n\n{about}\n"]
         pages[file] += [
-            entry(f"fa.{module_name}.{name}", home, name) for name, home in module._HOME.items()
+            entry(f"fa.{module_name}.{name}", home, name)
+            for name, home in functions_first(module._HOME)
+            if name not in fairaudit._HOME  # which is on a page already
         ]
     return {f"{file}.md": "\n".join(parts) for file, parts in pages.items()}
 

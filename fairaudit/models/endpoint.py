@@ -1,0 +1,226 @@
+"""A model that answers over HTTP: the protocols of MLflow and of KServe (V2, also Triton's)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from http.client import HTTPException, HTTPMessage
+from typing import IO, TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.parse import unquote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import numpy as np
+
+from fairaudit._types import Array
+from fairaudit.errors import InputError
+from fairaudit.models.predictor import Predictor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["TOKEN", "Endpoint", "is_endpoint", "open_endpoint"]
+
+#: The environment variable with a bearer token; a token in a URL would end up in records.
+TOKEN = "FAIRAUDIT_MODEL_TOKEN"  # noqa: S105
+_V2 = re.compile(r"(.*/v2/models/[^/]+(?:/versions/[^/]+)?)/infer/?")
+_AGAIN = (408, 429, 500, 502, 503, 504)
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Rows go to the address that was typed, and to no other."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        return None
+
+
+class Endpoint:
+    """A function of a table whose answers come from a service.
+
+    Parameters
+    ----------
+    url : str
+        ``…/invocations`` (MLflow) or ``…/v2/models/NAME/infer`` (KServe V2). Columns after a ``#``,
+        as in ``http://host:5000/invocations#income,age``, are the features, and nothing else is
+        sent; that part of a URL never leaves this machine.
+    batch : int
+        Rows of one request.
+    retries : int
+        How often a request is repeated when the service is busy or cannot be reached.
+    timeout : float
+        Seconds for one request.
+    most : int
+        Bytes of an answer.
+    wait : float
+        Seconds before the first repetition; doubled each time.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        batch: int = 1000,
+        retries: int = 3,
+        timeout: float = 60.0,
+        most: int = 64 * 2**20,
+        wait: float = 0.5,
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.username is not None or parts.password is not None:
+            raise InputError(
+                f"The URL of a model may not hold a password: it would stand in the record. Set "
+                f"{TOKEN} in the environment instead.",
+                argument="model",
+            )
+        if not parts.path.rstrip("/").endswith("/invocations") and not _V2.fullmatch(parts.path):
+            raise InputError(
+                f"{_shown(url)} follows no protocol that is known here: …/invocations (MLflow) or "
+                "…/v2/models/NAME/infer (KServe). Audit a column of predictions instead.",
+                argument="model",
+            )
+        self.url = url.partition("#")[0]
+        self.protocol = "kserve" if _V2.fullmatch(parts.path) else "mlflow"
+        self.batch, self.retries, self.timeout = batch, retries, timeout
+        self.most, self.wait = most, wait
+        named = tuple(unquote(name) for name in parts.fragment.split(",") if name)
+        self.inputs = self._inputs() if self.protocol == "kserve" else ()
+        self.features = named or (self.inputs if len(self.inputs) > 1 else None)
+
+    def __call__(self, table: pd.DataFrame) -> Array:
+        """The answers for all rows: a number each, or one per class."""
+        pieces = [
+            self._ask(table.iloc[start : start + self.batch])
+            for start in range(0, len(table), self.batch)
+        ]
+        shapes = {piece.shape[1:] for piece in pieces}
+        if len(shapes) > 1:
+            raise self._wrong("answers batches in different shapes")
+        values = np.concatenate(pieces)
+        if values.ndim == 2 and values.shape[1] == 2 and values.dtype.kind == "f":
+            return values[:, 1]  # of two probabilities that of the second class
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def _ask(self, rows: pd.DataFrame) -> Array:
+        build, read = (
+            (_mlflow_request, _mlflow_answer)
+            if self.protocol == "mlflow"
+            else (self._kserve_request, _kserve_answer)
+        )
+        answer = self._send(json.dumps(build(rows)).encode())
+        try:
+            values = np.asarray(read(answer))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise self._wrong(f"does not answer as {self.protocol} does ({error!r})") from error
+        if values.ndim not in (1, 2) or values.dtype == object or len(values) != len(rows):
+            raise self._wrong(f"gives {values.shape} values for {len(rows)} rows")
+        return values
+
+    def _kserve_request(self, rows: pd.DataFrame) -> dict[str, Any]:
+        if len(self.inputs) > 1:
+            return {"inputs": [_tensor(name, rows[[name]]) for name in self.inputs]}
+        return {"inputs": [_tensor(self.inputs[0] if self.inputs else "input-0", rows)]}
+
+    def _inputs(self) -> tuple[str, ...]:
+        """Names of inputs, where the service tells them."""
+        match = _V2.fullmatch(self.url)
+        assert match is not None
+        told = self._send(None, match[1])
+        listed = told.get("inputs") if isinstance(told, dict) else None
+        names = [one.get("name") for one in listed or () if isinstance(one, dict)]
+        return tuple(name for name in names if isinstance(name, str))
+
+    def _send(self, body: bytes | None, url: str | None = None) -> Any:
+        """Send a request, again where the service is busy, and parse the answer."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if token := os.environ.get(TOKEN):
+            headers["Authorization"] = f"Bearer {token}"
+        request = Request(url or self.url, data=body, headers=headers)  # noqa: S310 - http(s) only
+        for attempt in range(self.retries + 1):
+            try:
+                with build_opener(_NoRedirect).open(request, timeout=self.timeout) as answer:
+                    data = answer.read(self.most + 1)
+                break
+            except HTTPError as error:
+                if error.code not in _AGAIN or attempt == self.retries:
+                    told = " ".join(error.read(300).decode("utf-8", "replace").split())
+                    raise self._wrong(f"answers with status {error.code}: {told}") from error
+            except (OSError, HTTPException) as error:
+                if attempt == self.retries:
+                    raise self._wrong(f"cannot be reached: {error}") from error
+            time.sleep(self.wait * 2**attempt)
+        if len(data) > self.most:
+            raise self._wrong(f"answers with more than {self.most:,} bytes")
+        try:
+            return json.loads(data)
+        except ValueError as error:
+            raise self._wrong("answers with something that is not JSON") from error
+
+    def _wrong(self, what: str) -> InputError:
+        return InputError(f"The model at {_shown(self.url)} {what}.", argument="model")
+
+
+def _shown(url: str) -> str:
+    return url.partition("?")[0]
+
+
+def _mlflow_request(rows: pd.DataFrame) -> dict[str, Any]:
+    return {"dataframe_split": {"columns": list(rows.columns), "data": _plain(rows)}}
+
+
+def _mlflow_answer(answer: Any) -> Any:
+    values = answer["predictions"]
+    return [list(one.values()) for one in values] if isinstance(values[0], dict) else values
+
+
+def _kserve_answer(answer: Any) -> Any:
+    outputs = {one["name"]: one for one in answer["outputs"]}
+    chosen = next(
+        (outputs[name] for name in ("predict_proba", "probabilities") if name in outputs),
+        answer["outputs"][0],
+    )
+    return np.asarray(chosen["data"]).reshape(chosen["shape"])
+
+
+def _tensor(name: str, rows: pd.DataFrame) -> dict[str, Any]:
+    values: Sequence[Any] = [value for row in _plain(rows) for value in row]
+    number = all(value is None or isinstance(value, (int, float)) for value in values)
+    return {
+        "name": name,
+        "shape": list(rows.shape),
+        "datatype": "FP64" if number else "BYTES",
+        "data": values if number else [str(value) for value in values],
+    }
+
+
+def _plain(rows: pd.DataFrame) -> list[list[Any]]:
+    """Rows as JSON has them: what is missing is null."""
+    table = rows.astype(object)
+    return [
+        [value.item() if hasattr(value, "item") else value for value in row]
+        for row in table.where(rows.notna(), None).to_numpy().tolist()
+    ]
+
+
+def is_endpoint(source: str) -> bool:
+    """Whether a model is named by the address of a service."""
+    return source.startswith(("http://", "https://"))
+
+
+def open_endpoint(url: str) -> Predictor:
+    """A predictor that asks the service at `url`."""
+    model = Endpoint(url)
+    return Predictor(
+        model=model,
+        source=url,
+        kind=f"endpoint ({model.protocol})",
+        sha256=None,
+        features=model.features,
+        n_features=None if model.features is None else len(model.features),
+        classes=None,
+        notes=("The model is a service: what it answers may change, and no digest vouches for it.",),
+    )
