@@ -62,7 +62,7 @@ def _pairs_that_differ(
         estimates = [cell.estimates[table.columns.index(rate)] for cell in shown]
         rows = np.array([estimate.rows or 0 for estimate in estimates], dtype=np.float64)
         share = np.array([estimate.value or 0.0 for estimate in estimates])
-        people = np.bincount(merged, rows)
+        people: Array = np.bincount(merged, rows).astype(np.float64)
         positive = np.rint(np.bincount(merged, share * rows))
         within += float(_differing(people, positive).sum())
         over += float(_differing(people.sum(), positive.sum()))
