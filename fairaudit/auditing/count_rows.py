@@ -48,7 +48,7 @@ __all__ = ["MOST_ROWS", "CountRows", "explain_rows_needed"]
 MOST_ROWS = 500_000  # that are looked at one by one; of more, counts
 MOST_GROUPS = 50_000  # tied blocks
 _DRAWN = 20_000  # rows of which the errors of KPC are estimated
-_SHOWN = 100_000  # rows that pictures, comparisons of people and places are drawn from
+_SHOWN = 50_000  # rows that pictures, comparisons of people and places are drawn from
 _CODEC = Absent("CODEC", "it ranks all rows at once")
 _POWER = Absent("the smallest detectable violation", "it plants violations in single rows")
 
@@ -90,6 +90,8 @@ class CountRows:
 
     `binned` has the number of bins of each column that was cut into bins.
     """
+
+    form, whole = "from counts", f"{MOST_ROWS:,} rows or fewer"
 
     def __init__(
         self,

@@ -67,6 +67,7 @@ def audit(
     shards: int | None = None,
     counts: Any = None,
     count: str = "n",
+    bins: int | None = None,
     **settings: Any,
 ) -> AuditResult:
     """Audit a model, or predictions that are already there, for equalized odds.
@@ -126,6 +127,8 @@ def audit(
         see `fairaudit.counts`. Outcome, sensitive and predictions are names of its columns.
     count : str
         The column of `counts` that has the numbers of rows.
+    bins : int, optional
+        See `Plan`.
     **settings
         Any other setting of `Plan`, as ``folds=10``.
 
@@ -188,6 +191,7 @@ def audit(
         power=power,
         calibrate=calibrate,
         locate=locate,
+        bins=bins,
         **settings,
     )
     predictor = None if model is None else predictor_of(model)

@@ -47,10 +47,14 @@ class Rows(Protocol):
         Measures that these rows do not have.
     options : mapping
         What the record keeps beside the settings.
+    form, whole : str
+        Of what rows are, and what would have all that is absent, in a sentence.
     """
 
     started: float
     facts: TableFacts
+    form: str
+    whole: str
 
     @property
     def warnings(self) -> Sequence[str]: ...

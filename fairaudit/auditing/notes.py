@@ -136,5 +136,5 @@ def write_notes(
         notes.append(f"Not asked: {'; '.join(unasked)}.")
     if absent:
         listed = "; ".join(f"{piece.what} ({piece.why})" for piece in absent)
-        notes.append(f"Not computed in shards: {listed}. Audit in one piece for them.")
+        notes.append(f"Not computed {rows.form}: {listed}. Audit {rows.whole} for them.")
     return (*notes, *sizes.notes, caution_about(sizes.values))

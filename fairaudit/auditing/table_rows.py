@@ -59,6 +59,7 @@ class TableRows:
     """A checked table; `name` is that of its parts in a checkpoint."""
 
     unmeasured: Sequence[Absent] = ()
+    form, whole = "from rows", "in one piece"
 
     def __init__(
         self,

@@ -57,6 +57,7 @@ LEFT = {
 ONLY_IN_PYTHON = {
     "X": "data",
     "y": "outcome",
+    "counts": "data, whose column of counts is named",
     "kinds": "a kind follows the name, as in age:continuous",
     "progress": "always shown",
     "settings": "further fields of Plan, by their names",
@@ -65,6 +66,7 @@ ONLY_IN_PYTHON = {
 ONLY_IN_THE_SHELL = {
     **{entry.dest: "fairaudit_reports.view.cover.use_cover" for entry in COVER},
     "data": "X",
+    "table": "fairaudit.counts",
     "where": "rows are chosen before",
     "trust": "fairaudit.models.load_model",
     "isolate": "fairaudit.models.sandbox",
@@ -181,6 +183,9 @@ EXAMPLES = {
     "suppress": (["20"], "20"),
     "engine": (["local"], '"local"'),
     "shards": (["3"], "3"),
+    "bins": (["32"], "32"),
+    "counts": (["n"], '"n"'),
+    "table": (["loans"], '"loans"'),
 }
 
 

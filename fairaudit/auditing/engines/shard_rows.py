@@ -203,6 +203,8 @@ class ShardRows:
     statistic is that of the whole table.
     """
 
+    form, whole = "in shards", "in one piece"
+
     def __init__(
         self,
         engine: Engine,
