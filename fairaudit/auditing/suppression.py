@@ -18,7 +18,7 @@ from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
 from fairaudit.evidence.disclosure import coarse, of_open_cells, round_means, step_of, suppress
 from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
-from fairaudit.evidence.shown_kpc import counts_give_kpc, kpc_of_shown
+from fairaudit.evidence.shown_kpc import CountedSizes, kpc_of_shown
 
 if TYPE_CHECKING:
     from fairaudit.evidence.intervals.certificates import Certificate, GapTable
@@ -157,11 +157,12 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     if not result.masked:  # else they are in deviations already
         value, null = _standardize_null(value, null)
     weighted = result.table.weights is not None
+    counted = CountedSizes.of(result.cells, result.measures)
     measures = tuple(
-        of_open_cells(measure, groups, step, weighted, before=result.cells, again=result.masked)
+        of_open_cells(measure, groups, step, weighted, counted=counted, again=result.masked)
         for measure in result.measures
     )
-    findings = [_mask_finding(finding, step, result.cells, groups) for finding in result.findings]
+    findings = [_mask_finding(finding, step, counted, groups) for finding in result.findings]
     return replace(
         shown,
         because=_rewrite_reason(result, measures, certificates),
@@ -177,7 +178,7 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
 
 
 def _mask_finding(
-    finding: Finding, step: float, before: CellTable | None, shown: CellTable | None
+    finding: Finding, step: float, counted: CountedSizes, shown: CellTable | None
 ) -> Finding:
     """The p-values with the size of the groups shown, if counts give it, or a rounded one.
 
@@ -186,7 +187,7 @@ def _mask_finding(
     nothing = replace(finding, value=None, kpc=None, kpc_low=None, kpc_high=None, kpc_raw=None)
     if finding.outcome is not None:
         return nothing
-    if shown is not None and counts_give_kpc(before, finding.attributes, finding.kpc):
+    if shown is not None and counted.give(finding.attributes, finding.kpc):
         size = kpc_of_shown(shown, finding.attributes)
         return replace(nothing, kpc=size, kpc_raw=None if finding.kpc_raw is None else size)
     return replace(

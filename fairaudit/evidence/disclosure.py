@@ -14,7 +14,7 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.groups import Groups, GroupTable, Labels, hidden_groups
 from fairaudit.data.rates import RATES, RateTable, deo_of, smallest_to_largest, spread
 from fairaudit.evidence.measured import GIVEN_OUTCOME, Cell, CellTable, Estimate, MeasuredValue
-from fairaudit.evidence.shown_kpc import counts_give_kpc, kpc_of_shown
+from fairaudit.evidence.shown_kpc import CountedSizes, kpc_of_shown
 
 if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
@@ -193,8 +193,9 @@ def suppressed_measurements(
     if cells is not None and measurements.fits is not None:
         cells = round_means(cells, step * measurements.fits.unit)
     weighted = table.weights is not None
+    counted = CountedSizes.of(measurements.cells, measurements.values)
     values = tuple(
-        of_open_cells(value, cells, step, weighted, before=measurements.cells)
+        of_open_cells(value, cells, step, weighted, counted=counted)
         for value in measurements.values
     )
     return replace(measurements, cells=cells, values=values)
@@ -206,21 +207,21 @@ def of_open_cells(
     step: float,
     weighted: bool,
     *,
-    before: CellTable | None = None,
+    counted: CountedSizes | None = None,
     again: bool = False,
 ) -> MeasuredValue:
     """A measure of groups as far as the groups that are shown give it; any other, rounded.
 
     The largest gap is often that of a small group, whose rate (2 of 7, say) it would tell. What
-    was done is noted, unless it is done `again`. With `before`, the groups without masks, sizes
-    that follow from their counts are told apart from others.
+    was done is noted, unless it is done `again`. `counted` tells which sizes follow from the
+    counts of all groups.
     """
     if measure.value is None:
         return measure
     if measure.key == "confusion_gap":  # the cells do not have all of its shares
         return replace(measure, value=None, note="masked, since groups are")
-    counted = counts_give_kpc(before, measure.attributes, measure.value)
-    if table is not None and counted and measure.key not in _OF_GROUPS:
+    by_counts = counted is not None and counted.give(measure.attributes, measure.value)
+    if table is not None and by_counts and measure.key not in _OF_GROUPS:
         value = kpc_of_shown(table, measure.attributes)
         note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))
         raw = None if measure.raw is None else value

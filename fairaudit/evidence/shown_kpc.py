@@ -8,32 +8,51 @@ however wide the step.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairaudit._types import Array
 from fairaudit.data.rates import RATES
-from fairaudit.evidence.measured import CellTable
+from fairaudit.evidence.measured import CellTable, MeasuredValue
 
-__all__ = ["counts_give_kpc", "kpc_of_shown"]
+__all__ = ["CountedSizes", "kpc_of_shown"]
 
 _EXACT = 1e-9
 
 
-def counts_give_kpc(
-    table: CellTable | None, attributes: Sequence[str], value: float | None
-) -> bool:
-    """Whether a KPC follows from the counts of a table of groups: predictions are labels.
+@dataclass(frozen=True, slots=True)
+class CountedSizes:
+    """Tells which KPC follow from the counts of a table of groups: those of labels.
 
-    The neighbors of a person who is alone in a group are elsewhere, and not told by counts.
+    The neighbors of a person who is alone in a group are elsewhere, and not told by counts. That a
+    KPC is of labels is known then by those of other attributes, in whose groups nobody is alone.
     """
-    if table is None or value is None:
-        return False
-    sums = _pairs_that_differ(table, attributes)
-    if sums is None:
-        return False
-    within, over, alone = sums
-    return 1 - (within + alone / 2) / over - _EXACT <= value <= 1 - within / over + _EXACT
+
+    table: CellTable | None
+    of_labels: bool
+
+    @classmethod
+    def of(cls, table: CellTable | None, measures: Sequence[MeasuredValue]) -> CountedSizes:
+        exactly = cls(table, False)
+        known = [
+            exactly.give(measure.attributes, measure.value)
+            for measure in measures
+            if measure.key == "kpc"
+            and table is not None
+            and (sums := _pairs_that_differ(table, measure.attributes)) is not None
+            and not sums[2]
+        ]
+        return cls(table, bool(known) and all(known))
+
+    def give(self, attributes: Sequence[str], value: float | None) -> bool:
+        """Whether this KPC follows from the counts."""
+        sums = None if self.table is None else _pairs_that_differ(self.table, attributes)
+        if sums is None or value is None:
+            return False
+        within, over, alone = sums
+        most = within + (alone / 2 if self.of_labels else 0.0)
+        return 1 - most / over - _EXACT <= value <= 1 - within / over + _EXACT
 
 
 def kpc_of_shown(table: CellTable, attributes: Sequence[str]) -> float | None:

@@ -89,7 +89,8 @@ class GivenNumbers:
         legendre = np.polynomial.legendre
         self.place = place = 2 * (rank_values(outcome) - 0.5) / len(outcome) - 1
         scale = np.sqrt(2 * np.arange(_DEGREES + 1) + 1)
-        self.along: Array = (legendre.legvander(place, _DEGREES) * scale)[:, 1:]
+        functions = legendre.legvander(place, _DEGREES) * scale
+        self.along = np.asarray(functions, dtype=np.float64)[:, 1:]
         within = np.clip(outcome, -_FARTHEST, _FARTHEST) / _FARTHEST
         self.basis = np.linalg.qr(legendre.legvander(within, _DEGREES))[0]
 

@@ -107,6 +107,7 @@ def random_groups(rng, large, small, tables=1000):
     groups = {}
     for name, span, rates in kinds:
         people = rng.integers(*span, 2)
+        people[people == 1] = 0  # counts do not give KPC where somebody is alone: it is rounded
         positive = [rng.binomial(count, rng.choice(rates)) for count in people]
         groups[name] = tuple(map(int, (*people, *positive)))
     return groups
