@@ -24,6 +24,7 @@ def render_plan(plan: SamplePlan) -> bytes:
     rows = f"More than {plan.most_rows:,}" if plan.rows is None else f"{plan.rows:,}"
     labels, chart = draw_power(plan)
     curves = picture(CAPTION, chart, "no violation found")
+    power = {"title": "Power and rows", "labels": labels, "items": [curves], "wide": True}
     by_group = Section(
         title="Rows by group", head=part.head, rows=part.rows, right=part.right, lines=part.lines
     )
