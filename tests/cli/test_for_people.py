@@ -3,6 +3,7 @@
 import io
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -169,6 +170,25 @@ def test_completion_knows_commands_and_options(shell, capsys):
     assert "permutations" in script and "fdr_bh" in script
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_fish_and_zsh_understand_their_scripts(tmp_path, capsys):
+    pytest.importorskip("shtab")
+    assert cli.main(["completion", "zsh"]) == 0
+    (tmp_path / "_fairaudit").write_text(capsys.readouterr().out)
+    assert cli.main(["completion", "fish"]) == 0
+    (tmp_path / "own.fish").write_text(capsys.readouterr().out)
+    if shutil.which("fish"):
+        asked = f'source {tmp_path}/own.fish; complete -C "fairaudit test --sens"'
+        told = subprocess.run(["fish", "-c", asked], text=True, capture_output=True, check=True)
+        assert told.stdout.startswith("--sensitive\t")
+    if shutil.which("zsh"):
+        asked = f"fpath=({tmp_path} $fpath); autoload -U compinit; compinit -u -d {tmp_path}/dump; "
+        asked += "autoload +X _fairaudit && print $_comps[fairaudit]"
+        told = subprocess.run(
+            ["zsh", "-f", "-c", asked], text=True, capture_output=True, check=True
+        )
+        assert told.stdout.strip() == "_fairaudit", told.stderr
 
 
 def test_progress_is_a_line_a_minute_where_it_is_piped(capsys, monkeypatch):

@@ -70,5 +70,8 @@ def card_section(result: AuditResult) -> Markup | None:
     """A part of a model card, where the model has a name."""
     if current_cover().model is None:
         return None
-    lead = "The part of a model card of Hugging Face, or of a Card of skops, about this audit:"
+    lead = (
+        "The part of a model card of Hugging Face about this audit (for a Card of skops: "
+        "fairaudit_reports.model_card.add_to_card):"
+    )
     return h.section("card", _CARD, [h.paragraph(lead), h.code_block(write_card(result))])
