@@ -147,8 +147,12 @@ def audit_own_models(folder: Path, binaries: Path) -> None:
     if (folder / "boosted.pkl").exists():
         commands.append(BOOSTED)
     if "pdf" in known:
-        commands.append("fairaudit report own.json --to pdf")
-        made.append("own.pdf")
+        commands.append("fairaudit report own.json --to pdf --title Audit --auditor Me")
+        commands.append(
+            "fairaudit compare --baseline own.pkl --candidate fair.pkl --data own.csv "
+            "--sensitive sex --outcome repaid --report compare.pdf"
+        )
+        made += ["own.pdf", "compare.pdf"]
     for command in commands:
         run(command, folder, binaries)
     missing = [name for name in made if not (folder / name).is_file()]

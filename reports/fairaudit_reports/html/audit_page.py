@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.auditing.findings import Finding
 
-__all__ = ["render"]
+__all__ = ["LIMIT", "render"]
 
 LIMIT = "A test can find evidence of a violation; it cannot show that there is none."
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.html import parts as h
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.view.card_view import write_card
-from fairaudit_reports.view.cover import current_cover
+from fairaudit_reports.view.cover import SIGN_STATEMENT, current_cover
 from fairaudit_reports.view.numerals import moment_text
 
 if TYPE_CHECKING:
@@ -50,9 +50,10 @@ def sign_section(created: str) -> Markup | None:
         ("Signed on", ""),
         ("Next review", cover.next_review or ""),
     ]
-    statement = "I have read this report. Its record (JSON) is kept with it."
     rows = (tag("div", tag("dt", name), tag("dd", text or None)) for name, text in lines)
-    return h.section("sign", _SIGN, [h.paragraph(statement), tag("dl", *rows, class_="signature")])
+    return h.section(
+        "sign", _SIGN, [h.paragraph(SIGN_STATEMENT), tag("dl", *rows, class_="signature")]
+    )
 
 
 def provenance_section(version: str) -> Markup | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fairaudit_reports.html.audit_page import LIMIT
 from fairaudit_reports.html.first_figure import list_first_pictures
 from fairaudit_reports.html.histogram import histogram
 from fairaudit_reports.html.scores_section import list_score_pictures
@@ -67,6 +68,7 @@ def _document(result: AuditResult) -> Document:
         tone=verdict,
         sentences=describe_statements(result),
         because=result.because,
+        limit="" if verdict == "equivalent within tolerance" else LIMIT,
         facts=_list_facts(result),
         beside=[picture("", svg, verdict, alt=title) for title, svg in list_first_pictures(result)],
         pictures=_list_pictures(result),

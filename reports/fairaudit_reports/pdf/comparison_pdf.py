@@ -38,7 +38,7 @@ def render(result: Comparison) -> bytes:
     verdict, first = result.verdict.value, result.differences[0]
     groups, left = build_groups_section(result, MOST)
     more = (f"{several(left, 'more group')}: see the JSON record.",) if left else ()
-    notes = (describe_comparison(result), *result.notes, LIMIT)
+    notes = (describe_comparison(result), *result.notes)
     production, candidate = result.models
     repeat = build_facts_section(
         "How to repeat it",
@@ -67,6 +67,7 @@ def render(result: Comparison) -> bytes:
             tone=LIKE[verdict],
             sentences=[result.because],
             because="",
+            limit=LIMIT,
             facts=[
                 ("Measure", first.name),
                 ("Production", typeset(first.baseline)),
@@ -97,7 +98,8 @@ def render_models(result: AuditedModels) -> bytes:
             verdict=several(len(verdicts), "model") + " compared",
             tone="violation" if violating else "no violation found",
             sentences=[f"A violation was found in {some}."],
-            because=LIMIT_OF_AUDITS,
+            because="",
+            limit=LIMIT_OF_AUDITS,
             facts=[("Rows", f"{audit.table.rows:,}"), ("Sensitive attributes", names)],
             parts=[(part, []), *repeat],
             version=audit.capsule.version,

@@ -30,13 +30,13 @@ def render(result: MonitorResult) -> bytes:
     verdict, now = result.verdict.value, evidence_text(result.batches[-1].log10_evidence)
     names = join_names(name_labels(result.settings["sensitive"]))
     batches, left = build_batches_section(result, MOST)
-    lines = (*result.notes, *([describe_earlier(left)] if left else []), LIMIT)
+    lines = (*result.notes, *([describe_earlier(left)] if left else []))
     settings = [
         (name, _describe(value)) for name, value in result.settings.items() if name != "schema"
     ]
     parts: list[Part] = [
         (batches, []),
-        (Section(title="Notes", lines=lines, bullets=True), []),
+        *([(Section(title="Notes", lines=lines, bullets=True), [])] if lines else []),
         (build_facts_section("The state", [("Hash of its last line", result.head), *settings]), []),
     ]
     chart = picture(
@@ -53,6 +53,7 @@ def render(result: MonitorResult) -> bytes:
             tone=verdict,
             sentences=[result.because],
             because="",
+            limit=LIMIT,
             facts=[
                 ("Evidence now", f"{now}, alarm at {format_alarm(result)}"),
                 ("Batches", f"{len(result.batches):,}"),

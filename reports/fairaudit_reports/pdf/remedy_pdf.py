@@ -55,7 +55,8 @@ def render(result: RemedyResult) -> bytes:
             verdict=outcome,
             tone=str(result.verdict),
             sentences=[result.headline],
-            because=f"{'; '.join(audits)}. {LIMIT}",
+            because=f"{'; '.join(audits)}.",
+            limit=LIMIT,
             facts=[
                 ("Audited rows", f"{rows['audit']:,}, used for nothing else"),
                 ("Rows to train", f"{rows['train']:,}"),

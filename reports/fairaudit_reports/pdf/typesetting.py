@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
 from fairaudit.errors import MissingDependencyError
-from fairaudit_reports.view.cover import current_cover
+from fairaudit_reports.view.cover import SIGN_STATEMENT, current_cover
 from fairaudit_reports.view.numerals import moment_text
 from fairaudit_reports.view.sections import Section, build_facts_section
 
@@ -59,7 +59,8 @@ class Document:
         The verdict of an audit that it looks like.
     sentences : sequence of str
         In the words of people.
-    because : str
+    because, limit : str
+        The reason, and what the result cannot say.
     facts : sequence of pairs
     beside : sequence of pictures
         On the first page.
@@ -76,6 +77,7 @@ class Document:
     tone: str
     sentences: Sequence[str]
     because: str
+    limit: str
     facts: Sequence[tuple[str, str]]
     beside: Sequence[dict[str, str]] = ()
     pictures: Sequence[Pictures] = ()
@@ -174,6 +176,8 @@ def _build_data(document: Document) -> dict[str, Any]:
         "verdict": document.verdict[:1].upper() + document.verdict[1:],
         "sentences": list(document.sentences),
         "because": document.because,
+        "limit": document.limit,
+        "statement": SIGN_STATEMENT,
         "beside": list(document.beside),
         "facts": list(document.facts),
         "sign": sign if cover.is_signed else [],

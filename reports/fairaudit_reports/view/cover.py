@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fairaudit.data.facts import ColumnFacts, Source
 
 __all__ = [
+    "SIGN_STATEMENT",
     "Cover",
     "current_cover",
     "level_label",
@@ -24,6 +25,9 @@ __all__ = [
     "trace_column",
     "use_cover",
 ]
+
+
+SIGN_STATEMENT = "I have read this report. Its record (JSON) is kept with it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
