@@ -103,7 +103,10 @@ def test_figures_are_drawn_on_the_axes_that_are_given(classes, numbers):
     assert [panel.get_xlabel()[:10] for panel in panels] == ["gap in TPR", "gap in FPR"]
     assert panels[0].get_xlim() != panels[1].get_xlim()
     both = classes.plot("scores", attribute="sex")
-    assert [panel.get_xlabel() for panel in both] == ["score, among y = 0", "score, among y = 1"]
+    assert [panel.get_xlabel() for panel in both] == [
+        "score, among y_true = 0",
+        "score, among y_true = 1",
+    ]
     drawn = [step.get_data() for step in both[1].patches]
     areas = [float((data.values * np.diff(data.edges)).sum()) for data in drawn]
     assert areas == pytest.approx([1.0, 1.0])

@@ -6,7 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import fairaudit as fa
-from fairaudit_reports.model_card import SECTION, add_to_card
+from fairaudit_reports.markdown.model_card import SECTION, add_to_card
 from fairaudit_reports.view.card_view import write_card
 from fairaudit_reports.view.cover import Cover, use_cover
 from fairaudit_reports.view.statements_view import describe_statements

@@ -73,6 +73,6 @@ def card_section(result: AuditResult) -> Markup | None:
         return None
     lead = (
         "The part of a model card of Hugging Face about this audit (for a Card of skops: "
-        "fairaudit_reports.model_card.add_to_card):"
+        "fairaudit_reports.markdown.model_card.add_to_card):"
     )
     return h.section("card", _CARD, [h.paragraph(lead), h.code_block(write_card(result))])

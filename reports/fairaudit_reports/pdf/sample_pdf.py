@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["render_incomplete", "render_plan"]
 
+MOST_SENTENCES = 6  # on the first page
+
 
 def render_plan(plan: SamplePlan) -> bytes:
     part, own = build_plan_section(plan), version("fairaudit-icp")
@@ -53,19 +55,22 @@ def render_plan(plan: SamplePlan) -> bytes:
 def render_incomplete(result: IncompleteResult) -> bytes:
     own = version("fairaudit-icp")
     sentences = [clean(line, LONGEST_SENTENCE) for line in result.sentences()]
-    said = Section(title="What is known", lines=tuple(sentences), bullets=True)
+    rest = Section(title="More", lines=tuple(sentences[MOST_SENTENCES:]), bullets=True)
     notes = Section(title="Notes", lines=tuple(result.notes), bullets=True)
     return typeset_document(
         Document(
             title=TITLE,
-            kicker=TITLE,
+            kicker="What the verdict rests on",
             verdict=TITLE,
             tone="inconclusive",
-            sentences=sentences[:1],
+            sentences=sentences[:MOST_SENTENCES],
             because="",
             limit="What is missing cannot be known: other assumptions give other answers.",
             facts=[],
-            parts=[(said, []), *([(notes, [])] if result.notes else []), *provenance_part(own)],
+            parts=[
+                *((section, []) for section in (rest, notes) if section.lines),
+                *provenance_part(own),
+            ],
             version=own,
             created=None,
         )
