@@ -49,5 +49,5 @@ def test_nothing_is_fitted_twice_where_the_gate_is_local(monkeypatch):
 
 def test_a_density_that_is_trusted_is_fitted_for_every_question(monkeypatch):
     result, asked = audit(np.random.default_rng(2).normal(size=600), monkeypatch)
-    assert result.quality.law == "icp"
+    assert result.quality.law == "fitted"
     assert all(law == "auto" for _, law in asked) and len(asked) > 2
