@@ -200,7 +200,8 @@ def _list_means(
 ) -> list[GroupMeans]:
     """Of what people understand best, given one outcome: any two groups can be compared.
 
-    Ranges of one number are not: their ends are.
+    Of categories only: with ranges of numbers there are many more pairs, and every pair widens the
+    intervals of all. Of numbers the ends are compared.
     """
     kinds = [quantity.kind for quantity in quantities]
     kind = next(kind for kind in ("rate", "prediction", "score") if kind in kinds)
@@ -211,7 +212,7 @@ def _list_means(
         for grouping in groupings
         if quantity.kind == kind
         and (quantity.outcome is not None or kind == "prediction")
-        and not set(grouping.attributes) <= numbers
+        and not set(grouping.attributes) & numbers
         and (not quantity.singles_only or len(grouping.attributes) == 1)
     ]
     return [means for means in found if means is not None]
@@ -301,7 +302,7 @@ def _compare_pairs(means: GroupMeans, levels: _Levels) -> list[Contrast]:
         means.quantity,
         [(names[a], names[b]) for a, b in zip(first, second, strict=True)],
         sides=(means.means[first], means.means[second]),
-        people=(means.people[first], means.people[second]),
+        people=(means.people[first].astype(np.float64), means.people[second].astype(np.float64)),
         errors=means.errors(pairs),
         levels=levels,
     )

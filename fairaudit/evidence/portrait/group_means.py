@@ -113,7 +113,9 @@ def average_groups(
     fit = _fit_means if quantity.outcome is not None else _fit_beside_outcome
     means, rest, shares = fit(table, rows, codes, values, weights[rows])
     count = int(people.max()) + 1
-    influence = np.stack([np.bincount(people[rows], own, minlength=count) for own in shares])
+    influence = np.array(
+        [np.bincount(people[rows], own, minlength=count) for own in shares], dtype=np.float64
+    )
     return GroupMeans(
         grouping=grouping,
         quantity=quantity,

@@ -220,7 +220,13 @@ def _sizes_at(looks: list[_Look], amount: float) -> Array:
     sized = [look for look in sized if look.amount in nearest]
     amounts, place = np.unique([look.amount for look in sized], return_inverse=True)
     tables = np.array([float(look.tables) for look in sized])
-    sizes = np.array([np.append(look.sizes, look.kpc()) for look in sized if look.kpc])
+    sizes = np.array(
+        [
+            np.append(look.sizes, look.kpc())
+            for look in sized
+            if look.sizes is not None and look.kpc is not None
+        ]
+    )
     total = np.bincount(place, tables)
     means = [np.bincount(place, tables * column) / total for column in sizes.T]
     return np.array([np.interp(amount, [0.0, *amounts], [0.0, *column]) for column in means])
