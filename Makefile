@@ -12,7 +12,7 @@ export MKL_NUM_THREADS ?= 1
 # Compiled modules are kept: the tests start Python hundreds of times.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test coverage docs docs-test newcomer lint architecture pythons bench validity torture versions clean
+.PHONY: setup demo test coverage docs gallery docs-test newcomer lint architecture pythons bench validity torture versions clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,10 @@ coverage: $(STAMP)
 # The documentation site, in site/; a warning is an error.
 docs: $(STAMP)
 	$(BIN)/python docs/builder/build_site.py
+
+# A minute. The pages of docs/gallery, from the scripts of examples/.
+gallery: $(STAMP)
+	$(BIN)/python examples/render.py
 
 # Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
 docs-test: $(STAMP)

@@ -66,6 +66,13 @@ def lowest(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def mlflow(session: nox.Session) -> None:
+    """MLflow, whose pins would hold back the versions of the other sessions."""
+    session.install("--quiet", ".[mlflow,skops,onnx,test]", "--upgrade")
+    session.run("python", "-m", "pytest", *(session.posargs or ["tests/integrations"]))
+
+
+@nox.session(python=NEWEST)
 def newest(session: nox.Session) -> None:
     """The newest versions of everything that the index has."""
     install(session, "--upgrade", "--upgrade-strategy", "eager")

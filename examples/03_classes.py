@@ -30,5 +30,7 @@ for finding in result.findings:
 
 # %%
 shares = fa.metrics.group_confusion(said, sensitive={"sex": sex}, y_true=job)
-doctors = shares.to_frame().query("outcome == 'doctor'")[["sex", "predicted", "share", "low", "high"]]
+doctors = shares.to_frame().query("outcome == 'doctor'")[
+    ["sex", "predicted", "share", "low", "high"]
+]
 print(doctors.round(2).to_string(index=False))

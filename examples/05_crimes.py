@@ -33,9 +33,6 @@ import numpy as np
 
 noisy = np.asarray(data.y[test]) + np.random.default_rng(0).normal(size=len(prediction))
 result = fa.equalized_odds_test(
-    noisy,
-    y_true=data.y[test],
-    sensitive=data.sensitive[test],
-    permutations=fa.Permutations(n=199),
+    noisy, y_true=data.y[test], sensitive=data.sensitive[test], permutations=fa.Permutations(n=199)
 )
 print(f"p = {result.p_value:.3f}")

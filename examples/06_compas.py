@@ -21,7 +21,11 @@ model.fit(data.X[train], data.y[train])
 # %%
 result = fa.audit(model, data.X[test], data.y[test], sensitive=data.sensitive[test], locate=False)
 print(result.verdict, result.p_value)
-print(result.to_frame("findings")[["name", "rows", "p_value", "p_adjusted"]].round(3).to_string(index=False))
+print(
+    result.to_frame("findings")[["name", "rows", "p_value", "p_adjusted"]]
+    .round(3)
+    .to_string(index=False)
+)
 
 # %% [markdown]
 # A violation of equalized odds is a statement about error rates given what was *recorded*: arrests and convictions, not offenses. If those are biased, this is the wrong

@@ -2,7 +2,7 @@
 # %% [markdown]
 # # Adult: 45,222 rows
 #
-# Income above 50,000 dollars from the census of 1994, for race and sex. Large enough that tiny violations are significant: look at sizes.
+# Income above 50,000 dollars from the census of 1994, for race and sex. So many rows make any violation significant: look at sizes.
 
 # %%
 from sklearn.ensemble import HistGradientBoostingClassifier

@@ -18,7 +18,10 @@ model.fit(home.X[common][:half], home.y[:half])
 
 # %%
 few = fa.Permutations(n=199)
-for name, data, rows in (("Colorado", home, slice(half, half + 5000)), ("Nebraska", abroad, slice(0, 5000))):
+for name, data, rows in (
+    ("Colorado", home, slice(half, half + 5000)),
+    ("Nebraska", abroad, slice(0, 5000)),
+):
     score = model.predict_proba(data.X[common][rows])[:, 1]
     attributes, y = data.sensitive[rows], data.y[rows]
     p = fa.equalized_odds_test(score, y_true=y, sensitive=attributes, permutations=few).p_value

@@ -24,5 +24,5 @@ for mu in (0.0, 0.8):
     print(f"mu = {mu}: accuracy {right:.2f}, KPC {kpc:.2f}, p = {p:.3f}")
 
 # %% [markdown]
-# Less dependence is not none: `fa.repair` and `fairaudit remedy` search for the weight that passes an audit on rows that nothing else saw
+# The weight was guessed here, on one split. `fa.repair` and `fairaudit remedy` search for one that passes an audit on rows that nothing else saw
 # ([Repairing a model](../tutorials/repairing.md)).

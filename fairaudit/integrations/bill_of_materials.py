@@ -79,7 +79,7 @@ def _component(name: str, source: Distribution) -> dict[str, Any]:
         "version": source.version,
         "purl": where,
     }
-    stated = source.metadata.get("License-Expression")
+    stated = source.metadata.json.get("license_expression")
     if stated:
         part["licenses"] = [{"expression": stated}]
     return part

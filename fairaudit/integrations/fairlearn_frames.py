@@ -1,9 +1,9 @@
 """fairlearn's `MetricFrame` out of an audit's table, and our test as a metric of its signature.
 
-    from fairaudit.integrations.fairlearn_frames import equalized_odds_p_value, metric_frame
+from fairaudit.integrations.fairlearn_frames import equalized_odds_p_value, metric_frame
 
-    equalized_odds_p_value(y_true, y_pred, sensitive_features=A)      # as fairlearn's metrics
-    metric_frame(y_pred, sensitive=A, y_true=y).by_group              # as our measures
+equalized_odds_p_value(y_true, y_pred, sensitive_features=A)      # as fairlearn's metrics
+metric_frame(y_pred, sensitive=A, y_true=y).by_group              # as our measures
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def metric_frame(
             true_positive_rate,
         )
     except ImportError as error:
-        raise MissingDependencyError("fairlearn is not installed. Run: pip install fairlearn") from (
-            error
-        )
+        raise MissingDependencyError(
+            "fairlearn is not installed. Run: pip install fairlearn"
+        ) from (error)
     import numpy as np
     import pandas as pd
 

@@ -127,9 +127,7 @@ class Endpoint:
 
     def _inputs(self) -> tuple[str, ...]:
         """Names of inputs, where the service tells them."""
-        match = _V2.fullmatch(self.url)
-        assert match is not None
-        told = self._send(None, match[1])
+        told = self._send(None, re.sub(r"/infer/?$", "", self.url))
         listed = told.get("inputs") if isinstance(told, dict) else None
         names = [one.get("name") for one in listed or () if isinstance(one, dict)]
         return tuple(name for name in names if isinstance(name, str))
@@ -222,5 +220,7 @@ def open_endpoint(url: str) -> Predictor:
         features=model.features,
         n_features=None if model.features is None else len(model.features),
         classes=None,
-        notes=("The model is a service: what it answers may change, and no digest vouches for it.",),
+        notes=(
+            "The model is a service: what it answers may change, and no digest vouches for it.",
+        ),
     )

@@ -18,6 +18,7 @@ from fairaudit.models.boosters import open_lightgbm, open_xgboost
 from fairaudit.models.catboost_file import open_catboost
 from fairaudit.models.endpoint import is_endpoint, open_endpoint
 from fairaudit.models.foreign import foreign_file
+from fairaudit.models.mlflow_uri import fetched_model, is_mlflow
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
 from fairaudit.models.safe_pickle import add_working_directory, check_trust, first_line, load_pickle
@@ -85,7 +86,8 @@ def load_model(
         `fairaudit.models.safe_pickle` for what these may contain), ``.skops``, ``.onnx``,
         ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm), ``.cbm`` (catboost). Or
         ``package.module:function``: a function that takes a table. Or the address of a service
-        (``http://…``, see `fairaudit.models.endpoint`).
+        (``http://…``, see `fairaudit.models.endpoint`). Or a model of MLflow (``models:/name/1``,
+        ``runs:/…``), whose file is fetched and then opened like any other.
     trust : sequence of str
         Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
     sandbox : bool or Limits
@@ -102,7 +104,17 @@ def load_model(
         if not isinstance(sandbox, Limits):
             return import_model(source)
         return _confined(source, None, trusted, sandbox)
-    data = _read(source)
+    if is_mlflow(source):
+        name, data = fetched_model(source)
+        opened = _opened(name, data, trusted, sandbox)
+        return replace(opened, source=source)
+    return _opened(source, _read(source), trusted, sandbox)
+
+
+def _opened(
+    source: str, data: bytes, trusted: tuple[str, ...], sandbox: bool | Limits
+) -> Predictor:
+    """A model from the bytes of its file, whose name says its kind."""
     if sandbox is False or not is_possible():
         predictor = open_model(data, source, trusted)
         gap = () if sandbox is False else (f"{os.name} has no sandbox for the model.",)

@@ -43,4 +43,3 @@ def monitor_gauges(result: MonitorResult) -> tuple[Gauge, ...]:
     if last.gap is not None:
         found.append(("batch_gap", "largest prediction gap of the last batch", last.gap))
     return tuple(Gauge(f"fairaudit_{name}", words, float(value)) for name, words, value in found)
-

@@ -8,7 +8,7 @@ comment of HTML before a block says what is special about it:
 
     <!-- docs-test: slow -->             more than some seconds: not in the default run of pytest
     <!-- docs-test: skip: REASON -->     cannot run here
-    <!-- docs-test: data FILE -->        slow, and needs this file of a public data set in FAIRAUDIT_DATA
+    <!-- docs-test: data FILE -->        slow, and needs this file of FAIRAUDIT_DATA
     <!-- docs-test: file NAME -->        is written to a file and not run
     <!-- docs-test: part -->             this text is a part of what is printed
     <!-- docs-test: sh … -->             commands (or python) that the page takes for granted
@@ -37,7 +37,14 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = ("python", "sh")
 MOST_SHOWN = 6_000  # characters of what was printed instead
-MARKS = {"": False, "slow": False, "skip": True, "file": True, "part": False, "data": True}  # has a value
+MARKS = {
+    "": False,
+    "slow": False,
+    "skip": True,
+    "file": True,
+    "part": False,
+    "data": True,
+}  # has a value
 _FENCE = re.compile(r"^( *)```(\w*)\s*$")
 _MARK = re.compile(r"<!-- docs-test: (.*?)-->", re.DOTALL)
 #: Commands whose exit statuses 1 and 3 are verdicts; any other failure ends the block.

@@ -15,7 +15,9 @@ from fairaudit_cli.hints import reject_unknown_options
 from fairaudit_cli.main import COMMANDS
 
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES if blocks(path)]
-SLOW = [name for name in NAMES if any(block.mark in ("slow", "data") for block in blocks(ROOT / name))]
+SLOW = [
+    name for name in NAMES if any(block.mark in ("slow", "data") for block in blocks(ROOT / name))
+]
 
 
 @pytest.fixture(autouse=True)

@@ -119,7 +119,7 @@ def test_a_busy_service_is_asked_again_and_no_more_than_that(service, table):
     service.failures += [503, 429]
     assert len(model(table[["x", "bias"]])) == 400 and len(service.requests) == 3
     service.failures += [503] * 3
-    with pytest.raises(InputError, match="answers with status 503: .*not now"):
+    with pytest.raises(InputError, match=r"answers with status 503: .*not now"):
         model(table[["x", "bias"]])
     service.failures += [400]
     before = len(service.requests)

@@ -1,0 +1,75 @@
+"""Models of MLflow by their address, `models:/name/version` or `runs:/…`, without running them.
+
+MLflow's own way, `mlflow.pyfunc.load_model`, unpickles what it finds. Here only the files are
+fetched: the one that the model's description names is opened like any other model file, through the
+allow-list and in the sandbox.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from fairaudit.errors import InputError, MissingDependencyError
+
+__all__ = ["fetched_model", "is_mlflow"]
+
+#: Flavor of MLflow → what its description calls the file.
+_FILES = {
+    "sklearn": "pickled_model",
+    "xgboost": "data",
+    "lightgbm": "data",
+    "catboost": "data",
+    "onnx": "data",
+}
+
+
+def is_mlflow(source: str) -> bool:
+    """Whether a model is named as MLflow names it."""
+    return source.startswith(("models:/", "runs:/"))
+
+
+def fetched_model(source: str) -> tuple[str, bytes]:
+    """The name and the bytes of the one file that holds a model of MLflow."""
+    try:
+        from mlflow.artifacts import download_artifacts
+        from mlflow.exceptions import MlflowException
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Models of MLflow need its client. Run: pip install mlflow-skinny"
+        ) from error
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            place = Path(download_artifacts(artifact_uri=source, dst_path=folder)).resolve()
+        except (MlflowException, OSError) as error:
+            told = " ".join(str(error).split())[:300]
+            raise InputError(f"MLflow has no {source!r}: {told}", argument="model") from error
+        file = place if place.is_file() else model_file(place, source)
+        return file.name, file.read_bytes()
+
+
+def model_file(folder: Path, source: str) -> Path:
+    """The file that the description of a model names."""
+    import yaml
+
+    try:
+        description: Any = yaml.safe_load((folder / "MLmodel").read_text(encoding="utf-8"))
+        flavors = dict(description["flavors"])
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+        raise InputError(
+            f"{source!r} has no description that can be read (MLmodel).", argument="model"
+        ) from error
+    for flavor, key in _FILES.items():
+        name = (flavors.get(flavor) or {}).get(key)
+        if not isinstance(name, str):
+            continue
+        file = (folder / name).resolve()
+        if folder not in file.parents or not file.is_file():
+            raise InputError(f"{source!r} names a file that is not its own.", argument="model")
+        return file
+    raise InputError(
+        f"{source!r} is a model of {', '.join(sorted(map(str, flavors)))}; known here: "
+        f"{', '.join(_FILES)}. Audit a column of predictions instead.",
+        argument="model",
+    )
