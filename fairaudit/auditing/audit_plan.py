@@ -89,6 +89,8 @@ class Plan:
             if setting.name not in _RECORDED_ELSEWHERE
         }
         values["pairs"] = [list(pair) for pair in self.pairs]
+        if self.bins is None:  # said where it was chosen only
+            del values["bins"]
         return {
             name: dict(value) if isinstance(value, Mapping) else value
             for name, value in values.items()

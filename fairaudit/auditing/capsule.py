@@ -67,6 +67,8 @@ def make_capsule(
     options: dict[str, Any] = {}
     if roles is not None:
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(roles).items()}
+    if options.get("count") is None:  # said where rows are counts only
+        options.pop("count", None)
     options |= {**plan.record(), "statistic": statistic, "density": density, "law": law}
     for rule in ("stop_after", "settle_at"):
         if getattr(permutations, rule) is not None:

@@ -153,14 +153,7 @@ def audit(
         model, X = None, model  # a table in the place of the model
     if engine is None and hasattr(X, "to_delayed"):
         raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
-    if counts is not None:
-        if model is not None or X is not None or engine is not None or shards is not None:
-            raise InputError(
-                "Counts are audited alone, with predictions among their columns. Leave out the "
-                "model, X, 'engine' and 'shards'.",
-                argument="counts",
-            )
-        X = counts
+    X = X if counts is None else _take_counts(counts, model, X, engine, shards)
     given = {
         "count": None if counts is None else count,
         "sensitive": sensitive,
@@ -213,6 +206,17 @@ def audit(
         predictor=predictor,
         progress=progress,
     )
+
+
+def _take_counts(counts: Any, *others: Any) -> Any:
+    """The table of counts, where nothing else is given."""
+    if any(other is not None for other in others):
+        raise InputError(
+            "Counts are audited alone, with predictions among their columns. Leave out the model, "
+            "X, 'engine' and 'shards'.",
+            argument="counts",
+        )
+    return counts
 
 
 def _audit_given(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import GIVEN_OUTCOME, Cell, CellTable, Estimate, MeasuredValue
 from fairaudit.metrics._prediction_gap import FittedGaps, GapFits, half_widths
-
-if TYPE_CHECKING:
-    from fairaudit.metrics.measure import Measure
 
 __all__ = [
     "CAUTION",
@@ -153,21 +150,16 @@ def measure_sizes(
 
 
 def _codec(table: AuditTable) -> MeasuredValue:
+    """A measure without a weighted form, or why it does not fit."""
     from fairaudit.metrics._codec import codec_of_table
 
-    return _value("codec", "CODEC", codec_of_table, table)
-
-
-def _value(
-    key: str, name: str, function: Callable[[AuditTable], Measure], table: AuditTable
-) -> MeasuredValue:
-    """A measure without a weighted form, or why it does not fit."""
-    names = tuple(column.name for column in table.attributes)
+    value, note = None, ""
     try:
-        value = float(function(replace(table, weights=None)))
+        value = float(codec_of_table(replace(table, weights=None)))
     except InputError as reason:
-        return MeasuredValue(key=key, name=name, value=None, attributes=names, note=str(reason))
-    return MeasuredValue(key=key, name=name, value=value, attributes=names)
+        note = str(reason)
+    names = tuple(column.name for column in table.attributes)
+    return MeasuredValue(key="codec", name="CODEC", value=value, attributes=names, note=note)
 
 
 def _by_r(table: AuditTable, native: MeasuredValue) -> list[MeasuredValue]:

@@ -97,32 +97,32 @@ def choose_keys(
     rows, numbers = source.summarize(names)
     if rows == 0:
         raise InputError("The table has no rows. Pass at least two.")
-    keys, kinds = [], dict(roles.kinds)
+    keys, kinds, several = [], dict(roles.kinds), len(roles.predictions)
     for name in names:
         own = numbers[name]
         numeric = own.low is not None and own.high is not None
         declared = roles.kinds.get(name) in (Kind.BINARY.value, Kind.CATEGORICAL.value)
         made = None
         if numeric and name != roles.outcome and not declared:
-            predicted = name in roles.predictions
-            made = _choose(source, name, own, _share(bins, roles, predicted), predicted, threshold)
+            cut, count = None, bins or BINS
+            if name in roles.predictions:
+                cut, count = _choose_threshold(own, threshold, several), share_bins(count, several)
+            made = _choose_bins(source, name, own, bins=count, threshold=cut)
         if made is not None:
             kinds.setdefault(name, str(Kind.INTEGER if own.whole else Kind.CONTINUOUS))
         keys.append(Key(name, made))
     return rows, keys, kinds
 
 
-def _share(bins: int | None, roles: ResolvedRoles, predicted: bool) -> int:
-    return share_bins(bins or BINS, len(roles.predictions)) if predicted else bins or BINS
+def _choose_threshold(own: Numbers, threshold: float | None, several: int) -> float | None:
+    """As `default_threshold` has it for tables in memory."""
+    if threshold is not None or several > 2 or own.low is None or own.high is None:
+        return threshold
+    return DEFAULT_THRESHOLD if own.low >= 0 and own.high <= 1 else None
 
 
-def _choose(
-    source: CountSource,
-    name: str,
-    own: Numbers,
-    bins: int,
-    predicted: bool,
-    threshold: float | None,
+def _choose_bins(
+    source: CountSource, name: str, own: Numbers, *, bins: int, threshold: float | None
 ) -> Bins | None:
     assert own.low is not None and own.high is not None  # noqa: S101  for mypy: numbers
     for value in (own.low, own.high):
@@ -132,14 +132,12 @@ def _choose(
             )
     if own.whole and own.high - own.low < MOST_LEVELS:
         return None
-    if predicted and threshold is None and own.low >= 0 and own.high <= 1:
-        threshold = DEFAULT_THRESHOLD
     return choose_bins(
         lambda grid, within: source.count_cells(name, grid, within),
         own.low,
         own.high,
         bins=bins,
-        threshold=threshold if predicted else None,
+        threshold=threshold,
     )
 
 
