@@ -140,9 +140,7 @@ class ProductParts:
             "linear": lambda: square("level"),
             "linear, one attribute": lambda: _find_largest(*of("level", "lines")),
             "linear along the outcome": lambda: square("along"),
-            "linear, one attribute along the outcome": lambda: _find_largest(
-                *of("along", "lines")
-            ),
+            "linear, one attribute along the outcome": lambda: _find_largest(*of("along", "lines")),
             "linear in spread": lambda: square("spread"),
             "linear in skewness": lambda: square("skewness"),
             "products": lambda: np.maximum(
