@@ -201,8 +201,8 @@ class _Problem:
         lines[np.arange(groups), :, np.arange(groups)] += law
         expected = sizes / sizes.sum() * rows
         lines *= (2 * np.sqrt(expected))[:, :, None, None]  # the largest error is 1/2 over a root
-        lines = lines.reshape(groups * classes, groups, bins)
-        self.lines = lines.reshape(len(lines), -1) if attributes else lines.sum(axis=1)
+        rates = lines.reshape(groups * classes, groups, bins)
+        self.lines = rates.reshape(len(rates), -1) if attributes else rates.sum(axis=1)
 
     def find_bound(self) -> Bound:
         """The area below the tangents of all pairs of rates is the AUC; of labels, below one."""
