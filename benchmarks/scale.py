@@ -11,6 +11,8 @@ rare        the same with an event of 2 %: most probabilities are close to 0, so
 continuous  continuous outcome, one continuous attribute
 regression  continuous outcome; race (5), sex and integer age, all of which it depends on
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
+counted     30 % positive; race (5), sex, integer age; scores in [0, 1]; written by DuckDB for many
+            rows: `--only counted --rows 1e6,1e7,1e8`
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, fairpipe's permutation test, RCIT of
             causal-learn, where PEERS_PYTHON (default: this Python) has them
@@ -42,6 +44,7 @@ import pandas as pd  # noqa: E402
 CHUNK = 1_000_000
 SENSITIVE = {
     "binary": "race,sex,age",
+    "counted": "race,sex,age",
     "rare": "race,sex,age",
     "continuous": "a",
     "regression": "race,sex,age",
@@ -75,7 +78,33 @@ def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
     return frame.assign(**({"a": a} if kind == "mixed" else {"age": rng.integers(18, 90, n)}))
 
 
+COUNTED = """
+COPY (
+    SELECT (1 / (1 + exp(-(y + u1 + u2 + u3 + u4 - 2))))::DOUBLE AS score, y,
+        ['a', 'b', 'c', 'd', 'e'][1 + floor(random() * 5)::INT] AS race,
+        ['f', 'm'][1 + floor(random() * 2)::INT] AS sex,
+        (18 + floor(random() * 72))::UTINYINT AS age
+    FROM (
+        SELECT (random() < 0.3)::INT::UTINYINT AS y, 2 * random() AS u1, random() AS u2,
+            random() AS u3, random() AS u4
+        FROM range({rows})
+    )
+) TO '{path}' (FORMAT parquet, COMPRESSION zstd)
+"""
+
+
+def write_counted(rows: int, path: Path) -> None:
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1; SET memory_limit = '2GB'; SELECT setseed(0.5)")
+        connection.execute(COUNTED.format(rows=rows, path=path))
+
+
 def write(kind: str, rows: int, path: Path) -> None:
+    if kind == "counted":
+        write_counted(rows, path)
+        return
     import pyarrow as pa
     import pyarrow.parquet as pq
 

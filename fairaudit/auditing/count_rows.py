@@ -18,11 +18,10 @@ from fairaudit.auditing.questions import (
     list_questions,
     permutes_within_classes,
 )
-from fairaudit.auditing.table_rows import CopyStore, describe_bins
+from fairaudit.auditing.table_rows import CopyStore, describe_bins, portray, show_certificates
 from fairaudit.data.columns import column_facts
 from fairaudit.data.counted_table import count_rows, draw_rows, merge_rows
 from fairaudit.data.facts import TableFacts
-from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.evidence.measurements import Measurements, add_groups
@@ -257,15 +256,7 @@ class CountRows:
         ]
 
     def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
-        plan = self.plan
-        if not plan.certify:
-            return ()
-        from fairaudit.evidence.intervals.certify import certificates
-
-        cut = default_threshold(self.table) if plan.threshold is None else plan.threshold
-        return certificates(
-            self.table, plan.certify, alpha=plan.alpha, threshold=cut, groups=sizes.groups
-        )
+        return show_certificates(self.table, self.plan, sizes)
 
     def power(self, gate: TestResult, progress: Progress) -> Absent | None:
         return _POWER if self.plan.power else None
@@ -292,15 +283,4 @@ class CountRows:
         )
 
     def portrait(self, progress: Progress) -> Portrait:
-        from fairaudit.evidence.portrait.draw import draw_portrait
-
-        progress("who and how much", 0, 1)
-        portrait = draw_portrait(
-            self._drawn,
-            alpha=self.plan.alpha,
-            seed=self.plan.permutations.seed,
-            threshold=self.plan.threshold,
-            curves=not self.plan.locate,
-        )
-        progress("who and how much", 1, 1)
-        return portrait
+        return portray(self._drawn, self.plan, progress)

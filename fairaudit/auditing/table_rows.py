@@ -50,7 +50,16 @@ if TYPE_CHECKING:
     from fairaudit.permute.copies import FittedCopies
     from fairaudit.testing.permutation_result import TestResult
 
-__all__ = ["CopyStore", "TableRows", "describe_bins", "make_scope", "measure_size", "varies"]
+__all__ = [
+    "CopyStore",
+    "TableRows",
+    "describe_bins",
+    "make_scope",
+    "measure_size",
+    "portray",
+    "show_certificates",
+    "varies",
+]
 
 MOST_ROWS_FOR_POWER = 100_000  # beyond, planting violations would take longer than the audit
 
@@ -229,20 +238,7 @@ class TableRows:
         return prepare_copies(table, choice, permutations, strata=strata)
 
     def certificates(self, sizes: Measurements) -> tuple[Certificate, ...]:
-        plan = self.plan
-        if not plan.certify:
-            return ()
-        from fairaudit.evidence.intervals.certify import certificates
-
-        cut = default_threshold(self.table) if plan.threshold is None else plan.threshold
-        return certificates(
-            self.table,
-            plan.certify,
-            alpha=plan.alpha,
-            threshold=cut,
-            groups=sizes.groups,
-            fits=sizes.fits,
-        )
+        return show_certificates(self.table, self.plan, sizes)
 
     def power(self, gate: TestResult, progress: Progress) -> Power | None:
         plan, permutations, fitted = self.plan, self.plan.permutations, self.gate_copies
@@ -301,18 +297,37 @@ class TableRows:
         )
 
     def portrait(self, progress: Progress) -> Portrait:
-        from fairaudit.evidence.portrait.draw import draw_portrait
+        return portray(self.table, self.plan, progress)
 
-        progress("who and how much", 0, 1)
-        portrait = draw_portrait(
-            self.table,
-            alpha=self.plan.alpha,
-            seed=self.plan.permutations.seed,
-            threshold=self.plan.threshold,
-            curves=not self.plan.locate,  # which has them by groups too
-        )
-        progress("who and how much", 1, 1)
-        return portrait
+
+def portray(table: AuditTable, plan: Plan, progress: Progress) -> Portrait:
+    """Who is treated differently in a table, and what pictures need."""
+    from fairaudit.evidence.portrait.draw import draw_portrait
+
+    progress("who and how much", 0, 1)
+    portrait = draw_portrait(
+        table,
+        alpha=plan.alpha,
+        seed=plan.permutations.seed,
+        threshold=plan.threshold,
+        curves=not plan.locate,  # which has them by groups too
+    )
+    progress("who and how much", 1, 1)
+    return portrait
+
+
+def show_certificates(
+    table: AuditTable, plan: Plan, sizes: Measurements
+) -> tuple[Certificate, ...]:
+    """What was to be shown, of rows or of counts."""
+    if not plan.certify:
+        return ()
+    from fairaudit.evidence.intervals.certify import certificates
+
+    cut = default_threshold(table) if plan.threshold is None else plan.threshold
+    return certificates(
+        table, plan.certify, alpha=plan.alpha, threshold=cut, groups=sizes.groups, fits=sizes.fits
+    )
 
 
 class CopyStore:

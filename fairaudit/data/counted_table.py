@@ -50,7 +50,7 @@ def set_times(table: AuditTable, given: Mapping[str, Any]) -> AuditTable:
     some = np.flatnonzero(numbers > 0)
     if not len(some):
         raise InputError(f"The counts {name!r} are all 0: there are no rows.", argument="count")
-    times = numbers.astype(np.int64)
+    times = numbers.astype(np.intp)
     if len(some) < len(times):
         table, times = table.take(some), times[some]
     return replace(table, times=times)
@@ -111,11 +111,11 @@ def merge_rows(table: AuditTable) -> AuditTable:
     However a table was counted, and in whatever order, this is the same.
     """
     columns = [table.require_outcome(), *table.attributes, *table.prediction.columns]
-    key = np.zeros(len(table), dtype=np.int64)
+    key = np.zeros(len(table), dtype=np.intp)
     for column in columns:  # numbers stay below those of the rows, and keep the order
         key = np.unique(key * len(column.levels) + column.codes, return_inverse=True)[1]
     first = np.unique(key, return_index=True)[1]
-    times = np.zeros(len(first), dtype=np.int64)
+    times = np.zeros(len(first), dtype=np.intp)
     np.add.at(times, key, 1 if table.times is None else table.times)
     return replace(table.take(first), times=times)
 
@@ -134,5 +134,5 @@ def draw_rows(table: AuditTable, count: int, seed: Any) -> AuditTable:
     if rows <= count:
         return repeat_rows(table)
     chosen = np.random.default_rng(seed).choice(rows, count, replace=False)
-    ends: Index = np.cumsum(np.ones(len(table), np.int64) if table.times is None else table.times)
+    ends: Index = np.cumsum(np.ones(len(table), np.intp) if table.times is None else table.times)
     return replace(table, times=None).take(np.searchsorted(ends, chosen, side="right"))

@@ -123,7 +123,7 @@ class Groups:
         """The table of these rows, each of which may stand for several."""
         key, counts = self.keys(labels, self.of_row), self.counts(labels, self.of_row)
         if times is not None:
-            sums = np.zeros(counts.size, dtype=np.int64)
+            sums = np.zeros(counts.size, dtype=np.intp)
             np.add.at(sums, key, times)
             counts = sums.reshape(counts.shape)
         once = np.ones(len(key)) if weights is None else weights

@@ -34,7 +34,7 @@ class Grid:
     threshold: float | None = None
 
     def find_cells(self, x: Array) -> Index:
-        cells = 2 * np.floor(np.ldexp(x, self.power)).astype(np.int64)
+        cells = 2 * np.floor(np.ldexp(x, self.power)).astype(np.intp)
         return cells if self.threshold is None else cells + (x >= self.threshold)
 
     def finer(self) -> Grid:
@@ -62,13 +62,13 @@ class Cells:
         order = np.argsort(x, kind="stable")
         x = x[order]
         keys, first, counts = np.unique(grid.find_cells(x), return_index=True, return_counts=True)
-        return cls(keys, counts.astype(np.int64), x[first], x[first + counts - 1])
+        return cls(keys, counts.astype(np.intp), x[first], x[first + counts - 1])
 
     @classmethod
     def joined(cls, parts: list[Cells]) -> Cells:
         """Of all parts of a table."""
         keys, place = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
-        counts = np.zeros(len(keys), dtype=np.int64)
+        counts = np.zeros(len(keys), dtype=np.intp)
         np.add.at(counts, place, np.concatenate([part.counts for part in parts]))
         low, high = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
         np.minimum.at(low, place, np.concatenate([part.low for part in parts]))

@@ -96,7 +96,7 @@ def _draw_class(rng: np.random.Generator, blocks: Index, predictions: Index) -> 
     if rows <= _IN_ONE_CALL:
         method = "boyett" if rows <= _SMALL else "patefield"  # row by row, or cell by cell
         drawn = random_table(blocks, predictions).rvs(TOGETHER, method=method, random_state=rng)
-        return list(drawn.astype(np.int64))
+        return list(drawn.astype(np.intp))
     return [_draw_table(rng, blocks, predictions) for _ in range(TOGETHER)]
 
 
@@ -113,7 +113,7 @@ def _draw_table(rng: np.random.Generator, blocks: Index, predictions: Index) -> 
         )
     if len(blocks) == 1:
         return predictions[None, :].copy()
-    left, table = blocks.copy(), np.empty((len(blocks), len(predictions)), dtype=np.int64)
+    left, table = blocks.copy(), np.empty((len(blocks), len(predictions)), dtype=np.intp)
     for k, count in enumerate(predictions[:-1].tolist()):
         table[:, k] = rng.multivariate_hypergeometric(left, count, method="marginals")
         left -= table[:, k]

@@ -53,12 +53,12 @@ class CountedBlocks:
         outcome, times = table.require_outcome(), table.times
         assert times is not None  # noqa: S101  for mypy: a table of counts
         self.space, block = BlockSpace.of(outcome, table.attributes, times)
-        place = np.zeros(len(table), dtype=np.int64)
+        place = np.zeros(len(table), dtype=np.intp)
         for column in (outcome, *table.prediction.columns):  # sorted by class
             place = np.unique(place * len(column.levels) + column.codes, return_inverse=True)[1]
         first = np.unique(place, return_index=True)[1]
         of_prediction = outcome.codes[first]
-        sums = np.zeros(len(first), dtype=np.int64)
+        sums = np.zeros(len(first), dtype=np.intp)
         np.add.at(sums, place, times)
         self.seen = SeenRows(
             prediction=table.prediction.matrix()[first],
@@ -72,7 +72,7 @@ class CountedBlocks:
             blocks = _find_slice(self.space.outcome.codes, code)
             predictions = _find_slice(of_prediction, code)
             counts = np.zeros(
-                (blocks.stop - blocks.start, predictions.stop - predictions.start), dtype=np.int64
+                (blocks.stop - blocks.start, predictions.stop - predictions.start), dtype=np.intp
             )
             rows = outcome.codes == code
             np.add.at(

@@ -89,7 +89,7 @@ class _Residuals:
     def __init__(self, u: Array, codes: Index, classes: int, times: Index | None = None) -> None:
         order = np.argsort(u, axis=0, kind="stable")
         self.known = np.take_along_axis(u, order, axis=0)
-        self.below = np.zeros((len(u) + 1, u.shape[1]), dtype=np.int64)  # rows up to each place
+        self.below = np.zeros((len(u) + 1, u.shape[1]), dtype=np.intp)  # rows up to each place
         np.cumsum(np.ones_like(order) if times is None else times[order], 0, out=self.below[1:])
         scores = self._find_scores(u)
         self.scale = Scale(scores, times)

@@ -97,7 +97,8 @@ def choose_keys(
     rows, numbers = source.summarize(names)
     if rows == 0:
         raise InputError("The table has no rows. Pass at least two.")
-    keys, kinds, several = [], dict(roles.kinds), len(roles.predictions)
+    keys: list[Key] = []
+    kinds, several = dict(roles.kinds), len(roles.predictions)
     for name in names:
         own = numbers[name]
         numeric = own.low is not None and own.high is not None

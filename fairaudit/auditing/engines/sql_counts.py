@@ -99,11 +99,11 @@ class SQLSource:
         cells = f"(SELECT x, {place} AS g FROM {numbers} WHERE {condition}) AS u"  # noqa: S608
         asked = "g, count(*) AS n, min(x) AS a, max(x) AS b"
         frame = self.query(f"SELECT {asked} FROM {cells} GROUP BY g")  # noqa: S608
-        order = np.argsort(frame["g"].to_numpy(dtype=np.int64))
+        order = np.argsort(frame["g"].to_numpy(dtype=np.intp))
         columns = [frame[k].to_numpy()[order] for k in ("g", "n", "a", "b")]
         return Cells(
-            columns[0].astype(np.int64),
-            columns[1].astype(np.int64),
+            columns[0].astype(np.intp),
+            columns[1].astype(np.intp),
             columns[2].astype(np.float64),
             columns[3].astype(np.float64),
         )
