@@ -95,12 +95,11 @@ def write_pages(pages: Path) -> None:
     write_reference(pages / "reference")
 
 
-def write_settings(work: Path, site: Path) -> Path:
+def write_settings(work: Path) -> Path:
     """The settings of mkdocs.yml with the folders of this build."""
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for old, new in (
         ("docs_dir: build/pages", "docs_dir: pages"),
-        ("site_dir: site", f"site_dir: {site}"),
         ("paths: [.]", f"paths: [{ROOT}]"),
     ):
         if old not in text:
@@ -124,12 +123,16 @@ def bring_worker_home(site: Path) -> None:
 def build(work: Path, site: Path) -> int:
     """Build the site; the exit status of Zensical, which is not 0 after any warning."""
     write_pages(work / "pages")
-    settings = write_settings(work, site)
-    shutil.rmtree(site, ignore_errors=True)
+    settings = write_settings(work)
+    built = work / "site"  # Zensical writes only below its settings
+    for folder in (built, site):
+        shutil.rmtree(folder, ignore_errors=True)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean"]
     done = subprocess.run([*command, "--config-file", str(settings)], cwd=work)
     if done.returncode == 0:
-        bring_worker_home(site)
+        bring_worker_home(built)
+        if built != site:
+            shutil.move(built, site)
     return done.returncode
 
 

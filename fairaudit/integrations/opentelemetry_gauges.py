@@ -5,8 +5,7 @@
 
     record_monitor(monitor.add(frame), meter=metrics.get_meter("fairness"), model="credit-score")
 
-The names are those of the Prometheus text file (``fairaudit monitor --report fairness.prom``), with
-dots.
+The names are those of the Prometheus text file (``result.save("fairness.prom")``), with a dot.
 """
 
 from __future__ import annotations

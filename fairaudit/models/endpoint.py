@@ -7,11 +7,8 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from http.client import HTTPException, HTTPMessage
-from typing import IO, TYPE_CHECKING, Any
-from urllib.error import HTTPError
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import numpy as np
 
@@ -30,13 +27,15 @@ _V2 = re.compile(r"(.*/v2/models/[^/]+(?:/versions/[^/]+)?)/infer/?")
 _AGAIN = (408, 429, 500, 502, 503, 504)
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """Rows go to the address that was typed, and to no other."""
+def _opener() -> Any:
+    """What sends a request: to the address that was typed, and to no other."""
+    from urllib.request import HTTPRedirectHandler, build_opener
 
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
-    ) -> None:
-        return None
+    class NoRedirect(HTTPRedirectHandler):
+        def redirect_request(self, *_: Any) -> None:
+            return None
+
+    return build_opener(NoRedirect)
 
 
 class Endpoint:
@@ -134,13 +133,17 @@ class Endpoint:
 
     def _send(self, body: bytes | None, url: str | None = None) -> Any:
         """Send a request, again where the service is busy, and parse the answer."""
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+        from urllib.request import Request
+
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if token := os.environ.get(TOKEN):
             headers["Authorization"] = f"Bearer {token}"
         request = Request(url or self.url, data=body, headers=headers)  # noqa: S310 - http(s) only
         for attempt in range(self.retries + 1):
             try:
-                with build_opener(_NoRedirect).open(request, timeout=self.timeout) as answer:
+                with _opener().open(request, timeout=self.timeout) as answer:
                     data = answer.read(self.most + 1)
                 break
             except HTTPError as error:

@@ -63,8 +63,9 @@ def site(tmp_path_factory):
     if find_spec("zensical") is None or find_spec("mkdocstrings") is None:
         pytest.skip("the extra docs (zensical, mkdocstrings-python) is not installed")
     work = tmp_path_factory.mktemp("docs")
-    assert build.build(work, work / "site") == 0
-    return work / "site"
+    site = tmp_path_factory.mktemp("built") / "site"  # beside its work, as `make docs` has it
+    assert build.build(work / "work", site) == 0
+    return site
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -68,7 +68,7 @@ def outcome_of(integration: Integration) -> str:
         return "failed"
     if not passed or "SKIPPED" in done.stdout:
         return "not run: the package is absent"
-    return f"{passed} tests passed"
+    return f"passed ({passed})"
 
 
 def row(integration: Integration, outcome: str) -> str:
