@@ -202,3 +202,13 @@ def test_probabilities_of_several_classes_and_constant_columns():
     assert result.p_value == 0.01 and np.isfinite(result.null).all()
     with pytest.raises(fa.InputError, match="prediction"):
         fa.equalized_odds_test(np.ones(300), y_true=y, sensitive={"sex": sex}, permutations=drawn)
+
+
+def test_a_table_that_is_sorted_by_its_attributes_has_a_statistic():
+    """The first 500 rows, which the width of waves was taken from, may all be of one group."""
+    rng = np.random.default_rng(0)
+    y, score = rng.integers(0, 2, 3000), rng.random(3000)
+    sex = np.repeat([0, 1], 1500)
+    few = fa.Permutations(n=19)
+    result = fa.equalized_odds_test(score, y_true=y, sensitive={"sex": sex}, permutations=few)
+    assert np.isfinite(result.statistic) and 0 < result.p_value <= 1
