@@ -43,9 +43,11 @@ _WORDS = ("notes", "note", "because")
 #: Measures that depend on what else is installed.
 _ELSEWHERE = ("kpc_r",)
 #: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people, and
-#: what an audit could have found comes from a curve through all planted tables.
+#: what an audit could have found comes from a curve through all planted tables. Planted shifts are
+#: measured on the scale of ranks, those of a calibration too.
 _CHANGED = re.compile(
     r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.(shift|tpr_gap|fpr_gap|kpc)"
+    r"|calibration\.(shift|found)"
 )
 _SAME = 1e-9  # relative
 _ABSENT = "(absent)"

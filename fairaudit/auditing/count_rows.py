@@ -18,10 +18,11 @@ from fairaudit.auditing.questions import (
     list_questions,
     permutes_within_classes,
 )
-from fairaudit.auditing.table_rows import CopyStore, describe_bins, portray, show_certificates
+from fairaudit.auditing.table_rows import CopyStore, portray, show_certificates
 from fairaudit.data.columns import column_facts
 from fairaudit.data.counted_table import count_rows, draw_rows, merge_rows
 from fairaudit.data.facts import TableFacts
+from fairaudit.data.quantile_bins import describe_bins
 from fairaudit.errors import InputError
 from fairaudit.evidence.measured import MeasuredValue
 from fairaudit.evidence.measurements import Measurements, add_groups
@@ -161,7 +162,7 @@ class CountRows:
             raise InputError(
                 f"There are {len(blocks.space):,} combinations of outcome and attributes; counts "
                 f"have {MOST_GROUPS:,} at most. Name fewer attributes, or choose fewer 'bins'.",
-                argument="sensitive",
+                argument=("sensitive", "bins"),
             )
         return blocks
 

@@ -214,7 +214,7 @@ def _take_counts(counts: Any, *others: Any) -> Any:
         raise InputError(
             "Counts are audited alone, with predictions among their columns. Leave out the model, "
             "X, 'engine' and 'shards'.",
-            argument="counts",
+            argument=("counts", "engine", "shards"),
         )
     return counts
 

@@ -25,6 +25,7 @@ from fairaudit.auditing.questions import (
 )
 from fairaudit.data.columns import column_facts, level_text
 from fairaudit.data.facts import TableFacts
+from fairaudit.data.quantile_bins import describe_bins
 from fairaudit.data.threshold import default_threshold
 from fairaudit.evidence.localization.beyond import costs_little
 from fairaudit.evidence.measurements import Measurements, measure, measure_sizes
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 __all__ = [
     "CopyStore",
     "TableRows",
-    "describe_bins",
     "make_scope",
     "measure_size",
     "portray",
@@ -345,17 +345,6 @@ class CopyStore:
 
     def _key(self, numbers: range) -> str:
         return f"{self.name} copies {numbers.start}-{numbers.stop}"
-
-
-def describe_bins(binned: Mapping[str, int]) -> list[str]:
-    """Which columns were cut into how many bins, and what that means."""
-    if not binned:
-        return []
-    cut = ", ".join(f"{name} ({count})" for name, count in binned.items())
-    return [
-        f"Cut into bins: {cut}. Bins are made of each column alone, so that the test on them is as "
-        "exact as without; what differs within a bin is not seen."
-    ]
 
 
 def _describe_weights(table: AuditTable) -> str:

@@ -8,14 +8,23 @@ a part of the cell, so that no bin holds both sides of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairaudit._types import Array, Index
 
-__all__ = ["BINS", "MOST_LEVELS", "Bins", "Cells", "Grid", "choose_bins", "share_bins"]
+__all__ = [
+    "BINS",
+    "MOST_LEVELS",
+    "Bins",
+    "Cells",
+    "Grid",
+    "choose_bins",
+    "describe_bins",
+    "share_bins",
+]
 
 BINS = 64  # of a column, unless another number is asked for
 MOST_LEVELS = 256  # different numbers that are kept as they are
@@ -163,3 +172,14 @@ def _form_bins(cells: Cells, grid: Grid, total: int, bins: int) -> Bins:
         reached = grid.find_cells(np.array([grid.threshold]))[0]
         edges = np.where(first == above, np.maximum(edges, reached), edges)
     return Bins(grid, edges, low + (high - low) / 2)
+
+
+def describe_bins(binned: Mapping[str, int]) -> list[str]:
+    """Which columns were cut into how many bins, and what that means."""
+    if not binned:
+        return []
+    cut = ", ".join(f"{name} ({count})" for name, count in binned.items())
+    return [
+        f"Cut into bins: {cut}. Bins are made of each column alone, so that the test on them is as "
+        "exact as without; what differs within a bin is not seen."
+    ]

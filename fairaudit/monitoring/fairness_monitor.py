@@ -292,7 +292,8 @@ class Monitor:
         wanted = self._settings_given()
         if self.roles.outcome is not None:
             wanted["outcome"] = split_kinds(self.roles.outcome)[0]
-        begun = {"positive": None, "classes": {}, **settings}  # states of 0.1 do not have these
+        absent = {"positive": None, "classes": {}, "count": None}  # in states that began earlier
+        begun = {**absent, **settings}
         if wanted["steps"] is None:  # as many as each batch needs: any number is valid
             wanted["steps"] = begun["steps"]
         for name, value in wanted.items():

@@ -65,6 +65,7 @@ PLANS = {
     "law": {"law": "local"},
     "other blocks": {"law": Local(size=4)},
     "folds": {"folds": 3},
+    "bins": {"bins": 16},
     "copies": {"permutations": permutations(n=20)},
     "steps": {"permutations": permutations(steps=6)},
     "seed": {"permutations": permutations(seed=1)},

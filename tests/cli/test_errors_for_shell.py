@@ -181,6 +181,7 @@ def flags_of_all_commands() -> set[str]:
 
 #: In quotes, and not the option of that name.
 OTHER_THINGS = {
+    ("fairaudit/metrics/_hgr.py", "bins"),  # of a measure, not of scores
     ("fairaudit/remedy/network_parts.py", "loss"),  # of an estimator; the option is --training-loss
     ("fairaudit/remedy/tradeoff.py", "report"),  # a share of trade_off, not a file
 }

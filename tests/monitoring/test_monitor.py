@@ -337,7 +337,7 @@ def test_reports(tables, form, capsys):
         assert json.loads(text)["batches"][0]["label"] == "<b>|day"
     else:
         assert "alarm" in text
-    assert main([*COMMAND, "--data", "day1.csv", "--report", "r.pdf"]) == 2
+    assert main([*COMMAND, "--data", "day1.csv", "--report", "r.sarif"]) == 2
     assert len(StateFile("s.state").batches) == 1
 
 

@@ -58,7 +58,8 @@ def open_source(
     else:
         raise InputError(
             f"A {type(data).__name__} cannot be counted. Pass a frame, a table of Dask or Spark, a "
-            "connection with 'table', or paths of files."
+            "connection with 'table', or paths of files.",
+            argument="table",
         )
 
 
@@ -132,9 +133,7 @@ def _import_duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise MissingDependencyError(
-            "Counting files needs DuckDB: pip install 'fairaudit-icp[counts]'"
-        ) from None
+        raise MissingDependencyError("Counting files needs DuckDB: pip install duckdb") from None
     return duckdb
 
 

@@ -143,7 +143,8 @@ class Field:
 def field_of(table: AuditTable, threshold: float | None) -> Field:
     """Scores, labels and strata of a table."""
     from scipy.special import ndtri
-    from scipy.stats import rankdata
+
+    from fairaudit.geometry.ranks_and_moments import rank_values
 
     outcome, columns = table.require_outcome(), table.prediction.columns
     label = actual = basis = None
@@ -158,7 +159,7 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         score = label.astype(np.float64)
     else:
         score = np.asarray(column.codes if column.numeric is None else column.numeric, float)
-    level = np.asarray(ndtri((rankdata(score) - 0.5) / len(score)))
+    level = np.asarray(ndtri((rank_values(score) - 0.5) / len(score)))
     if outcome.kind.is_categorical:
         strata = np.asarray(outcome.codes, dtype=np.intp)
     else:
