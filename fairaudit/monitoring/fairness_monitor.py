@@ -292,7 +292,11 @@ class Monitor:
         wanted = self._settings_given()
         if self.roles.outcome is not None:
             wanted["outcome"] = split_kinds(self.roles.outcome)[0]
-        absent = {"positive": None, "classes": {}, "count": None}  # in states that began earlier
+        absent: dict[str, Any] = {
+            "positive": None,
+            "classes": {},
+            "count": None,
+        }  # in states that began earlier
         begun = {**absent, **settings}
         if wanted["steps"] is None:  # as many as each batch needs: any number is valid
             wanted["steps"] = begun["steps"]

@@ -185,8 +185,8 @@ def test_the_command(tmp_path, capsys):
     )
     for report in reports:
         assert "FPR" in report.read_text("utf-8")
-    assert main([*line, "--sensitive", "sex", "--report", str(tmp_path / "m.pdf")]) == 2
-    assert "Use one of: html, json, md, txt." in capsys.readouterr().err
+    assert main([*line, "--sensitive", "sex", "--report", str(tmp_path / "m.sarif")]) == 2
+    assert "Use one of: html, json, md, pdf, txt." in capsys.readouterr().err
     assert main([*line, "--probabilities", "sex=p_f,p_m", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["schema"] == "fairaudit/incomplete/1" and len(record["imputed"]) == 1
