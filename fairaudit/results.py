@@ -95,7 +95,18 @@ class Result:
         return made
 
     def suppressed(self: R, fewest: int) -> R:
-        """The same with groups of fewer than `fewest` people masked, where it shows any."""
+        """The same with groups of fewer than `fewest` people masked, where it shows any.
+
+        A result that was masked as it was made (its `suppress`; None in records of older versions)
+        has no rows to measure anew, and is refused where more is to be masked.
+        """
+        made = getattr(self, "suppress", None)
+        if made is not None and made < fewest:
+            raise InputError(
+                f"This result was made with 'suppress' {made} and cannot be masked afterwards. "
+                f"Make it again with 'suppress' {fewest}, or pass 'suppress' {made} here.",
+                argument="suppress",
+            )
         return self
 
     def render(self, form: str, **options: Any) -> Any:

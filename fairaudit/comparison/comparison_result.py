@@ -7,7 +7,6 @@ from enum import Enum
 from typing import TYPE_CHECKING, ClassVar
 
 from fairaudit.data.facts import Source
-from fairaudit.errors import InputError
 from fairaudit.results import Result
 
 if TYPE_CHECKING:
@@ -117,17 +116,6 @@ class Comparison(Result):
 
     schema: ClassVar[str] = "fairaudit/comparison/1"
     plural: ClassVar[str] = "comparisons"
-
-    def suppressed(self, fewest: int) -> Comparison:
-        """The same, if it was made with as strict a mask: it has no rows to measure anew."""
-        if self.suppress is not None and self.suppress < fewest:
-            raise InputError(
-                f"This comparison has groups of few people, was made with 'suppress' "
-                f"{self.suppress} and cannot be masked afterwards. Compare again with 'suppress' "
-                f"{fewest}, or pass 'suppress' {self.suppress} here.",
-                argument="suppress",
-            )
-        return self
 
     def to_frame(self) -> pd.DataFrame:
         """One row per measure."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairaudit.errors import InputError
 from fairaudit.results import Result
 
 __all__ = ["Bounds", "Fillings", "ImputedTest", "IncompleteResult", "MissingnessTest"]
@@ -124,17 +123,6 @@ class IncompleteResult(Result):
 
     schema: ClassVar[str] = "fairaudit/incomplete/1"
     plural: ClassVar[str] = "audits of missing attributes"
-
-    def suppressed(self, fewest: int) -> IncompleteResult:
-        """The same, if it was made with as strict a mask: it has no rows to measure anew."""
-        if self.suppress is not None and self.suppress < fewest:
-            raise InputError(
-                f"This audit of missing attributes was made with 'suppress' {self.suppress} and "
-                f"cannot be masked afterwards. Make it again with 'suppress' {fewest}, or pass "
-                f"'suppress' {self.suppress} here.",
-                argument="suppress",
-            )
-        return self
 
     def sentences(self) -> tuple[str, ...]:
         """One per finding."""
