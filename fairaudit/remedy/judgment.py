@@ -11,11 +11,14 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.findings import Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
 from fairaudit.evidence.power.power_result import CarriedPower
+from fairaudit.remedy.choice import find_trivial_loss
 from fairaudit.remedy.limit import SMALLEST
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.remedy.choice import Choice
     from fairaudit.remedy.forgone import Forgone
@@ -63,7 +66,9 @@ def judged(
     choice: Choice,
     before: AuditResult,
     after: AuditResult,
+    *,
     collapsed: str | None,
+    dominated: bool,
     power: CarriedPower | None,
 ) -> Judgment:
     """The one place that decides what a remedy came to."""
@@ -88,6 +93,11 @@ def judged(
             Verdict.VIOLATION,
         )
     doubt = _doubt(before, after, power)
+    if doubt is None and dominated:  # a value that was asked for
+        doubt = (
+            f"no violation is found after the repair ({_p(after)}), but the trivial mixture of "
+            "plain training with a constant is as fair at a smaller loss"
+        )
     if doubt is not None:
         return Judgment(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
     assert power is not None  # noqa: S101  for mypy: without power there is a doubt
@@ -150,10 +160,11 @@ def _kpc(before: AuditResult, after: AuditResult) -> str:
 
 def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     """What would help where there is no repair, and what another permission would bring."""
-    mixture = trained.mixture
     brought = [_describe_forgone(offer) for offer in trained.forgone]
     if outcome is Outcome.REPAIRED:
         return tuple(brought)
+    if outcome is Outcome.INCONCLUSIVE and trained.curve["dominated"][trained.choice.place]:
+        return ("Another value, or a search over methods (method search).",)
     if outcome is Outcome.INCONCLUSIVE:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
@@ -163,26 +174,34 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
         advice.append(
             "Attributes at prediction time (use_sensitive), where the law lets a model have them."
         )
-    reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
-    passing = mixture[reached & (mixture["share"] < 1)]
-    trivial = (
-        ""
-        if passing.empty
-        else (
-            f"; even plain training with a constant answer for a random "
-            f"{100 * passing['share'].iloc[0]:.0f} % passes, at a loss of "
-            f"{passing['loss'].iloc[0]:.3g}"
-        )
-    )
+    trivial = _describe_trivial(trained.mixture, job)
     if job.method is not None:
+        passing = "" if trivial is None else f"; even {trivial}"
         advice.append(
-            f"A search over methods, with a randomized last stage (method search){trivial}."
+            f"A search over methods, with a randomized last stage (method search){passing}."
+        )
+    elif trivial is not None:
+        advice.append(
+            f"Nothing less than the trivial mixture: {trivial}, and no model that was found is "
+            "better than that."
         )
     advice.append(
         "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
         "with an audit (certify)."
     )
     return tuple(advice)
+
+
+def _describe_trivial(mixture: pd.DataFrame, job: Job) -> str | None:
+    """The trivial mixture that reaches the goal; None: only a constant for everybody does."""
+    reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
+    enough = mixture[reached & (mixture["share"] < 1)]
+    if enough.empty:
+        return None
+    return (
+        "plain training with a constant answer for a random "
+        f"{100 * enough['share'].iloc[0]:.0f} % passes, at a loss of {enough['loss'].iloc[0]:.3g}"
+    )
 
 
 def describe_limit(limit: Limit) -> list[str]:
@@ -235,11 +254,11 @@ def notes_on(result: RemedyResult) -> list[str]:
     if result.outcome in (Outcome.NOT_REPAIRED, Outcome.NOT_FOUND):
         notes.append("Do not choose another value by this audit: fresh rows have the last word.")
     chosen = result.curve[result.curve["chosen"]].iloc[0]
-    as_fair = result.mixture[result.mixture["kpc"] <= max(chosen["kpc"], 0.0)]
     if chosen["dominated"]:
+        trivial = find_trivial_loss(chosen, result.mixture)
         notes.append(
-            "Plain training mixed at random with a constant reaches this KPC at a loss of "
-            f"{float(as_fair['loss'].min()):.3g}; the chosen model has {chosen['loss']:.3g}. This "
-            "repair is not worth its price there."
+            "Plain training mixed at random with a constant is as fair, up to the error of KPC, at "
+            f"a loss of {trivial:.3g}; the chosen model has {chosen['loss']:.3g}. This repair is "
+            "not worth its price there."
         )
     return notes

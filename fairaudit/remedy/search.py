@@ -98,7 +98,8 @@ class _Search:
         best = self._better(record, best)
         if self.reaches(start) or not randomize or record["loss"] >= best:
             return best
-        if record["chance"] >= _HOPEFUL:
+        trivial = place == 0 and not base.attributes  # with a constant it is the trivial mixture
+        if record["chance"] >= _HOPEFUL and not trivial:
             best = self._strengthen(lambda s: self.stages.dilute(base, place, s), best)
         if base.attributes and place > 0:
             return best
