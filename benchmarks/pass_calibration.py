@@ -18,16 +18,15 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse  # noqa: E402
-import json  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
 from itertools import product  # noqa: E402
-from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from remedy_pass import PASSES  # noqa: E402
 from remedy_rivals import Split  # noqa: E402
+from saved_runs import add_splits, run_splits  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.columns import columns_from  # noqa: E402
@@ -122,23 +121,8 @@ def print_table(runs: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", default="compas")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--save", default="chances.jsonl")
-    args = parser.parse_args()
-    store = Path(args.save)
-    runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
-    done = {(run["task"], run["split"]) for run in runs}
-    for number in range(args.first, args.first + args.splits):
-        for task in args.tasks.split(","):
-            if (task, number) in done:
-                continue
-            found = list(run_split(task, number))
-            runs += found
-            with store.open("a") as file:
-                file.writelines(json.dumps(run) + "\n" for run in found)
-    print_table(runs)
+    add_splits(parser, tasks="compas", splits=20, save="chances.jsonl")
+    print_table(run_splits(parser.parse_args(), run_split))
 
 
 if __name__ == "__main__":

@@ -169,6 +169,8 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
     advice += [] if trained.limit is None else describe_limit(trained.limit)
+    if trained.limit is not None and trained.choice.place > 0:
+        advice += describe_nearest(trained.limit)
     advice += brought
     if not job.use_sensitive and not brought:
         advice.append(
@@ -182,8 +184,7 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
         )
     elif trivial is not None:
         advice.append(
-            f"Nothing less than the trivial mixture: {trivial}, and no model that was found is "
-            "better than that."
+            f"Nothing was found that is better than the trivial mixture: {trivial}."
         )
     advice.append(
         "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
@@ -205,7 +206,7 @@ def _describe_trivial(mixture: pd.DataFrame, job: Job) -> str | None:
 
 
 def describe_limit(limit: Limit) -> list[str]:
-    """What could pass at best, and which audit the model that comes nearest passes."""
+    """What could pass at best."""
     known = "With" if limit.attributes else "Without"
     estimate, sure = limit.estimate, limit.sure
     least = (
@@ -216,19 +217,22 @@ def describe_limit(limit: Limit) -> list[str]:
         f"if these rows were everybody; surely not below {sure.loss:.3g} or above "
         f"{sure.ranking:.3f}"
     )
-    if limit.impossible:
-        least += ": whatever passes has collapsed"
+    return [f"{least}: whatever passes has collapsed." if limit.impossible else f"{least}."]
+
+
+def describe_nearest(limit: Limit) -> list[str]:
+    """Which audit the model that comes nearest passes."""
     nearest = "The model that comes nearest passes"
     if limit.passes is None:
-        return [f"{least}.", f"{nearest} no audit of more than {limit.rows // SMALLEST:,} rows."]
+        return [f"{nearest} no audit of more than {limit.rows // SMALLEST:,} rows."]
     if limit.passes >= limit.rows:
-        return [f"{least}."]
+        return []
     more = (
         f"; for {limit.rows:,} about {limit.rows / limit.passes:.0f} times as many would have to "
         "train it, if all that it leaves is the error of few rows"
     )
     audit = f"{nearest} an audit of about {limit.passes:,} rows with this chance"
-    return [f"{least}.", f"{audit}{more if limit.attributes else ''}."]
+    return [f"{audit}{more if limit.attributes else ''}."]
 
 
 def _describe_forgone(offer: Forgone) -> str:
