@@ -63,15 +63,15 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
 
 
 def judged(
-    choice: Choice,
+    trained: Trained,
     before: AuditResult,
     after: AuditResult,
     *,
     collapsed: str | None,
-    dominated: bool,
     power: CarriedPower | None,
 ) -> Judgment:
     """The one place that decides what a remedy came to."""
+    choice = trained.choice
     if choice.fates is not None:
         still = after.verdict is Verdict.VIOLATION
         what = "and violates equalized odds" if still else "and no violation is found in it"
@@ -93,7 +93,7 @@ def judged(
             Verdict.VIOLATION,
         )
     doubt = _doubt(before, after, power)
-    if doubt is None and dominated:  # a value that was asked for
+    if doubt is None and trained.curve["dominated"][choice.place]:  # a value that was asked for
         doubt = (
             f"no violation is found after the repair ({_p(after)}), but the trivial mixture of "
             "plain training with a constant is as fair at a smaller loss"
@@ -183,9 +183,7 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
             f"A search over methods, with a randomized last stage (method search){passing}."
         )
     elif trivial is not None:
-        advice.append(
-            f"Nothing was found that is better than the trivial mixture: {trivial}."
-        )
+        advice.append(f"Nothing was found that is better than the trivial mixture: {trivial}.")
     advice.append(
         "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
         "with an audit (certify)."

@@ -244,14 +244,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         raise RepairInterrupted(trained.model, trained.value, written) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
-    judgment = judged(
-        choice,
-        before.result,
-        after.result,
-        collapsed=collapsed,
-        dominated=bool(curve["dominated"][choice.place]),
-        power=power,
-    )
+    judgment = judged(trained, before.result, after.result, collapsed=collapsed, power=power)
     refused = out is not None and not force and _no_repair(judgment.outcome, job.rule)
     if refused:
         file, after = file.unwritten(), without_file(after)
