@@ -7,7 +7,8 @@ The splits are those of remedy_pass.py. Every rival trains on 70 % of the rows t
 given there (which keeps 30 % for its own audit) and is tested on the same fresh rows, for every
 value of its parameter. Thresholds and the derived predictor stand on the boosting of the remedy,
 reduction on LightGBM; HGR, FDL, FairICP and the adversary are networks. `--save` keeps what is
-finished.
+finished. `--beside pass.jsonl` sets the runs of remedy_pass.py beside them, on the splits that both
+have: each rival at the value that passes most often there, and of these the smallest loss.
 """
 
 from __future__ import annotations
@@ -171,10 +172,44 @@ def print_table(runs: list[dict[str, Any]]) -> None:
             print(f"{run['task']}, {run['rival']}, split {run['split']}: {run['failed']}")
 
 
+def print_beside(runs: list[dict[str, Any]], path: str) -> None:
+    """The search against every rival, split by split; less than 0: the search loses less."""
+    searched = [run for run in SavedRuns(path, ()).records if run["outcome"] != "no repair found"]
+    heads = "attributes known|rival|value|splits|rival passes|search passes|rival|search|difference"
+    print(f"| task | {heads.replace('|', ' | ')} |\n|{'---|' * 10}")
+    frame = pd.DataFrame([run for run in runs if "p" in run])
+    for (task, use), part in pd.DataFrame(searched).groupby(["task", "use_sensitive"]):
+        own = pd.DataFrame(part["after"].tolist(), index=part["split"])
+        for rival, told in frame[frame["task"] == task].groupby("rival", sort=False):
+            common = told[told["split"].isin(own.index)].assign(passed=lambda t: t["p"] > PASSES)
+            if common.empty:
+                continue
+            values = common.groupby("value").agg({"passed": "mean", "loss": "mean"})
+            value = values.sort_values(["passed", "loss"], ascending=[False, True]).index[0]
+            best = common[common["value"] == value].set_index("split")
+            mine = own.loc[best.index]
+            gaps = mine["loss"] - best["loss"]
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+            cells = [
+                task,
+                "yes" if use else "no",
+                rival,
+                f"{value:g}",
+                str(len(best)),
+                str(int(best["passed"].sum())),
+                str(int((mine["p"] > PASSES).sum())),
+                f"{best['loss'].mean():.3f}",
+                f"{mine['loss'].mean():.3f}",
+                f"{gaps.mean():+.3f} ± {error:.3f}",
+            ]
+            print("| " + " | ".join(cells) + " |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_splits(parser, tasks="compas", splits=5, save="rivals.jsonl")
     parser.add_argument("--methods", default=",".join(RIVALS))
+    parser.add_argument("--beside", help="runs of remedy_pass.py")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     runs, known = SavedRuns(args.save, ("task", "split", "rival")), cache(Split)
@@ -183,6 +218,8 @@ def main() -> None:
             key = task, number, name
             runs.add(key, lambda key=key: run_values(known(*key[:2]), *key))
     print_table(runs.records)
+    if args.beside:
+        print_beside(runs.records, args.beside)
 
 
 if __name__ == "__main__":

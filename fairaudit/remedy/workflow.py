@@ -224,7 +224,8 @@ def repair(
     shares = tuple(float(share) for share in split)
     if table.roles.weights is not None:
         notes = (WEIGHTS, *notes)
-    return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
+    told = dict.fromkeys((*notes_on(result), *notes, *result.notes))  # each once
+    return replace(result, split=shares, notes=tuple(told))
 
 
 def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) -> RemedyResult:
