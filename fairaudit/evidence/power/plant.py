@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
+from fairaudit._words import figures
 from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
@@ -213,7 +214,7 @@ def groups_in(table: AuditTable, most: int) -> list[Group]:
             cut = float(np.median(values))
             if not (values > cut).any():
                 cut = float(np.unique(values)[-2])
-            groups.append(Group(f"{column.name} > {cut:g}", values > cut))
+            groups.append(Group(f"{column.name} > {figures(cut, 6)}", values > cut))
     return groups if len(groups) <= most else sorted(groups, key=lambda g: -g.member.sum())[:most]
 
 
