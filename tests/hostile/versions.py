@@ -34,8 +34,9 @@ def run(word: str, python: str, folder: Path) -> int:
             requirement if "==" not in requirement else f"{requirement}.*"
             for requirement in word.split(",")
         ]
-        subprocess.run([own, "-m", "pip", "install", "--quiet", *wanted, *NEEDED], check=True)
-    paths = os.pathsep.join(map(str, (ROOT, HERE)))
+        install = [own, "-m", "pip", "install", "--quiet", "--no-compile"]
+        subprocess.run([*install, *wanted, *NEEDED], check=True)
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "cli", ROOT / "reports", HERE)))
     environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     package = word.partition("=")[0].removesuffix("-cpu")
     if package == "scikit-learn":
