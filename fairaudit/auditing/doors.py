@@ -16,6 +16,7 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.capsule import make_table_capsule
 from fairaudit.auditing.checkpoint import Checkpoint, hash_settings
 from fairaudit.auditing.descriptions import fully_described
+from fairaudit.auditing.engines import ENGINES
 from fairaudit.auditing.findings import Capsule
 from fairaudit.auditing.run import audit_table
 from fairaudit.data.columns import split_kinds
@@ -114,10 +115,11 @@ def audit(
         Pairs of attributes to test too.
     progress : callable, optional
         Called with (what, done, total).
-    engine : {"local", "dask"} or Engine, optional
-        Test in shards, in this process, by Dask or by an engine of your own. `X` is then a frame
-        or a Dask table (which may also stand in the place of the model), and outcome,
-        sensitive, predictions and ids are names of its columns.
+    engine : str, Engine or CountEngine, optional
+        Test in shards, in this process (``"local"``), by Dask (``"dask"``) or by an engine of your
+        own. `X` is then a frame or a Dask table (which may also stand in the place of the model),
+        and outcome, sensitive, predictions and ids are names of its columns. Engines that count
+        (``"duckdb"``, ``"spark"``) audit the counts of `X`; see `fairaudit.counts`.
     scheduler : str, optional
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
@@ -196,16 +198,35 @@ def audit(
 
     roles = _set_roles(X, given, roles).declared(kinds)
     names = [split_kinds(name)[0] for name in roles.sensitive]
+    plan = replace(plan, pairs=_list_pairs(pairs, names))
+    if engine is not None and not hasattr(ENGINES.get(engine), "map"):
+        return _audit_counted(X, roles, plan, engine, model, progress)
     return audit_table_in_shards(
         X,
         roles,
-        replace(plan, pairs=_list_pairs(pairs, names)),
+        plan,
         engine=engine or "local",
         scheduler=scheduler,
         shards=shards,
         predictor=predictor,
         progress=progress,
     )
+
+
+def _audit_counted(
+    X: Any, roles: Roles, plan: Plan, engine: Any, model: Any, progress: Progress | None
+) -> AuditResult:
+    from fairaudit.auditing.engines.counted_audit import audit_counted
+
+    if model is not None:
+        raise InputError(
+            "What an engine counts has its predictions among its columns. Leave the model out.",
+            argument="engine",
+        )
+    result = audit_counted(X, roles, plan, engine=engine, progress=progress)
+    if result is None:
+        raise InputError("Counting needs classes as outcome, and this one is continuous.")
+    return result
 
 
 def _take_counts(counts: Any, *others: Any) -> Any:
