@@ -16,7 +16,6 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.capsule import make_table_capsule
 from fairaudit.auditing.checkpoint import Checkpoint, hash_settings
 from fairaudit.auditing.descriptions import fully_described
-from fairaudit.auditing.engines import ENGINES
 from fairaudit.auditing.findings import Capsule
 from fairaudit.auditing.run import audit_table
 from fairaudit.data.columns import split_kinds
@@ -194,14 +193,12 @@ def audit(
         return _audit_given(
             X, given, roles, plan, kinds=kinds, pairs=pairs, predictor=predictor, progress=progress
         )
-    from fairaudit.auditing.engines.entry import audit_table_in_shards
+    from fairaudit.auditing.engines.counted_audit import audit_table_on_engine
 
     roles = _set_roles(X, given, roles).declared(kinds)
     names = [split_kinds(name)[0] for name in roles.sensitive]
     plan = replace(plan, pairs=_list_pairs(pairs, names))
-    if engine is not None and not hasattr(ENGINES.get(engine), "map"):
-        return _audit_counted(X, roles, plan, engine, model, progress)
-    return audit_table_in_shards(
+    return audit_table_on_engine(
         X,
         roles,
         plan,
@@ -211,22 +208,6 @@ def audit(
         predictor=predictor,
         progress=progress,
     )
-
-
-def _audit_counted(
-    X: Any, roles: Roles, plan: Plan, engine: Any, model: Any, progress: Progress | None
-) -> AuditResult:
-    from fairaudit.auditing.engines.counted_audit import audit_counted
-
-    if model is not None:
-        raise InputError(
-            "What an engine counts has its predictions among its columns. Leave the model out.",
-            argument="engine",
-        )
-    result = audit_counted(X, roles, plan, engine=engine, progress=progress)
-    if result is None:
-        raise InputError("Counting needs classes as outcome, and this one is continuous.")
-    return result
 
 
 def _take_counts(counts: Any, *others: Any) -> Any:

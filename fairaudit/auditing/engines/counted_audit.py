@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.count_rows import MOST_ROWS
 from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.engines import ENGINES
 from fairaudit.auditing.engines.count_sources import open_source
 from fairaudit.auditing.engines.counting import CountSource, Key, make_counts
 from fairaudit.auditing.engines.duckdb_engine import has_duckdb
-from fairaudit.auditing.engines.entry import hash_files
+from fairaudit.auditing.engines.entry import audit_table_in_shards, hash_files
 from fairaudit.auditing.engines.scored_files import ScoredFile, score_files
 from fairaudit.auditing.run import choose_rows, run_audit
 from fairaudit.data.cautions import warnings_about
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from fairaudit.data.roles import ResolvedRoles
     from fairaudit.models import Predictor
 
-__all__ = ["audit_counted", "counts", "files_are_counted"]
+__all__ = ["audit_counted", "audit_table_on_engine", "counts", "files_are_counted"]
 
 _MANY_BYTES = 1 << 26  # of CSV, which has half a million rows then, about
 COUNT = "n"
@@ -190,6 +191,32 @@ def audit_counted(
     )
     notes = () if predictor is None else predictor.notes
     return replace(result, notes=(*result.notes, *notes))
+
+
+def audit_table_on_engine(
+    table: Any,
+    roles: Roles,
+    plan: Plan,
+    *,
+    engine: Any,
+    predictor: Predictor | None = None,
+    progress: Progress | None = None,
+    **shards: Any,
+) -> AuditResult:
+    """Audit a table in shards, or from the counts of an engine that has none."""
+    if hasattr(ENGINES.get(engine), "map"):
+        return audit_table_in_shards(
+            table, roles, plan, engine=engine, predictor=predictor, progress=progress, **shards
+        )
+    if predictor is not None:
+        raise InputError(
+            "What an engine counts has its predictions among its columns. Leave the model out.",
+            argument="engine",
+        )
+    result = audit_counted(table, roles, plan, engine=engine, progress=progress)
+    if result is None:
+        raise InputError("Counting needs classes as outcome, and this one is continuous.")
+    return result
 
 
 def _has_classes(source: CountSource, roles: ResolvedRoles) -> bool:

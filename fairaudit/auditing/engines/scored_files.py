@@ -89,7 +89,9 @@ def score_files(
             names = [copied]
         path = Path(folder, "scored.parquet")
         try:
-            scored = _write_scored(names, roles, predictor, path, memory, progress)
+            scored = _write_scored(
+                names, path, roles=roles, predictor=predictor, memory=memory, progress=progress
+            )
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
                 raise
@@ -103,9 +105,10 @@ def score_files(
 
 def _write_scored(
     names: Sequence[str],
+    path: Path,
+    *,
     roles: ResolvedRoles,
     predictor: Predictor | None,
-    path: Path,
     memory: int | None,
     progress: Progress,
 ) -> ScoredFile:
