@@ -197,11 +197,10 @@ def audit(
 
     roles = _set_roles(X, given, roles).declared(kinds)
     names = [split_kinds(name)[0] for name in roles.sensitive]
-    plan = replace(plan, pairs=_list_pairs(pairs, names))
     return audit_table_on_engine(
         X,
         roles,
-        plan,
+        replace(plan, pairs=_list_pairs(pairs, names)),
         engine=engine or "local",
         scheduler=scheduler,
         shards=shards,
