@@ -156,9 +156,10 @@ def audit_counted(
     progress = progress or (lambda what, done, total: None)
     progress("counting", 0, 1)
     paths = [str(path) for path in data] if isinstance(data, (list, tuple)) else None
-    if sources is None:  # an engine may take addresses that are no files
-        files = paths is not None and (engine is None or all(map(os.path.exists, paths)))
-        sources = hash_files(paths) if files and paths else ()
+    if sources is None:
+        own = engine is None or (isinstance(engine, str) and engine in ENGINES.built_in)
+        files = paths and (own or all(map(os.path.exists, paths)))  # or addresses of an engine
+        sources = hash_files(paths) if paths and files else ()
     memory = plan.permutations.memory
     told: dict[str, Any] = {"engine": engine, "memory": memory}
     options = {} if engine is None else {"engine": described(engine)}

@@ -14,7 +14,7 @@ from fairaudit.auditing.engines.sql_counts import Dialect, SQLSource, make_relat
 from fairaudit.data.reading.files import STDIN, file_names, is_parquet
 from fairaudit.errors import InputError, MissingDependencyError
 
-__all__ = ["DuckDBEngine", "copy_files", "has_duckdb", "read_files", "start_duckdb"]
+__all__ = ["DuckDBEngine", "copy_files", "has_duckdb", "read_files", "start_duckdb", "watch_files"]
 
 _DIALECT = Dialect(not_a_number="isnan({x})")
 _MEMORY = 1 << 29  # unless told; it spills to disk beyond
@@ -69,15 +69,8 @@ class DuckDBEngine(CountEngine):
                 argument=("table", "engine"),
             )
         names = file_names(data)
-        states = [_state(name) for name in names]
-        with start_duckdb(memory) as connection:
+        with watch_files(names), start_duckdb(memory) as connection:
             yield _make_source(connection, read_files(names), "")
-        for name, state in zip(names, states, strict=True):
-            if _state(name) != state:
-                raise InputError(
-                    f"The file {name!r} changed while it was counted. Wait until it is written, "
-                    "then repeat."
-                )
 
 
 def _make_source(connection: Any, relation: str, name: str) -> SQLSource:
@@ -86,6 +79,19 @@ def _make_source(connection: Any, relation: str, name: str) -> SQLSource:
 
 def _is_connection(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb")
+
+
+@contextmanager
+def watch_files(names: Sequence[str]) -> Iterator[None]:
+    """Files that change meanwhile are an error."""
+    states = [_state(name) for name in names]
+    yield
+    for name, state in zip(names, states, strict=True):
+        if _state(name) != state:
+            raise InputError(
+                f"The file {name!r} changed while it was counted. Wait until it is written, then "
+                "repeat."
+            )
 
 
 def _state(name: str) -> tuple[int, ...]:

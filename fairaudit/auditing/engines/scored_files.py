@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import clipped
-from fairaudit.auditing.engines.duckdb_engine import copy_files, start_duckdb
+from fairaudit.auditing.engines.duckdb_engine import copy_files, start_duckdb, watch_files
 from fairaudit.auditing.engines.sources import PREDICTION, FramePartition, Narrow, narrow_partition
 from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet
@@ -79,19 +79,15 @@ def score_files(
     progress: Progress,
 ) -> Iterator[ScoredFile]:
     """Score the rows of Parquet or CSV files that meet the condition of the roles."""
+    given = file_names(paths)
     with tempfile.TemporaryDirectory(prefix="fairaudit-") as folder:
-        names = file_names(paths)
-        if not all(is_parquet(name) for name in names):
-            copied = str(Path(folder, "rows.parquet"))
-            columns = None if roles.request.where else sorted(roles.needed(())[0])
-            with start_duckdb(memory) as connection:
-                copy_files(connection, names, columns, copied)
-            names = [copied]
         path = Path(folder, "scored.parquet")
         try:
-            scored = _write_scored(
-                names, path, roles=roles, predictor=predictor, memory=memory, progress=progress
-            )
+            with watch_files(given):
+                names = _as_parquet(given, roles, Path(folder), memory)
+                scored = _write_scored(
+                    names, path, roles=roles, predictor=predictor, memory=memory, progress=progress
+                )
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
                 raise
@@ -101,6 +97,19 @@ def score_files(
                 "Nothing was concluded."
             ) from None
         yield scored
+
+
+def _as_parquet(
+    names: Sequence[str], roles: ResolvedRoles, folder: Path, memory: int | None
+) -> Sequence[str]:
+    """The files; those of text as one of Parquet, with one type per column."""
+    if all(is_parquet(name) for name in names):
+        return names
+    copied = str(folder / "rows.parquet")
+    columns = None if roles.request.where else sorted(roles.needed(())[0])
+    with start_duckdb(memory) as connection:
+        copy_files(connection, names, columns, copied)
+    return [copied]
 
 
 def _write_scored(
