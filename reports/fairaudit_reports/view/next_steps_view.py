@@ -126,7 +126,10 @@ def _other_command(result: AuditResult, name: str, allowed: list[str], *more: st
     words = _words_of(result)
     if words is None:
         return None
-    kept = [o for o in _options_of(words) if o[0].partition("=")[0] in allowed]
+    options = _options_of(words)
+    if any(o[0].partition("=")[0] in ("--counts", "--table") for o in options):
+        return None  # other commands need rows
+    kept = [o for o in options if o[0].partition("=")[0] in allowed]
     return " ".join([f"fairaudit {name}", *(word for option in kept for word in option), *more])
 
 
