@@ -101,12 +101,13 @@ def judged(
     if doubt is not None:
         return Judgment(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
     assert power is not None  # noqa: S101  for mypy: without power there is a doubt
-    size = "smaller than it" if power.kpc is None else f"of KPC below about {power.kpc:.2g}"
+    share = 1.0 if power.share is None else power.share
+    left = "a smaller one" if share == 1 else f"up to about {100 * share:.0f} % of it"
     return Judgment(
         Outcome.REPAIRED,
         f"Repaired: the violation that was there before ({_p(before)}) is not found in "
         f"{after.table.rows:,} rows ({_p(after)}). The audit would have seen it in "
-        f"{_percent(power.power)} of such samples; a violation {size}{_was(before)} may be left.",
+        f"{_percent(power.power)} of such samples; {left} may be left.",
         Verdict.NO_VIOLATION,
     )
 
@@ -140,10 +141,6 @@ def _doubt(before: AuditResult, after: AuditResult, power: CarriedPower | None) 
 
 def _p(audit: AuditResult) -> str:
     return "no p-value" if audit.p_value is None else f"p = {audit.p_value:.3g}"
-
-
-def _was(before: AuditResult) -> str:
-    return "" if before.joint.kpc is None else f" (before: {before.joint.kpc:.2g})"
 
 
 def _percent(share: float) -> str:
