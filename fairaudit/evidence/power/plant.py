@@ -21,6 +21,7 @@ from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
+from fairaudit.evidence.portrait.quantities import read_score
 from fairaudit.metrics._gap_regression import outcome_basis
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
@@ -169,11 +170,10 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         label, actual = labels.predicted, labels.actual
     except InputError:
         pass  # no labels of two classes: no gaps
-    column = columns[1] if len(columns) == 2 else columns[0]
-    if table.prediction.form == "labels" and label is not None:
-        score = label.astype(np.float64)
-    else:
-        score = np.asarray(column.codes if column.numeric is None else column.numeric, float)
+    score = read_score(table)
+    if score is None:
+        codes = columns[0].codes if columns[0].numeric is None else columns[0].numeric
+        score = np.asarray(codes if label is None else label, dtype=np.float64)
     level = np.asarray(ndtri((rank_values(score) - 0.5) / len(score)))
     if outcome.kind.is_categorical:
         strata = np.asarray(outcome.codes, dtype=np.intp)

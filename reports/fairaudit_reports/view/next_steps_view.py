@@ -126,7 +126,10 @@ def _other_command(result: AuditResult, name: str, allowed: list[str], *more: st
     words = _words_of(result)
     if words is None:
         return None
-    kept = [o for o in _options_of(words) if o[0].partition("=")[0] in allowed]
+    options = _options_of(words)
+    if any(o[0].partition("=")[0] in ("--counts", "--table") for o in options):
+        return None  # other commands need rows
+    kept = [o for o in options if o[0].partition("=")[0] in allowed]
     return " ".join([f"fairaudit {name}", *(word for option in kept for word in option), *more])
 
 
@@ -218,7 +221,13 @@ def _correct_groups(result: AuditResult) -> NextStep | None:
     if not _has_model_file(result) or len(result.table.outcome.levels) != 2:
         return None
     by_groups = all(column.levels for column in result.table.attributes)
-    method = "thresholds" if by_groups else "derived"
+    method = ("thresholds", "--use-sensitive") if by_groups else ("derived",)
+    needs = (
+        "The corrected model has to be told the attributes of every person, which the law may "
+        "forbid."
+        if by_groups
+        else "The corrected model needs no attributes."
+    )
     what = (
         "Thresholds of their own for groups bring the rates together"
         if by_groups
@@ -227,9 +236,8 @@ def _correct_groups(result: AuditResult) -> NextStep | None:
     )
     return NextStep(
         "Correct the answers of the model",
-        f"{what}, without training. The corrected model may have to be told the attributes of "
-        "every person, which the law may forbid.",
-        _remedy_command(result, "--method", method, "--out", "corrected.pkl"),
+        f"{what}, without training. {needs}",
+        _remedy_command(result, "--method", *method, "--out", "corrected.pkl"),
     )
 
 
@@ -292,8 +300,8 @@ def _collect_more(result: AuditResult) -> NextStep:
         size = f", a gap of {fixed(seen.tpr_gap, 2)} in TPR" if seen.tpr_gap is not None else ""
         about = (
             f"These {result.table.rows:,} rows would have shown a shift of scores of "
-            f"{fixed(seen.shift, 2)} standard deviations for {seen.group}{size} in "
-            f"{100 * result.power.power:g} % of such audits, and smaller ones less often. "
+            f"{fixed(seen.shift, 2)} standard deviations for {seen.group}{size} in at "
+            f"least {100 * result.power.power:g} % of such audits, and smaller ones less often. "
             if result.power is not None
             else ""
         )
