@@ -87,7 +87,7 @@ validity: $(STAMP)
 	$(BIN)/python tests/validity/centered_size.py --first 60000 --replications 1000
 	$(BIN)/python tests/validity/told_apart.py --false --first 30000 --replications 1000
 	$(BIN)/python tests/validity/planning.py --replications 1000
-	$(BIN)/python -m pytest -n 2 -m slow tests/validity
+	$(BIN)/python -m pytest -n 2 -m slow
 	$(BIN)/python tests/validity/localisation.py --replications 1000
 	$(BIN)/python tests/validity/named_groups.py --intervals 2000
 	$(BIN)/python tests/validity/incomplete.py --replications 1000

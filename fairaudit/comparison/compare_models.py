@@ -295,7 +295,10 @@ def _notes(
         )
     elif groups.rates:
         positive = level_text(table.positive)
-        notes.append(f"TPR and FPR: share predicted {positive} among those who are and are not.")
+        notes.append(
+            f"TPR and FPR: share predicted {positive} among those who are {positive}, and among "
+            "all others."
+        )
     else:
         notes.append(
             "Prediction gap: how far a group's predictions lie from those of all people with the "

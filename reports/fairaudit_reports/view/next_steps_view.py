@@ -126,7 +126,10 @@ def _other_command(result: AuditResult, name: str, allowed: list[str], *more: st
     words = _words_of(result)
     if words is None:
         return None
-    kept = [o for o in _options_of(words) if o[0].partition("=")[0] in allowed]
+    options = _options_of(words)
+    if any(o[0].partition("=")[0] in ("--counts", "--table") for o in options):
+        return None  # other commands need rows
+    kept = [o for o in options if o[0].partition("=")[0] in allowed]
     return " ".join([f"fairaudit {name}", *(word for option in kept for word in option), *more])
 
 
@@ -158,18 +161,18 @@ def _move_threshold(result: AuditResult) -> NextStep | None:
     if gaps[best] > gaps[now] - _WORTH:
         return NextStep(
             "Another threshold does not help",
-            f"At no threshold that costs less than 5 points of accuracy do the rates by "
-            f"{name_label(bins.attribute)} lie closer together than at {number(edges[now])} "
+            "No threshold that costs less than 5 points of accuracy brings the rates by "
+            f"{name_label(bins.attribute)} closer together than {number(edges[now])} does "
             f"(largest gap {100 * gaps[now]:.0f} points).",
         )
     cost = 100 * (rights[now] - rights[best])
-    price = f"costs {cost:.1f} points of accuracy" if cost > 0 else "costs no accuracy"
+    price = f"at a cost of {cost:.1f} points of accuracy" if cost > 0 else "at no cost of accuracy"
     return NextStep(
         "Another threshold",
-        f"From scores of {number(edges[best])} on instead of {number(edges[now])}, the largest gap "
-        f"of a rate by {name_label(bins.attribute)} is {100 * gaps[best]:.0f} instead of "
-        f"{100 * gaps[now]:.0f} points, and {price} on these rows. The scores stay as they are; "
-        "audit the labels on fresh rows.",
+        f"With a threshold of {number(edges[best])} instead of {number(edges[now])} the largest "
+        f"gap of a rate by {name_label(bins.attribute)} is {100 * gaps[best]:.0f} instead of "
+        f"{100 * gaps[now]:.0f} points, {price} on these rows. The scores stay as they are; audit "
+        "the labels on fresh rows.",
         _rerun(result, "--on", "labels", "--threshold", f"{edges[best]:g}"),
     )
 
