@@ -177,8 +177,8 @@ def print_table(runs: list[dict[str, Any]]) -> None:
             continue
         passed = np.mean([row["after"]["p"] > PASSES for row in found])
 
-        trivial = "none"
-        for share in SHARES:
+        trivial = "none" if passed else "–"
+        for share in SHARES if passed else ():
             numbers = [row["mixtures"][str(share)] for row in found]
             if np.mean([x["p"] > PASSES for x in numbers]) >= passed:
                 trivial = f"{np.mean([x['loss'] for x in numbers]):.3f} ({100 * share:.0f} %)"
