@@ -28,7 +28,7 @@ OPTIONS = (*MODEL, "data", "table", "jobs")
 
 #: What says when, where and how long, and differs from run to run.
 _CIRCUMSTANCES = re.compile(
-    r"(.+\.)?seconds|capsule\.(created|python|platform|packages\..*|version|command|verify)"
+    r"(.+\.)?seconds|(capsule\.)?(created|python|platform|packages\..*|version|command|verify)"
     r"|capsule\.(model|data\[\d+\])\.path"
 )
 #: What is said around the numbers: another version may say it in other words.
