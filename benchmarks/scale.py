@@ -12,7 +12,8 @@ continuous  continuous outcome, one continuous attribute
 regression  continuous outcome; race (5), sex and integer age, all of which it depends on
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 counted     30 % positive; race (5), sex, integer age; scores in [0, 1]; written by DuckDB for many
-            rows: `--only counted --rows 1e6,1e7,1e8`
+            rows: `--only counted --rows 1e6,1e7,1e8,1e9`; beyond 10⁸ rows a folder of files of
+            10⁸ rows each, which are one file by several names
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, fairpipe's permutation test, RCIT of
             causal-learn, where PEERS_PYTHON (default: this Python) has them
@@ -42,6 +43,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 CHUNK = 1_000_000
+PART = 100_000_000  # rows of a file
 SENSITIVE = {
     "binary": "race,sex,age",
     "counted": "race,sex,age",
@@ -95,6 +97,13 @@ COPY (
 
 def write_counted(rows: int, path: Path) -> None:
     import duckdb
+
+    if rows > PART:
+        first = table_of(path.parent, "counted", PART)
+        path.mkdir()
+        for number in range(rows // PART):
+            os.link(first, path / f"{number}.parquet")
+        return
 
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1; SET memory_limit = '2GB'; SELECT setseed(0.5)")
@@ -154,7 +163,7 @@ def fresh(*arguments: str, python: str = sys.executable) -> dict[str, float]:
 
 
 def table_of(folder: Path, kind: str, rows: int) -> Path:
-    path = folder / f"{kind}-{rows}.parquet"
+    path = folder / (f"{kind}-{rows}.parquet" if rows <= PART else f"{kind}-{rows}")
     if not path.exists():
         write(kind, rows, path)
     return path

@@ -42,8 +42,8 @@ class Registry:
     ----------
     kind : str
         What it is called in messages, and the argument that takes it: ``"statistic"``.
-    method : str
-        A method that every object of this kind has.
+    method : str or tuple of str
+        A method that every object of this kind has; of several each has one.
     group : str
         Entry points that add names. Each leads to a class or function without required arguments,
         or to an object of this kind. Built-in names cannot be taken.
@@ -69,7 +69,7 @@ class Registry:
     """  # noqa: E501
 
     kind: str
-    method: str
+    method: str | tuple[str, ...]
     group: str
     built_in: Mapping[str, Named]
     chosen: str = ""
@@ -96,9 +96,16 @@ class Registry:
                 f"Pass an instance: {given.__name__}().",
                 argument=self.kind,
             )
-        if hasattr(given, self.method):
+        if self._fits(given):
             return given
         raise self._unknown(given)
+
+    @property
+    def _methods(self) -> tuple[str, ...]:
+        return (self.method,) if isinstance(self.method, str) else self.method
+
+    def _fits(self, thing: Any) -> bool:
+        return any(hasattr(thing, method) for method in self._methods)
 
     def package_of(self, given: Any) -> str | None:
         """The package that added this name; None for everything else."""
@@ -129,7 +136,7 @@ class Registry:
         """What a package registered; its own code runs here."""
         try:
             loaded = point.load()
-            ready = hasattr(loaded, self.method) and not isinstance(loaded, type)
+            ready = self._fits(loaded) and not isinstance(loaded, type)
             made = loaded if ready else loaded()
         except InputError:
             raise
@@ -139,9 +146,10 @@ class Registry:
                 f"The {self.kind} {name!r} of {_package(point)} cannot be made from {point.value}: "
                 f"{type(error).__name__}: {said}."
             ) from error
-        if not hasattr(made, self.method):
+        if not self._fits(made):
+            methods = " or ".join(map(repr, self._methods))
             raise InputError(
-                f"The {self.kind} {name!r} of {_package(point)} has no method {self.method!r}. "
+                f"The {self.kind} {name!r} of {_package(point)} has no method {methods}. "
                 "Ask its authors to run the checks of fairaudit.extend."
             )
         return made
@@ -150,7 +158,8 @@ class Registry:
         from difflib import get_close_matches
 
         names = self.options()
-        takes = self.takes or f"or an object with the method {self.method!r}"
+        methods = " or ".join(map(repr, self._methods))
+        takes = self.takes or f"or an object with the method {methods}"
         near = get_close_matches(given, names, n=1) if isinstance(given, str) else []
         hint = f" Did you mean {near[0]!r}?" if near else ""
         return InputError(

@@ -20,6 +20,7 @@ __all__ = ["OPTIONS", "add_arguments", "run"]
 OPTIONS = (
     "data",
     "table",
+    "engine",
     "predictions",
     "outcome",
     "sensitive",
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from fairaudit.auditing.engines.count_sources import open_source
+    from fairaudit.auditing.engines.count_sources import is_database, open_source
     from fairaudit.auditing.engines.counting import choose_keys, make_counts
     from fairaudit.auditing.engines.sql_counts import write_sql
     from fairaudit.data.reading.write import check_writable
@@ -52,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
     roles = roles_from(args)
     if args.out is not None:
         check_writable(args.out)
-    table = None if args.sql and not _is_database(args.data) else args.table
     told: dict[str, Any] = {"bins": args.bins, "threshold": args.threshold}
-    with open_source(args.data, table, memory=args.memory) as source:
+    table = None if args.sql and not is_database(args.data) else args.table
+    with open_source(args.data, table, engine=args.engine, memory=args.memory) as source:
         resolved = roles.resolve(source.columns())
         if args.sql:
             _, keys, _ = choose_keys(source, resolved, **told)
@@ -68,12 +69,6 @@ def run(args: argparse.Namespace) -> int:
     rows = int(made.frame[args.count].sum())
     print(f"{rows:,} rows in {len(made.frame):,} combinations", file=sys.stderr)
     return ExitCode.OK
-
-
-def _is_database(paths: list[str]) -> bool:
-    from fairaudit.auditing.engines.counted_audit import is_database
-
-    return is_database(paths)
 
 
 def _mask(frame: pd.DataFrame, count: str, fewest: int) -> pd.DataFrame:

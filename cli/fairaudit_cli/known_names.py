@@ -36,9 +36,9 @@ def laws() -> tuple[str, ...]:
 
 
 def engines() -> tuple[str, ...]:
-    from fairaudit.auditing.engines import COUNTING, ENGINES
+    from fairaudit.auditing.engines import ENGINES
 
-    return (*ENGINES.names(), *COUNTING)
+    return tuple(ENGINES.names())
 
 
 def methods() -> tuple[str, ...]:

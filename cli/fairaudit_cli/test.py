@@ -50,21 +50,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _audit(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) -> AuditResult:
     """Counted where that was asked for or rows are very many; in shards; or in one piece."""
-    from fairaudit.auditing.engines import COUNTING
-    from fairaudit.auditing.engines.counted_audit import files_are_counted, is_database
+    from fairaudit.auditing.engines import ENGINES
+    from fairaudit.auditing.engines.count_sources import is_database
+    from fairaudit.auditing.engines.counted_audit import files_are_counted
 
-    counts = args.engine in COUNTING or args.table is not None or is_database(args.data)
+    counts = args.table is not None or is_database(args.data)
+    if args.engine is not None:
+        counts = counts or not hasattr(ENGINES.get(args.engine), "map")
     in_shards = args.engine is not None or args.shards is not None or args.scheduler is not None
+    if roles.count is not None and (in_shards or counts):
+        raise InputError("--counts is audited alone. Leave --engine, --table and shards out.")
     if in_shards and not counts:
-        if roles.count is not None:
-            raise InputError("--counts does not go with shards. Leave them out.")
         return _in_shards(args, roles, predictor)
-    if counts and (predictor is not None or roles.count is not None):
-        raise InputError(
-            "What is counted has its predictions among its columns, and no --model or --counts."
-        )
     if counts or files_are_counted(args.data, roles, plan_from(args, roles), predictor):
-        result = _counted(args, roles)
+        result = _counted(args, roles, predictor)
         if result is not None:
             return result
         if counts:
@@ -72,18 +71,22 @@ def _audit(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) 
     return _in_one_piece(args, roles, predictor)
 
 
-def _counted(args: argparse.Namespace, roles: Roles) -> AuditResult | None:
-    from fairaudit.auditing.engines.counted_audit import audit_counted_files
+def _counted(
+    args: argparse.Namespace, roles: Roles, predictor: Predictor | None
+) -> AuditResult | None:
+    from fairaudit.auditing.engines.counted_audit import audit_counted
     from fairaudit_cli.progress import ProgressBar
 
     if args.resume is not None:
         raise InputError("--resume does not go with counting: copies of counts take seconds.")
     with ProgressBar() as bar:
-        return audit_counted_files(
+        return audit_counted(
             args.data,
             roles,
             plan_from(args, roles),
+            engine=args.engine,
             table=args.table,
+            predictor=predictor,
             command=command_line(args.argv),
             progress=bar,
         )

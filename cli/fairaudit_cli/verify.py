@@ -152,7 +152,7 @@ def _repeat_audit(
 ) -> tuple[AuditResult | None, list[str]]:
     """The audit of the same files; None, and which of them are others."""
     from fairaudit.auditing.doors import audit_frame
-    from fairaudit.auditing.engines.counted_audit import audit_counted_files
+    from fairaudit.auditing.engines.counted_audit import audit_counted
     from fairaudit.auditing.engines.entry import audit_files, hash_files
     from fairaudit.data.reading.files import read_tables
     from fairaudit_cli.progress import ProgressBar
@@ -171,8 +171,8 @@ def _repeat_audit(
     given: dict[str, Any] = {"predictor": predictor}
     with ProgressBar() as bar:
         if counted:
-            told: dict[str, Any] = {"table": args.table, "data": sources, "progress": bar}
-            again = audit_counted_files(args.data, roles, plan, **told)
+            given |= {"engine": record.capsule.options.get("engine"), "table": args.table}
+            again = audit_counted(args.data, roles, plan, sources=sources, progress=bar, **given)
             return again, [] if again is not None else ["the outcome has no classes any more"]
         if shards is None:
             given |= {"data": sources, "progress": bar}

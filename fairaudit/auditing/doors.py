@@ -114,10 +114,11 @@ def audit(
         Pairs of attributes to test too.
     progress : callable, optional
         Called with (what, done, total).
-    engine : {"local", "dask"} or Engine, optional
-        Test in shards, in this process, by Dask or by an engine of your own. `X` is then a frame
-        or a Dask table (which may also stand in the place of the model), and outcome,
-        sensitive, predictions and ids are names of its columns.
+    engine : str, Engine or CountEngine, optional
+        Test in shards, in this process (``"local"``), by Dask (``"dask"``) or by an engine of your
+        own. `X` is then a frame or a Dask table (which may also stand in the place of the model),
+        and outcome, sensitive, predictions and ids are names of its columns. Engines that count
+        (``"duckdb"``, ``"spark"``) audit the counts of `X`; see `fairaudit.counts`.
     scheduler : str, optional
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
@@ -192,11 +193,11 @@ def audit(
         return _audit_given(
             X, given, roles, plan, kinds=kinds, pairs=pairs, predictor=predictor, progress=progress
         )
-    from fairaudit.auditing.engines.entry import audit_table_in_shards
+    from fairaudit.auditing.engines.counted_audit import audit_table_on_engine
 
     roles = _set_roles(X, given, roles).declared(kinds)
     names = [split_kinds(name)[0] for name in roles.sensitive]
-    return audit_table_in_shards(
+    return audit_table_on_engine(
         X,
         roles,
         replace(plan, pairs=_list_pairs(pairs, names)),

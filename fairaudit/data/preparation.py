@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fairaudit._words import clipped
 from fairaudit.data.cautions import cautions
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from fairaudit.models import Predictor
+    from fairaudit.models.answers import Answer
 
 __all__ = [
     "ChosenRows",
@@ -36,6 +37,15 @@ __all__ = [
 
 #: What columns without a name are called, by role.
 _UNNAMED = {"outcome": "y_true", "predictions": "y_pred"}
+
+
+class Answering(Protocol):
+    """A model, or what stands in its place: predictions that were made before."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def answer(self, frame: pd.DataFrame, *, on: str = "scores") -> Answer: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +69,7 @@ def prepare(frame: Any, roles: Roles, predictor: Predictor | None = None) -> Pre
 def prepare_resolved(
     frame: pd.DataFrame,
     roles: ResolvedRoles,
-    predictor: Predictor | None = None,
+    predictor: Answering | None = None,
     beside: Sequence[RoleColumn] = (),
 ) -> Prepared:
     """The same for roles that are columns; `beside` has columns that the table does not hold."""

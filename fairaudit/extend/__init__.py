@@ -9,7 +9,9 @@ kind        group of entry points     check               what it is
 statistic   ``fairaudit.statistics``  `check_statistic`   a `Statistic`: ``bind`` → values of copies
 density     ``fairaudit.densities``   `check_density`     a `Density`: ``fit`` → ``pairs``
 remedy      ``fairaudit.remedies``    `check_remedy`      a `Method`: estimators and their parameter
-engine      ``fairaudit.engines``     `check_engine`      an `Engine`: where shards are computed
+engine      ``fairaudit.engines``     `check_engine`,     an `Engine`: where shards are computed;
+                                      `check_count_`      a `CountEngine`: where rows are counted
+                                      `engine`
 report      ``fairaudit.reports``     `check_report`      a function: a result → text
 ==========  ========================  ==================  ========================================
 """
@@ -28,7 +30,10 @@ _HOME = {
     "Column": "fairaudit.data.columns",
     "Copies": "fairaudit.permute.copies",
     "CopySampler": "fairaudit.permute.copies",
+    "CountEngine": "fairaudit.auditing.engines.engine",
+    "CountSource": "fairaudit.auditing.engines.counting",
     "Density": _DENSITY,
+    "Dialect": "fairaudit.auditing.engines.sql_counts",
     "Engine": "fairaudit.auditing.engines.engine",
     "Fitted": _DENSITY,
     "FittedCopies": "fairaudit.permute.copies",
@@ -40,9 +45,11 @@ _HOME = {
     "Method": "fairaudit.remedy.methods",
     "PairDensity": _DENSITY,
     "Prediction": "fairaudit.data.prediction",
+    "SQLSource": "fairaudit.auditing.engines.sql_counts",
     "Shape": _DENSITY,
     "Statistic": "fairaudit.testing.statistic",
     "Training": "fairaudit.remedy.methods",
+    "check_count_engine": "fairaudit.extend.count_engine_contract",
     "check_density": "fairaudit.extend.density_contract",
     "check_engine": "fairaudit.extend.engine_contract",
     "check_remedy": "fairaudit.extend.remedy_contract",

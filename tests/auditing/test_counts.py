@@ -13,6 +13,8 @@ import pytest
 import fairaudit as fa
 from fairaudit.auditing import run
 from fairaudit.auditing.engines import count_sources, counting
+from fairaudit.auditing.engines.engine import CountEngine
+from fairaudit.auditing.engines.local_engine import LocalEngine
 from fairaudit.data.counted_table import bin_columns, merge_rows
 from fairaudit.data.quantile_bins import Cells, Grid, choose_bins
 
@@ -65,6 +67,32 @@ def test_rows_and_counts_say_the_same(counted_early: None, monkeypatch: pytest.M
     for key, value in counts.items():
         assert value == pytest.approx(rows[key], abs=1e-9), key
     assert of_rows.gaps == of_counts.gaps
+
+
+def test_an_engine_that_counts_audits(counted_early: None) -> None:
+    class Elsewhere(CountEngine):
+        name = "elsewhere"
+
+        def takes(self, data: object) -> bool:
+            return False
+
+        def open(self, data: object, table: str | None = None, *, memory: int | None = None):  # type: ignore[no-untyped-def]
+            return LocalEngine().open(data, table, memory=memory)
+
+    frame, few = make_rows(1500, digits=1), fa.Permutations(n=19)
+    own = fa.audit(frame, engine=Elsewhere(), permutations=few, **NAMES)
+    assert numbers_of(own) == numbers_of(fa.audit(frame, permutations=few, **NAMES))
+    assert own.capsule.options["counted"] is True
+    with pytest.raises(fa.InputError, match="Leave the model out"):
+        fa.audit(lambda x: x, frame, engine=Elsewhere(), outcome="y", sensitive="sex")
+    with pytest.raises(fa.InputError, match="does not count"):
+        fa.counts(frame, engine=Shardy(), **NAMES)
+
+
+class Shardy:
+    """An engine of shards alone."""
+
+    map = gather = staticmethod(lambda *given: [])
 
 
 def test_small_counts_are_looked_at_row_by_row() -> None:

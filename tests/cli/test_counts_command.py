@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import pickle
+import resource
 import sqlite3
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +14,7 @@ import pandas as pd
 import pytest
 
 from fairaudit.auditing import run
-from fairaudit.auditing.engines import counted_audit
+from fairaudit.auditing.engines import counted_audit, scored_files
 from fairaudit_cli.main import main
 
 pytest.importorskip("duckdb")
@@ -62,9 +65,12 @@ def test_counts_are_written_audited_and_verified(folder: Path, capsys: object) -
 
 def test_files_are_counted_and_verified(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "MOST_ROWS", 1000)
-    for name, data in (("one", "rows"), ("two", "rows.csv"), ("three", "rows.sqlite")):
-        command = ["test", "--data", data, *COLUMNS, *FEW, "--engine", "duckdb"]
-        command += ["--table", "loans"] if data == "rows.sqlite" else []
+    for name, data, engine in (
+        ("one", "rows", ["duckdb"]),
+        ("two", "rows.csv", ["duckdb"]),
+        ("three", "rows.sqlite", ["sql", "--table", "loans"]),
+    ):
+        command = ["test", "--data", data, *COLUMNS, *FEW, "--engine", *engine]
         assert main([*command, "--report", f"{name}.json", "--report", f"{name}.html"]) == 1
     assert findings("one.json") == findings("two.json") == findings("three.json")
     assert any("Cut into bins: score (73)" in n for n in read("one.json")["notes"])  # type: ignore[attr-defined]
@@ -108,7 +114,6 @@ def test_masked_counts_are_not_audited(folder: Path, capsys: pytest.CaptureFixtu
     ("more", "message"),
     [
         (["--engine", "duckdb", "--weights", "other"], "weights"),
-        (["--engine", "duckdb", "--where", "other > 1"], "where"),
         (["--engine", "duckdb", "--resume", "file"], "--resume"),
         (["--counts", "other", "--shards", "2"], "--counts"),
     ],
@@ -128,6 +133,74 @@ def test_a_continuous_outcome_is_not_counted(
     frame.assign(y2=np.arange(1000) / 7).to_parquet("numbers.parquet")
     assert main(["test", "--data", "numbers.parquet", *columns, "--engine", "duckdb"]) == 2
     assert "classes" in capsys.readouterr().err
+
+
+@pytest.fixture
+def scored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A model in a file, its table in Parquet and CSV, and audits of counts that begin early."""
+    from sklearn.linear_model import LogisticRegression
+
+    frame = pd.concat([pd.read_parquet(f"rows/{k}.parquet") for k in (0, 1)], ignore_index=True)
+    frame["income"] = np.random.default_rng(0).normal(size=len(frame)) + frame["y"]
+    frame["sex"] = (frame["sex"] == "m").astype(int)
+    frame.loc[[5, 2500], "race"] = None
+    model = LogisticRegression().fit(frame[["income", "sex"]], frame["y"])
+    Path("model.pkl").write_bytes(pickle.dumps(model))
+    frame = frame.drop(columns="score")
+    Path("new").mkdir()
+    frame[:1700].to_parquet("new/0.parquet", row_group_size=500)
+    frame[1700:].to_parquet("new/1.parquet")
+    frame.to_csv("new.csv", index=False)
+    for module in (run, counted_audit):
+        monkeypatch.setattr(module, "MOST_ROWS", 1000)
+    monkeypatch.setattr(counted_audit, "_MANY_BYTES", 1000)
+    monkeypatch.setattr(scored_files, "_FEWEST", 400)
+    monkeypatch.setattr(scored_files, "_MEMORY", 1)
+    return ["test", "--model", "model.pkl", "--no-sandbox", "--outcome", "y", *COLUMNS[4:]]
+
+
+def test_rows_are_scored_in_batches_before_they_are_counted(
+    scored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, data in (("files", "new"), ("text", "new.csv")):
+        assert main([*scored, *FEW, "--data", data, "--report", f"{name}.json"]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(counted_audit, "has_duckdb", lambda: False)
+        assert main([*scored, *FEW, "--data", "new", "--report", "memory.json"]) == 0
+    assert findings("files.json") == findings("text.json") == findings("memory.json")
+    records = [read(f"{name}.json") for name in ("files", "text", "memory")]
+    for part in ("table", "measures", "gaps"):
+        assert records[0][part] == records[1][part] == records[2][part]
+    assert records[0]["capsule"]["options"]["counted"] is True  # type: ignore[index]
+    assert records[0]["table"]["features"] == ["income", "sex"]  # type: ignore[index]
+    verify = ["verify", "files.json", "--model", "model.pkl", "--no-sandbox", "--data"]
+    assert main([*verify, "new"]) == 0
+
+
+def test_a_condition_chooses_rows_before_they_are_counted(scored: list[str]) -> None:
+    some = [*scored, *FEW, "--where", "income > 0"]
+    assert main([*some, "--data", "new", "--report", "some.json"]) in (0, 1)
+    table = read("some.json")["table"]
+    assert table["rows"] + table["excluded"][0]["rows"] == 3000  # type: ignore[index]
+    assert table["excluded"][0]["reason"] == "not income > 0"  # type: ignore[index]
+
+
+def test_scores_that_cannot_be_kept(
+    scored: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*scored, "--data", "new", "--where", "income > 99"]) == 2
+    assert "No row of 3000 meets" in capsys.readouterr().err
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = set(Path(tempfile.gettempdir()).glob("fairaudit-*"))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
+    try:
+        assert main([*scored, "--data", "new", "--report", "none.json"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    error = capsys.readouterr().err
+    assert "scored rows cannot be written" in error and error.count("\n") == 1
+    assert not Path("none.json").exists()
+    assert set(Path(tempfile.gettempdir()).glob("fairaudit-*")) <= before
 
 
 def test_nothing_is_half_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing, contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 import fairaudit as fa
 from fairaudit import extend
 from fairaudit.auditing.audit_result import AuditResult
+from fairaudit.auditing.engines import ENGINES
 from fairaudit.density import CATEGORICAL, CONTINUOUS, density_named
 from fairaudit.density.flows import MAF, Spline
 from fairaudit.density.gaussian import Gaussian
@@ -25,6 +28,7 @@ from fairaudit.errors import InputError
 from fairaudit.extend import (
     LocalEngine,
     Method,
+    check_count_engine,
     check_density,
     check_engine,
     check_remedy,
@@ -45,7 +49,7 @@ TRAINED = {"maf", "spline", *METHODS.names()} - {"boosting", "gerryfair", "reduc
 
 @pytest.mark.parametrize("name", sorted({*STATISTICS.names()} - {"max", "ordered"}))
 def test_our_statistics(name):
-    check_statistic(*statistic_named(name), tables=20 if name == "hrt" else 60)
+    check_statistic(*statistic_named(name), tables=20)
 
 
 def test_our_statistic_with_random_ties():
@@ -81,6 +85,55 @@ def test_our_densities(kind, name):
 def test_our_remedies(name):
     skip_without_torch(name)
     check_remedy(METHODS.get(name), steps=QUICK.get(name, 10))
+
+
+def test_our_counting_engines(tmp_path):
+    duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
+
+    def write_parquet(frame):
+        frame[:700].to_parquet(tmp_path / "0.parquet")
+        frame[700:].to_parquet(tmp_path / "1.parquet")
+        return [str(tmp_path / "*.parquet")]
+
+    def write_text(frame):
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        return [str(tmp_path / "rows.csv")]
+
+    def write_sqlite(frame):
+        with closing(sqlite3.connect(tmp_path / "rows.sqlite")) as connection:
+            frame.to_sql("loans", connection, index=False)
+        return [str(tmp_path / "rows.sqlite")], "loans"
+
+    def write_duckdb(frame):
+        connection = duckdb.connect()
+        connection.register("given", frame)
+        connection.execute("CREATE TABLE loans AS SELECT * FROM given")
+        return connection, "SELECT * FROM loans"
+
+    stores = {
+        "local": [lambda frame: frame],
+        "dask": [lambda frame: dask.from_pandas(frame, npartitions=3)],
+        "duckdb": [write_parquet, write_text, write_duckdb],
+        "sql": [write_sqlite],
+        "spark": [],  # takes seconds to start: tests/auditing/test_counts.py
+    }
+    assert list(stores) == list(ENGINES.built_in)
+    for name, ways in stores.items():
+        for store in ways:
+            check_count_engine(ENGINES.get(name), store)
+
+
+def test_broken_counting_is_told():
+    class Careless(LocalEngine):
+        @contextmanager
+        def open(self, data, table=None, *, memory=None):
+            with super().open(data, table, memory=memory) as source:
+                count = source.count
+                source.count = lambda *given: count(*given).dropna(ignore_index=True)
+                yield source
+
+    with pytest.raises(InputError, match="changed while it was counted"):
+        check_count_engine(Careless(), lambda frame: frame)
 
 
 def test_our_engines():

@@ -1,16 +1,18 @@
 """Size and power of the test on bins of the score, beside the test without bins.
 
-    python tests/validity/binned.py --replications 200 --out binned.jsonl
+    python tests/validity/binned.py --replications 1000 --out binned.jsonl
     python tests/validity/binned.py --show binned.jsonl
 
-The same tables of 4,000 rows; race (3), sex and age (40 levels), or a continuous attribute that is
-cut into bins too; 99 copies, level .05. `rows` is the test on rows, without bins; the numbers are
-the bins of the default rule (its first and last bin are halved four times more).
+The same tables of 2,000 rows; race (3), sex and age (40 levels), or a continuous attribute that is
+cut into bins too; 39 copies, level .05. `rows` is the test on rows, without bins; the numbers are
+the bins of the default rule (its first and last bin are halved four times more). Beside each the
+difference to `rows` on the same tables, with its standard error.
 
 Nulls: binary (balanced classes), rare (5 % positive, probabilities near 0), four (classes), income
 (a continuous attribute that depends on the outcome). Alternatives: sex and age shift the score; a
 product of race and sex does; sex changes the spread; sex matters in the upper twentieth of the
-scores only; income acts as a wave; sex shifts the scores of a rare event.
+scores only; income acts as a wave; sex shifts the scores of a rare event (5 %), and those of the
+positives of a rarer one (.5 %, 20,000 rows).
 """
 
 from __future__ import annotations
@@ -30,24 +32,27 @@ from fairaudit.testing.core import judge_questions
 from fairaudit.testing.count_evaluation import CountedBlocks, CountEvaluation
 from fairaudit.testing.omnibus import Omnibus
 
-ROWS, COPIES = 4_000, 99
-BINS = (16, 32, 64, 256, 1024)
+ROWS, COPIES = 2_000, 39
+BINS = (16, 64, 256, 1024)
 NULLS = ("binary", "rare", "four", "income")
 ALTERNATIVES = {
-    "sex": 0.09,
+    "sex": 0.15,
     "age": 0.09,
-    "product": 0.11,
-    "spread": 0.08,
-    "tail": 0.45,
-    "wave": 0.16,
-    "rare sex": 0.42,
+    "product": 0.16,
+    "spread": 0.18,
+    "tail": 2.5,
+    "wave": 0.19,
+    "rare sex": 0.15,
+    "rarer sex": 0.9,
 }
 
 
-def draw(setting: str, seed: int, n: int = ROWS) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
+def draw(setting: str, seed: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]:
     """Score, outcome and attributes."""
     rng = np.random.default_rng([seed, sum(map(ord, setting))])
-    share = 0.05 if "rare" in setting else 0.5
+    rarer = "rarer" in setting
+    n = 10 * ROWS if rarer else ROWS
+    share = 0.005 if rarer else 0.05 if "rare" in setting else 0.5
     y = rng.integers(0, 4, n) if setting == "four" else (rng.random(n) < share).astype(int)
     sex = (rng.random(n) < 0.4 + 0.1 * (y > 0)).astype(int)
     race = rng.integers(0, 3, n)
@@ -56,6 +61,8 @@ def draw(setting: str, seed: int, n: int = ROWS) -> tuple[np.ndarray, np.ndarray
     z, effect = rng.normal(size=n), ALTERNATIVES.get(setting, 0.0)
     if setting in ("sex", "rare sex"):
         z = z + effect * sex
+    elif rarer:
+        z = z + effect * sex * y
     elif setting == "age":
         z = z + effect * (age - 40) / 12
     elif setting == "product":
@@ -70,6 +77,8 @@ def draw(setting: str, seed: int, n: int = ROWS) -> tuple[np.ndarray, np.ndarray
     score = 1 / (1 + np.exp(-logit))
     if setting in ("income", "wave"):
         return score, y, pd.DataFrame({"sex": sex, "income": income})
+    if rarer:
+        return score, y, pd.DataFrame({"race": race.astype(str), "sex": sex})
     return score, y, pd.DataFrame({"race": race.astype(str), "sex": sex, "age": age})
 
 
@@ -109,15 +118,27 @@ def show(path: Path) -> None:
         setting, seed = record.pop("setting"), record.pop("seed")
         for way, p in record.items():
             hits[setting, way][seed] = p <= 0.05
-    ways = ["rows", *map(str, BINS)]
+    ways = ["rows", *(way for way in map(str, BINS) if any(own == way for _, own in hits))]
     print(f"| setting | {' | '.join(ways)} | tables |")
     print("|---" * (len(ways) + 2) + "|")
     for setting in (*NULLS, *ALTERNATIVES):
-        known = [list(hits[setting, way].values()) for way in ways]
-        if any(known):
-            told = " | ".join(f"{np.mean(own):.3f}" if own else "" for own in known)
-            counts = sorted({len(own) for own in known if own})
-            print(f"| {setting} | {told} | {', '.join(map(str, counts))} |")
+        rows = hits[setting, "rows"]
+        if any(hits[setting, way] for way in ways):
+            told = [_tell(hits[setting, way], rows if way != "rows" else {}) for way in ways]
+            counts = sorted({len(hits[setting, way]) for way in ways} - {0})
+            print(f"| {setting} | {' | '.join(told)} | {', '.join(map(str, counts))} |")
+
+
+def _tell(own: dict[int, bool], rows: dict[int, bool]) -> str:
+    """A share, and on the tables that both have its difference to that of rows."""
+    if not own:
+        return ""
+    both = sorted(own.keys() & rows.keys())
+    share = f"{np.mean(list(own.values())):.3f}"
+    if not both:
+        return share
+    differ = np.array([float(own[seed]) - float(rows[seed]) for seed in both])
+    return f"{share} ({differ.mean():+.3f} ± {differ.std() / np.sqrt(len(both)):.3f})"
 
 
 def main() -> None:

@@ -9,10 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.count_rows import MOST_ROWS
-from fairaudit.auditing.engines.count_sources import DATABASES, has_duckdb, open_source
-from fairaudit.auditing.engines.counting import CountSource, make_counts
-from fairaudit.auditing.engines.entry import hash_files
+from fairaudit.auditing.descriptions import described
+from fairaudit.auditing.engines import ENGINES
+from fairaudit.auditing.engines.count_sources import open_source
+from fairaudit.auditing.engines.counting import CountSource, Key, make_counts
+from fairaudit.auditing.engines.duckdb_engine import has_duckdb
+from fairaudit.auditing.engines.entry import audit_table_in_shards, hash_files
+from fairaudit.auditing.engines.scored_files import ScoredFile, score_files
 from fairaudit.auditing.run import choose_rows, run_audit
+from fairaudit.data.cautions import warnings_about
+from fairaudit.data.columns import MAX_OUTCOME_CLASSES, Kind
+from fairaudit.data.facts import Source
 from fairaudit.data.preparation import prepare_resolved
 from fairaudit.data.reading.files import STDIN, file_names, is_parquet
 from fairaudit.data.reading.parquet import arrow
@@ -25,10 +32,11 @@ if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.auditing.audit_result import AuditResult
-    from fairaudit.data.facts import Source
+    from fairaudit.auditing.examination import Rows
+    from fairaudit.data.roles import ResolvedRoles
     from fairaudit.models import Predictor
 
-__all__ = ["audit_counted_files", "audit_source", "counts", "files_are_counted", "is_database"]
+__all__ = ["audit_counted", "audit_table_on_engine", "counts", "files_are_counted"]
 
 _MANY_BYTES = 1 << 26  # of CSV, which has half a million rows then, about
 COUNT = "n"
@@ -41,6 +49,7 @@ def counts(
     outcome: str,
     sensitive: str | Sequence[str],
     table: str | None = None,
+    engine: Any = None,
     count: str = COUNT,
     bins: int | None = None,
     threshold: float | None = None,
@@ -59,6 +68,9 @@ def counts(
     outcome : str
     table : str, optional
         Of a database: the name of a table, or a query.
+    engine : str or CountEngine, optional
+        What counts: ``"local"``, ``"dask"``, ``"duckdb"``, ``"sql"``, ``"spark"`` or one of your
+        own; by default the first that takes the data.
     count : str
         What the column of counts is called.
     bins : int, optional
@@ -84,7 +96,7 @@ def counts(
     roles = Roles(
         sensitive=column_names(sensitive), predictions=column_names(predictions), outcome=outcome
     ).declared(kinds)
-    with open_source(data, table) as source:
+    with open_source(data, table, engine=engine) as source:
         resolved = roles.resolve(source.columns())
         made = make_counts(source, resolved, count=count, bins=bins, threshold=threshold)
     made.frame.attrs["binned"] = dict(made.binned)
@@ -95,8 +107,7 @@ def files_are_counted(
     paths: Sequence[str], roles: Roles, plan: Plan, predictor: Predictor | None
 ) -> bool:
     """Whether files are so large that they are counted rather than read."""
-    plain = roles.weights is None and roles.ids is None and roles.count is None
-    plain = plain and roles.where is None and predictor is None and plan.bins != 0
+    plain = roles.weights is None and roles.ids is None and roles.count is None and plan.bins != 0
     categorical = plan.law in ("auto", "icp", "exact") and plan.density in ("auto", "exact")
     if not plain or not categorical or plan.calibrate or not has_duckdb():
         return False
@@ -118,84 +129,145 @@ def _count_parquet_rows(names: Sequence[str]) -> int:
         return 0
 
 
-def audit_counted_files(
-    paths: Sequence[str],
+def audit_counted(
+    data: Any,
     roles: Roles,
     plan: Plan,
     *,
+    engine: Any = None,
     table: str | None = None,
+    predictor: Predictor | None = None,
+    sources: tuple[Source, ...] | None = None,
     command: str | None = None,
     progress: Progress | None = None,
-    data: tuple[Source, ...] | None = None,
 ) -> AuditResult | None:
-    """Audit files that DuckDB counts, or a table of a database file.
+    """Audit what an engine counts: files, a table of a database, a frame elsewhere.
 
+    Rows of files are scored first, in batches, where there is a model or a condition.
     None where it turns out that counts are not enough: the outcome is continuous.
     """
-    for name, value in (("weights", roles.weights), ("ids", roles.ids), ("where", roles.where)):
+    for name, value in (("weights", roles.weights), ("ids", roles.ids)):
         if value is not None:
             raise InputError(
-                f"Rows that are counted have no '{name}'. Leave it out, or filter the table before."
-                if name == "where"
-                else f"Rows that are counted have no '{name}'. Leave it out, or audit the rows.",
+                f"Rows that are counted have no '{name}'. Leave it out, or audit the rows.",
                 argument=name,
             )
+    started = time.process_time()
     progress = progress or (lambda what, done, total: None)
     progress("counting", 0, 1)
-    started = time.process_time()
-    if data is None:
-        data = hash_files(paths)
-    with open_source(list(paths), table, memory=plan.permutations.memory) as source:
-        if not _has_classes(source, roles):
+    paths = [str(path) for path in data] if isinstance(data, (list, tuple)) else None
+    if sources is None:
+        own = engine is None or (isinstance(engine, str) and engine in ENGINES.built_in)
+        files = paths and (own or all(map(os.path.exists, paths)))  # or addresses of an engine
+        sources = hash_files(paths) if paths and files else ()
+    memory = plan.permutations.memory
+    told: dict[str, Any] = {"engine": engine, "memory": memory}
+    options = {} if engine is None else {"engine": described(engine)}
+    by_rows = predictor is not None or roles.where is not None
+    with open_source(data, table, **told) as source:
+        resolved = roles.resolve(source.columns(), predictor)
+        if not _has_classes(source, resolved):
             return None
-        result = audit_source(
-            source, roles, plan, data=data, command=command, progress=progress, started=started
+        if not by_rows:
+            rows = _count_rows(source, resolved, plan, started=started, options=options)
+    if by_rows:
+        if paths is None or table is not None:
+            raise InputError(
+                "A model and a condition need the rows of files: what is counted in a database "
+                "has its predictions among its columns.",
+                argument=("model", "where"),
+            )
+        with (
+            score_files(paths, resolved, predictor, memory=memory, progress=progress) as scored,
+            open_source([scored.path], **told) as source,
+        ):
+            own = replace(resolved, predictions=scored.predictions)
+            rows = _count_rows(source, own, plan, started=started, options=options, scored=scored)
+    progress("counting", 1, 1)
+    model = None
+    if predictor is not None:
+        model = Source(predictor.source, predictor.kind, predictor.sha256)
+    result = run_audit(
+        rows, plan, roles=roles, model=model, data=sources, command=command, progress=progress
+    )
+    notes = () if predictor is None else predictor.notes
+    return replace(result, notes=(*result.notes, *notes))
+
+
+def audit_table_on_engine(
+    table: Any,
+    roles: Roles,
+    plan: Plan,
+    *,
+    engine: Any,
+    predictor: Predictor | None = None,
+    progress: Progress | None = None,
+    **shards: Any,
+) -> AuditResult:
+    """Audit a table in shards, or from the counts of an engine that has none."""
+    if hasattr(ENGINES.get(engine), "map"):
+        return audit_table_in_shards(
+            table, roles, plan, engine=engine, predictor=predictor, progress=progress, **shards
         )
+    if predictor is not None:
+        raise InputError(
+            "What an engine counts has its predictions among its columns. Leave the model out.",
+            argument="engine",
+        )
+    result = audit_counted(table, roles, plan, engine=engine, progress=progress)
+    if result is None:
+        raise InputError("Counting needs classes as outcome, and this one is continuous.")
     return result
 
 
-def _has_classes(source: CountSource, roles: Roles) -> bool:
+def _has_classes(source: CountSource, roles: ResolvedRoles) -> bool:
     """Whether the outcome can be one of classes: few different values, however they are stored."""
-    from fairaudit.auditing.engines.counting import Key
-    from fairaudit.data.columns import MAX_OUTCOME_CLASSES, Kind
-
-    resolved = roles.resolve(source.columns())
-    assert resolved.outcome is not None  # noqa: S101  for mypy: of a table
-    if resolved.kinds.get(resolved.outcome) in (Kind.BINARY.value, Kind.CATEGORICAL.value):
+    assert roles.outcome is not None  # noqa: S101  for mypy: of a table
+    if roles.kinds.get(roles.outcome) in (Kind.BINARY.value, Kind.CATEGORICAL.value):
         return True
-    _, own = source.summarize([resolved.outcome])
-    numbers = own[resolved.outcome]
+    _, own = source.summarize([roles.outcome])
+    numbers = own[roles.outcome]
     if numbers.low is None or (numbers.whole and numbers.high == numbers.low):
         return True
     most = MAX_OUTCOME_CLASSES
-    return len(source.count([Key(resolved.outcome)], COUNT, most)) <= most
+    return len(source.count([Key(roles.outcome)], COUNT, most)) <= most
 
 
-def audit_source(
+def _count_rows(
     source: CountSource,
-    roles: Roles,
+    roles: ResolvedRoles,
     plan: Plan,
     *,
-    data: tuple[Source, ...] = (),
-    command: str | None = None,
-    progress: Progress | None = None,
-    started: float | None = None,
-) -> AuditResult:
-    """Count and audit."""
-    resolved = roles.resolve(source.columns())
-    used = {name for names in resolved.columns.values() for name in names}
+    started: float,
+    options: Mapping[str, Any],
+    scored: ScoredFile | None = None,
+) -> Rows:
+    """Count, and hand the counts over as what an audit examines."""
+    used = {name for names in roles.columns.values() for name in names}
     count = next(name for name in (COUNT, "rows", "count", "\0n") if name not in used)
-    cut = plan.threshold if roles.threshold is None else roles.threshold
-    made = make_counts(source, resolved, count=count, bins=plan.bins, threshold=cut)
-    if progress is not None:
-        progress("counting", 1, 1)
-    prepared = prepare_resolved(made.frame, replace(resolved, count=count, kinds=made.kinds))
-    rows = choose_rows(
-        prepared, plan, roles=roles, binned=made.binned, options={"counted": True}, started=started
+    cut = plan.threshold if roles.request.threshold is None else roles.request.threshold
+    made = make_counts(source, roles, count=count, bins=plan.bins, threshold=cut)
+    request = replace(roles.request, where=None)  # these rows meet it
+    own = replace(roles, request=request, count=count, kinds=made.kinds, features=())
+    binned = made.binned
+    if scored is None or not roles.features:
+        prepared = prepare_resolved(made.frame, own)
+    else:
+        binned, kinds = scored.rename(binned), scored.rename(made.kinds)
+        own = replace(own, predictions=(), features=scored.predictions, kinds=kinds)
+        prepared = prepare_resolved(made.frame, own, scored)
+    excluded = () if scored is None else scored.excluded
+    prepared = replace(
+        prepared,
+        features=roles.features,
+        excluded=(*excluded, *prepared.excluded),
+        notes=(*warnings_about(str(roles.outcome), roles.features), *prepared.notes),
     )
-    return run_audit(rows, plan, roles=roles, data=data, command=command, progress=progress)
-
-
-def is_database(paths: Sequence[str]) -> bool:
-    """Whether a file is a database, of which a table is named."""
-    return any(os.path.splitext(path)[1].lower() in DATABASES for path in paths)
+    return choose_rows(
+        prepared,
+        plan,
+        roles=roles.request,
+        binned=binned,
+        options={**options, "counted": True},
+        started=started,
+    )

@@ -1,4 +1,4 @@
-"""Shards by Dask: on a cluster, or on workers of this machine."""
+"""Shards and counts by Dask: on a cluster, or on workers of this machine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.auditing.engines.engine import SHARD, Engine, number_rows
+from fairaudit.auditing.engines.counting import CountSource
+from fairaudit.auditing.engines.engine import SHARD, CountEngine, Engine, number_rows
+from fairaudit.auditing.engines.frame_counts import FrameSource
 from fairaudit.errors import FairAuditError, InputError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DaskEngine", "dask_cluster"]
 
+_LONGEST = 400  # letters of a foreign error
 
-class DaskEngine(Engine):
+
+class DaskEngine(Engine, CountEngine):
     """Pieces are futures on a cluster; Dask moves, retries and spills them.
 
     Parameters
@@ -39,6 +43,34 @@ class DaskEngine(Engine):
     def running(self, *, workers: int, memory: int | None) -> Iterator[DaskEngine]:
         with _open_client(self.scheduler, workers, memory) as self.client:
             yield self
+
+    def takes(self, data: Any) -> bool:
+        return hasattr(data, "to_delayed")
+
+    @contextmanager
+    def open(
+        self, data: Any, table: str | None = None, *, memory: int | None = None
+    ) -> Iterator[CountSource]:
+        """A Dask table, counted by whatever computes it: the active client, or threads."""
+        if not self.takes(data):
+            raise InputError(
+                f"Dask counts its own tables. Got a {type(data).__name__}.", argument="engine"
+            )
+        import dask
+
+        def compute(function: Callable[[Any], Any]) -> list[Any]:
+            pieces = [dask.delayed(function)(piece) for piece in data.to_delayed()]
+            try:
+                return list(dask.compute(*pieces))
+            except (FairAuditError, MemoryError):
+                raise
+            except Exception as error:  # of a worker, of the scheduler, or of a file
+                why = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST].rstrip(".")
+                raise InputError(
+                    f"The Dask table was not counted: {why}. Nothing was concluded."
+                ) from error
+
+        yield FrameSource(data.columns, compute)
 
     def frames_of(self, table: Any) -> list[Any]:
         """The partitions of a Dask table, as pieces."""

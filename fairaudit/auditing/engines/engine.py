@@ -1,10 +1,13 @@
-"""Where shards are computed, by name or as an object. The order of every sum is the same."""
+"""Engines, by name or as objects: where shards are computed, and where rows are counted.
+
+An engine does one of the two, or both. The order of every sum is the same, and so is every count.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.engines.row_hashes import assign_shards, in_sample
@@ -13,7 +16,9 @@ from fairaudit.auditing.engines.sources import KEY
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["SHARD", "Engine", "add_up", "number_rows", "split_by_shard"]
+    from fairaudit.auditing.engines.counting import CountSource
+
+__all__ = ["SHARD", "CountEngine", "Engine", "add_up", "number_rows", "split_by_shard"]
 
 #: A column that is added for a while; no column of a table is called so.
 SHARD = "\0shard"
@@ -54,6 +59,40 @@ class Engine(ABC):
     def running(self, *, workers: int, memory: int | None) -> Iterator[Engine]:
         """The engine while an audit runs: this many workers and bytes were asked for."""
         yield self
+
+
+class CountEngine(ABC):
+    """Counts rows where they lie: how many have which outcome, attributes and predictions.
+
+    `SQLSource` makes of any function that answers queries a source of counts.
+
+    Attributes
+    ----------
+    suffixes : tuple of str
+        Names of files that are databases end so: what is counted in them is named by `table`.
+    """
+
+    suffixes: tuple[str, ...] = ()
+
+    @abstractmethod
+    def takes(self, data: Any) -> bool:
+        """Whether it can count this kind of data without being named."""
+
+    @abstractmethod
+    def open(
+        self, data: Any, table: str | None = None, *, memory: int | None = None
+    ) -> AbstractContextManager[CountSource]:
+        """What can be counted, while it is open.
+
+        Parameters
+        ----------
+        data : object
+            What the caller passed; paths come as a list.
+        table : str, optional
+            Of a database: the name of a table, or a query.
+        memory : int, optional
+            Bytes.
+        """
 
 
 def add_up(arrays: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Counts of frames: one in memory, or the partitions of a Dask table."""
+"""Counts of frames: one in memory, or the pieces of a table that engines hold elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from fairaudit._types import Array, Index
 from fairaudit.auditing.engines.counting import Key, Numbers
 from fairaudit.data.quantile_bins import Cells, Grid
-from fairaudit.data.reading.frames import as_pandas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,33 +18,26 @@ __all__ = ["FrameSource"]
 
 
 class FrameSource:
-    """Frames (pandas, Polars, Arrow), or a Dask table, whose partitions are counted where they lie.
+    """Pieces of a table, which are counted where they lie.
 
     Parameters
     ----------
-    table : frame
-        With `to_delayed`, it is one of Dask.
+    names : sequence of str
+        The columns.
+    map : callable
+        A function of a frame of pandas → what it gives for every piece.
     """
 
-    def __init__(self, table: Any) -> None:
-        self.table = table
-        self.lazy = hasattr(table, "to_delayed")
-        self.frame = None if self.lazy else as_pandas(table)
+    def __init__(
+        self, names: Sequence[Any], map: Callable[[Callable[[pd.DataFrame], Any]], list[Any]]
+    ) -> None:
+        self.names, self.map = [str(name) for name in names], map
 
     def columns(self) -> list[str]:
-        table = self.table if self.frame is None else self.frame
-        return [str(name) for name in table.columns]
-
-    def _map(self, function: Callable[[Any], Any]) -> list[Any]:
-        """The function of every partition."""
-        if not self.lazy:
-            return [function(self.frame)]
-        import dask
-
-        return list(dask.compute(*[dask.delayed(function)(p) for p in self.table.to_delayed()]))
+        return self.names
 
     def summarize(self, names: Sequence[str]) -> tuple[int, dict[str, Numbers]]:
-        parts = self._map(lambda frame: (len(frame), {n: _look_at(frame[n]) for n in names}))
+        parts = self.map(lambda frame: (len(frame), {n: _look_at(frame[n]) for n in names}))
         own = {name: _join([part[1][name] for part in parts]) for name in names}
         return sum(part[0] for part in parts), own
 
@@ -57,13 +49,13 @@ class FrameSource:
                 x = x[np.isin(grid.coarser().find_cells(x), within)]
             return Cells.of(x, grid)
 
-        return Cells.joined(self._map(count))
+        return Cells.joined(self.map(count))
 
     def count(self, keys: Sequence[Key], count: str, most: int) -> pd.DataFrame:
         import pandas as pd
 
         names = [key.name for key in keys]
-        parts = self._map(lambda frame: _count_frame(frame, keys, count))
+        parts = self.map(lambda frame: _count_frame(frame, keys, count))
         if len(parts) == 1:
             return parts[0]
         whole = pd.concat(parts, ignore_index=True)

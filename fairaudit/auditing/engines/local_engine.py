@@ -1,19 +1,39 @@
-"""Shards one after the other, in this process."""
+"""Shards one after the other, and counts of frames, in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from fairaudit.auditing.engines.engine import TOGETHER, Engine, add_up
+from fairaudit.auditing.engines.counting import CountSource
+from fairaudit.auditing.engines.engine import TOGETHER, CountEngine, Engine, add_up
+from fairaudit.auditing.engines.frame_counts import FrameSource
+from fairaudit.data.reading.frames import as_pandas
+from fairaudit.errors import InputError
 
 __all__ = ["LocalEngine"]
 
 
-class LocalEngine(Engine):
-    """One piece after the other, in this process."""
+class LocalEngine(Engine, CountEngine):
+    """One piece after the other, in this process; it counts frames (pandas, Polars, Arrow)."""
 
     name = "local"
+
+    def takes(self, data: Any) -> bool:
+        elsewhere = ("to_delayed", "createOrReplaceTempView", "cursor", "fetchall")
+        return hasattr(data, "columns") and not any(hasattr(data, name) for name in elsewhere)
+
+    @contextmanager
+    def open(
+        self, data: Any, table: str | None = None, *, memory: int | None = None
+    ) -> Iterator[CountSource]:
+        if not self.takes(data):
+            raise InputError(
+                f"The local engine counts frames. Got a {type(data).__name__}.", argument="engine"
+            )
+        frame = as_pandas(data)
+        yield FrameSource(frame.columns, lambda function: [function(frame)])
 
     def map(self, step: str, function: Callable[..., Any], *items: Sequence[Any]) -> list[Any]:
         return [function(*arguments) for arguments in zip(*items, strict=True)]

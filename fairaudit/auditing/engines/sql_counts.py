@@ -15,11 +15,14 @@ import numpy as np
 from fairaudit._types import Index
 from fairaudit.auditing.engines.counting import Key, Numbers
 from fairaudit.data.quantile_bins import Bins, Cells, Grid
+from fairaudit.errors import InputError, MissingDependencyError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dialect", "SQLSource", "write_sql"]
+__all__ = ["Dialect", "SQLSource", "make_relation", "write_sql"]
+
+_LONGEST = 400  # letters of a database's own words
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +53,34 @@ class SQLSource:
         SQL → a frame.
     relation : str
         The table in SQL: a name, a function of files, or a query in parentheses.
-    names : list of str
-        Its columns.
     dialect : Dialect
+    name : str
+        What messages call the table; files have names of their own in them.
     """
 
     def __init__(
         self,
         query: Callable[[str], pd.DataFrame],
         relation: str,
-        names: Sequence[str],
         dialect: Dialect | None = None,
+        *,
+        name: str = "",
     ) -> None:
-        self.query, self.relation, self.names = query, relation, list(names)
+        self.ask, self.relation, self.name = query, relation, name
         self.dialect = dialect or Dialect()
 
+    def query(self, sql: str) -> pd.DataFrame:
+        """The answer; errors of the database become one line."""
+        try:
+            return self.ask(sql)
+        except (InputError, MissingDependencyError, MemoryError):
+            raise
+        except Exception as error:  # every database has errors of its own
+            raise InputError(_explain(error, self.name)) from error
+
     def columns(self) -> list[str]:
-        return self.names
+        nothing = self.query(f"SELECT * FROM {self.relation} LIMIT 0")  # noqa: S608  as named
+        return [str(column) for column in nothing.columns]
 
     def summarize(self, names: Sequence[str]) -> tuple[int, dict[str, Numbers]]:
         rows, own = self._summarize({name: self.dialect.name(name) for name in names})
@@ -111,6 +125,20 @@ class SQLSource:
     def count(self, keys: Sequence[Key], count: str, most: int) -> pd.DataFrame:
         sql = write_sql(keys, self.relation, self.dialect, count)
         return self.query(f"{sql}\nLIMIT {most + 1}")
+
+
+def _explain(error: Exception, name: str) -> str:
+    why = " ".join(str(error).partition("\nLINE ")[0].split()).rstrip(".")  # no query in a message
+    what = f"The counts of {name} were not made" if name else "The files cannot be counted"
+    return f"{what}: {why[:_LONGEST]}. Nothing was concluded."
+
+
+def make_relation(table: str | None) -> str:
+    """A table of a database by its name, or a query."""
+    if table is None:
+        raise InputError("A database needs the name of a table: pass 'table'.", argument="table")
+    query = " ".join(table.split()).lower()
+    return f"({table}) AS q" if query.startswith(("select ", "with ")) else table
 
 
 def _read_range(low: Any, high: Any) -> Numbers:
