@@ -4,9 +4,10 @@
     ... --tasks compas,adult --first 101
 
 The splits are those of remedy_pass.py. On plain boosting stands a last stage that knows the
-attributes, as in a search, for every strength; its chance to pass an audit of the fresh rows is
-predicted from the rows to train, and the audit then takes place. `old` is what would be predicted
-if a stage left as much as the noise of its rows. `--save` keeps what is finished.
+attributes, as in a search, of two levels (labels) and of four, for every strength; its chance to
+pass an audit of the fresh rows is predicted from the rows to train, and the audit then takes
+place. `old` is what would be predicted if a stage left as much as the noise of its rows. `--save`
+keeps what is finished.
 """
 
 from __future__ import annotations
@@ -17,22 +18,22 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse  # noqa: E402
-import json  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
-from pathlib import Path  # noqa: E402
+from itertools import product  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from remedy_pass import PASSES  # noqa: E402
 from remedy_rivals import Split  # noqa: E402
+from saved_runs import add_splits, run_splits  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.columns import columns_from  # noqa: E402
 from fairaudit.remedy.cross_fit import CrossFitted, deal_folds  # noqa: E402
 from fairaudit.remedy.methods import METHODS  # noqa: E402
 from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table  # noqa: E402
-from fairaudit.remedy.stages import Stages  # noqa: E402
+from fairaudit.remedy.stages import LEVELS, Stages  # noqa: E402
 
 STRENGTHS = (1.0, 1.2)
 
@@ -79,8 +80,8 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
     asked = {name: split.fresh_A[name].to_numpy() for name in split.names}
     uniforms = np.random.default_rng([number, 6]).random((len(fresh), 3))
     known, growth = KnownCopies(199, number), len(fresh) / len(split.y)
-    for strength in STRENGTHS:
-        candidate = stages.at(base, 0, strength, levels=2, attributes=True)
+    for levels, strength in product(LEVELS, STRENGTHS):
+        candidate = stages.at(base, 0, strength, levels=levels, attributes=True)
         table = fa.AuditTable.of(candidate.scores, attributes, split.y)
         assert candidate.left is not None
         lefts = {"chance": candidate.left, "old": (2 - strength) ** 2}
@@ -89,6 +90,7 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
         yield {
             "task": task,
             "split": number,
+            "levels": levels,
             "strength": strength,
             "left": candidate.left,
             **{
@@ -102,35 +104,25 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
 
 
 def print_table(runs: list[dict[str, Any]]) -> None:
-    print("| task | strength | splits | predicted | if its rows' noise were left | passed | loss |")
-    print("|---|---|---|---|---|---|---|")
-    for (task, strength), part in pd.DataFrame(runs).groupby(["task", "strength"], sort=False):
-        means = part[["chance", "old", "loss"]].mean()
+    print(
+        "| task | levels | strength | splits | predicted | if its rows' noise were left | passed"
+        " | loss | AUC |"
+    )
+    print("|---|---|---|---|---|---|---|---|---|")
+    keys = ["task", "levels", "strength"]
+    for (task, levels, strength), part in pd.DataFrame(runs).groupby(keys, sort=False):
+        means = part[["chance", "old", "loss", "ranking"]].mean()
         print(
-            f"| {task} | {strength:g} | {len(part)} | {means['chance']:.2f} | {means['old']:.2f}"
-            f" | {(part['p'] > PASSES).mean():.2f} | {means['loss']:.3f} |"
+            f"| {task} | {levels} | {strength:g} | {len(part)} | {means['chance']:.2f}"
+            f" | {means['old']:.2f} | {(part['p'] > PASSES).mean():.2f} | {means['loss']:.3f}"
+            f" | {means['ranking']:.3f} |"
         )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", default="compas")
-    parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--save", default="chances.jsonl")
-    args = parser.parse_args()
-    store = Path(args.save)
-    runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
-    done = {(run["task"], run["split"]) for run in runs}
-    for number in range(args.first, args.first + args.splits):
-        for task in args.tasks.split(","):
-            if (task, number) in done:
-                continue
-            found = list(run_split(task, number))
-            runs += found
-            with store.open("a") as file:
-                file.writelines(json.dumps(run) + "\n" for run in found)
-    print_table(runs)
+    add_splits(parser, tasks="compas", splits=20, save="chances.jsonl")
+    print_table(run_splits(parser.parse_args(), run_split))
 
 
 if __name__ == "__main__":

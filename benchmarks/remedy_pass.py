@@ -20,15 +20,14 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse  # noqa: E402
-import json  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from dataclasses import asdict  # noqa: E402
-from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
+from saved_runs import SavedRuns, add_splits, list_splits  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.columns import columns_from  # noqa: E402
@@ -84,12 +83,19 @@ TASKS: dict[str, Callable[[], tuple[pd.DataFrame, str, list[str]]]] = {
 }
 
 
+def split_rows(n: int, split: int) -> tuple[Any, Any]:
+    """Rows for the remedy; fresh ones, as many as it trains on and 2,000 where there are enough."""
+    order = np.random.default_rng(123 * split).permutation(n)
+    cut = n - max(int(0.412 * n), min(2_000, n // 2))
+    return order[:cut], order[cut:]
+
+
 def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
     frame, outcome, names = TASKS[task]()
     frame[PERSON] = np.arange(len(frame))  # people are told apart, also where their rows agree
-    order = np.random.default_rng(123 * split).permutation(len(frame))
-    cut = len(frame) - max(int(0.412 * len(frame)), min(2_000, len(frame) // 2))
-    given, fresh = (frame.iloc[part].reset_index(drop=True) for part in np.split(order, [cut]))
+    given, fresh = (
+        frame.iloc[rows].reset_index(drop=True) for rows in split_rows(len(frame), split)
+    )
     start = time.process_time()
     result = fa.repair(
         given,
@@ -123,6 +129,7 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
             "ece": quality.calibration_error,
         }
 
+    chosen = result.curve[result.curve["chosen"]].iloc[0]
     plain = scores_of(result.plain, fresh)
     rng = np.random.default_rng([split, 1])
     mixtures = {share: measure(mixed(plain, truth, share, rng)) for share in SHARES}
@@ -132,6 +139,7 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
         "use_sensitive": use_sensitive,
         "outcome": str(result.outcome),
         "chosen": result.because,
+        "model": [result.mu, result.strength, int(chosen["levels"]), bool(chosen["attributes"])],
         "chance": result.chance,
         "rows": len(given),
         "limit": None if result.limit is None else asdict(result.limit),
@@ -221,30 +229,15 @@ def print_limits(runs: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", default=",".join(TASKS))
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0)
+    add_splits(parser, tasks=",".join(TASKS), splits=10, save="pass.jsonl")
     parser.add_argument("--with-attributes", action="store_true")
-    parser.add_argument("--save", default="pass.jsonl")
     parser.add_argument("--table", action="store_true", help="of what is saved, and run nothing")
     args = parser.parse_args()
-    store = Path(args.save)
-    runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
-    if args.table:
-        print_table(runs)
-        print_limits(runs)
-        return
-    done = {(run["task"], run["split"], run["use_sensitive"]) for run in runs}
-    for split in range(args.first, args.first + args.splits):
-        for task in args.tasks.split(","):
-            if (task, split, args.with_attributes) in done:
-                continue
-            run = run_split(task, split, use_sensitive=args.with_attributes)
-            runs.append(run)
-            with store.open("a") as file:
-                file.write(json.dumps(run) + "\n")
-    print_table(runs)
-    print_limits(runs)
+    runs, use = SavedRuns(args.save, ("task", "split", "use_sensitive")), args.with_attributes
+    for task, split in () if args.table else list_splits(args):
+        runs.add((task, split, use), lambda key=(task, split): [run_split(*key, use_sensitive=use)])
+    print_table(runs.records)
+    print_limits(runs.records)
 
 
 if __name__ == "__main__":

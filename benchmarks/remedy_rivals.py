@@ -7,7 +7,8 @@ The splits are those of remedy_pass.py. Every rival trains on 70 % of the rows t
 given there (which keeps 30 % for its own audit) and is tested on the same fresh rows, for every
 value of its parameter. Thresholds and the derived predictor stand on the boosting of the remedy,
 reduction on LightGBM; HGR, FDL, FairICP and the adversary are networks. `--save` keeps what is
-finished.
+finished. `--beside pass.jsonl` sets the runs of remedy_pass.py beside them, on the splits that both
+have: each rival at the value that passes most often there, and of these the smallest loss.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import argparse  # noqa: E402
-import json  # noqa: E402
 import warnings  # noqa: E402
 from collections.abc import Iterator  # noqa: E402
 from dataclasses import replace  # noqa: E402
-from pathlib import Path  # noqa: E402
+from functools import cache  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
-from remedy_pass import PASSES, TASKS  # noqa: E402
+from remedy_pass import PASSES, TASKS, split_rows  # noqa: E402
+from saved_runs import SavedRuns, add_splits, list_splits  # noqa: E402
 
 import fairaudit as fa  # noqa: E402
 from fairaudit.data.columns import columns_from  # noqa: E402
@@ -46,9 +47,8 @@ class Split:
 
     def __init__(self, task: str, split: int) -> None:
         frame, outcome, self.names = TASKS[task]()
-        order = np.random.default_rng(123 * split).permutation(len(frame))
-        cut = len(frame) - max(int(0.412 * len(frame)), min(2_000, len(frame) // 2))
-        places = order[: int(0.7 * cut)], order[cut:]
+        given, fresh = split_rows(len(frame), split)
+        places = given[: int(0.7 * len(given))], fresh
         X = frame.drop(columns=[outcome, *self.names])
         X = pd.get_dummies(X).astype(float)
         X.columns = [f"x{k}" for k in range(X.shape[1])]
@@ -146,6 +146,18 @@ def run_adversary(split: Split) -> Iterator[tuple[float, Any]]:
         yield weight, np.asarray(told).astype(float).ravel()
 
 
+def run_values(split: Split, task: str, number: int, name: str) -> list[dict[str, Any]]:
+    """Every value of a rival on fresh rows; one that cannot take these rows is a result."""
+    start = {"task": task, "split": number, "rival": name}
+    try:
+        return [
+            {**start, "value": float(value), **split.measure(scores)}
+            for value, scores in run_rival(name, split)
+        ]
+    except Exception as error:
+        return [{**start, "failed": f"{type(error).__name__}: {error}"[:200]}]
+
+
 def print_table(runs: list[dict[str, Any]]) -> None:
     print(
         "| task | rival | value | splits | pass | loss | ranking |\n|---|---|---|---|---|---|---|"
@@ -160,36 +172,54 @@ def print_table(runs: list[dict[str, Any]]) -> None:
             print(f"{run['task']}, {run['rival']}, split {run['split']}: {run['failed']}")
 
 
+def print_beside(runs: list[dict[str, Any]], path: str) -> None:
+    """The search against every rival, split by split; less than 0: the search loses less."""
+    searched = [run for run in SavedRuns(path, ()).records if run["outcome"] != "no repair found"]
+    heads = "attributes known|rival|value|splits|rival passes|search passes|rival|search|difference"
+    print(f"| task | {heads.replace('|', ' | ')} |\n|{'---|' * 10}")
+    frame = pd.DataFrame([run for run in runs if "p" in run])
+    for (task, use), part in pd.DataFrame(searched).groupby(["task", "use_sensitive"]):
+        own = pd.DataFrame(part["after"].tolist(), index=part["split"])
+        for rival, told in frame[frame["task"] == task].groupby("rival", sort=False):
+            common = told[told["split"].isin(own.index)].assign(passed=lambda t: t["p"] > PASSES)
+            if common.empty:
+                continue
+            values = common.groupby("value").agg({"passed": "mean", "loss": "mean"})
+            value = values.sort_values(["passed", "loss"], ascending=[False, True]).index[0]
+            best = common[common["value"] == value].set_index("split")
+            mine = own.loc[best.index]
+            gaps = mine["loss"] - best["loss"]
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+            cells = [
+                task,
+                "yes" if use else "no",
+                rival,
+                f"{value:g}",
+                str(len(best)),
+                str(int(best["passed"].sum())),
+                str(int((mine["p"] > PASSES).sum())),
+                f"{best['loss'].mean():.3f}",
+                f"{mine['loss'].mean():.3f}",
+                f"{gaps.mean():+.3f} ± {error:.3f}",
+            ]
+            print("| " + " | ".join(cells) + " |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", default="compas")
+    add_splits(parser, tasks="compas", splits=5, save="rivals.jsonl")
     parser.add_argument("--methods", default=",".join(RIVALS))
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--save", default="rivals.jsonl")
+    parser.add_argument("--beside", help="runs of remedy_pass.py")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    store = Path(args.save)
-    runs = [json.loads(line) for line in store.read_text().splitlines()] if store.exists() else []
-    done = {(run["task"], run["split"], run["rival"]) for run in runs}
-    for number in range(args.first, args.first + args.splits):
-        for task in args.tasks.split(","):
-            split = Split(task, number)
-            for name in args.methods.split(","):
-                if (task, number, name) in done:
-                    continue
-                start = {"task": task, "split": number, "rival": name}
-                try:
-                    found = [
-                        {**start, "value": float(value), **split.measure(scores)}
-                        for value, scores in run_rival(name, split)
-                    ]
-                except Exception as error:  # a rival that cannot take these rows is a result
-                    found = [{**start, "failed": f"{type(error).__name__}: {error}"[:200]}]
-                runs += found
-                with store.open("a") as file:
-                    file.writelines(json.dumps(run) + "\n" for run in found)
-    print_table(runs)
+    runs, known = SavedRuns(args.save, ("task", "split", "rival")), cache(Split)
+    for task, number in list_splits(args):
+        for name in args.methods.split(","):
+            key = task, number, name
+            runs.add(key, lambda key=key: run_values(known(*key[:2]), *key))
+    print_table(runs.records)
+    if args.beside:
+        print_beside(runs.records, args.beside)
 
 
 if __name__ == "__main__":

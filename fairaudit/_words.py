@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["as_words", "clipped", "quiet", "some_names"]
+__all__ = ["as_words", "clipped", "figures", "quiet", "some_names"]
 
 
 def as_words(names: Sequence[str], last_word: str = "and") -> str:
@@ -31,6 +31,17 @@ def clipped(value: Any, most: int = 60) -> str:
     """
     shown = repr(value[: most + 1] if isinstance(value, str) else value)
     return shown if len(shown) <= most + 2 else f"{shown[:most]}…"
+
+
+def figures(value: float, digits: int = 4) -> str:
+    """A number with so many figures, and an exponent only where it would have many zeros.
+
+    Examples
+    --------
+    >>> figures(25381.7), figures(0.05), figures(2.4e-14)
+    ('25380', '0.05', '2.4e-14')
+    """
+    return f"{float(f'{value:.{digits}g}'):.12g}"
 
 
 def some_names(names: list[str], most: int = 12) -> str:

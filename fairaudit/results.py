@@ -175,8 +175,11 @@ def _renderers() -> dict[str, Any]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-#: What the log of a CI runner may take for the begin of an order; in JSON escapes mean the same.
-_ORDERS = ("##", "\x85", "\u2028", "\u2029")
+#: Characters that a terminal or the log of a CI runner obeys, or that reverse the text after them;
+#: in JSON escapes mean the same.
+_OBEYED = {
+    k: f"\\u{k:04x}" for k in (*range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+}
 
 
 def json_text(facts: Any) -> str:
@@ -188,9 +191,7 @@ def json_text(facts: Any) -> str:
     ['{', '"value":', 'null', '}']
     """
     text = json.dumps(as_plain(facts), indent=2, ensure_ascii=False)
-    for order in _ORDERS:
-        text = text.replace(order, f"{order[:-1]}\\u{ord(order[-1]):04x}")
-    return text
+    return text.replace("##", "#\\u0023").translate(_OBEYED)
 
 
 def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]:

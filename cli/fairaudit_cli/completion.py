@@ -33,12 +33,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _whole_parser(shtab: object) -> argparse.ArgumentParser:
-    """All commands with all of their arguments; those that take files complete them."""
+    """All commands with all of their arguments; files and names are completed too."""
     from fairaudit_cli.main import COMMANDS, complete
+    from fairaudit_cli.options import TABLE
 
     parser = argparse.ArgumentParser(prog="fairaudit")
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     commands = parser.add_subparsers()
+    named = {entry.dest: entry.names for entry in TABLE.values() if entry.names is not None}
     for name, line in COMMANDS.items():
         command = commands.add_parser(name, help=line, description=line)
         complete(command, name)
@@ -47,4 +49,6 @@ def _whole_parser(shtab: object) -> argparse.ArgumentParser:
                 action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
             elif action.metavar in _FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
+            elif action.choices is None and action.dest in named:
+                action.choices = named[action.dest]()
     return parser

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from fairaudit._words import clipped
 from fairaudit.errors import InputError
 from fairaudit.results import SUPPRESS
 from fairaudit_cli.cover_options import split_table
@@ -23,6 +24,8 @@ KEYS = tuple(name for name, entry in TABLE.items() if entry.file)
 _PATHS = ("model", "data", "report")
 #: A model that is imported: whatever is not a path with a drive (C:\\models) and has a colon.
 _FUNCTION = re.compile(r"(?![A-Za-z]:[\\/]).*:.*", re.DOTALL)
+#: Words with dots between them; anything else is a query.
+_TABLE = re.compile(r"\w+(?:\.\w+)*")
 _FILE = "fairaudit.toml"
 _COVER = "[report]"  # no key of a file
 
@@ -170,6 +173,11 @@ def _refuse_danger(key: str, value: Any, path: Path) -> None:
                 f"{path}: 'isolate' can only be stricter than {most.size.replace(' ', '')},"
                 f"{most.seconds}s in a file. Got {value!r}; pass --isolate on the command line."
             )
+    if key == "table" and not _TABLE.fullmatch(value):
+        raise InputError(
+            f"{path}: 'table' must be the name of a table here; {clipped(value)} would be run as "
+            "a query. Pass --table on the command line."
+        )
     if key == "model" and _FUNCTION.fullmatch(value):
         raise InputError(
             f"{path}: 'model' must be a file here; {value!r} would run code of the project, "

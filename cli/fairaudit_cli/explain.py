@@ -109,7 +109,7 @@ def _say_power(result: AuditResult) -> Iterator[str]:
     yield (
         _indent(
             f"The least is known about {worst.group}: a violation smaller than {worst.shift:.2f} "
-            "standard deviations of the score would have been missed in one table of five, or more."
+            "standard deviations of the score may have been missed in one table of five, or more."
         )
         + "\n"
     )

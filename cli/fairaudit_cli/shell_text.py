@@ -7,7 +7,10 @@ from collections.abc import Iterable
 
 from fairaudit._words import quiet
 
-__all__ = ["command_line", "print_json"]
+__all__ = ["command_line", "print_json", "split_line"]
+
+#: A word as a shell reads it and `command_line` writes it.
+_WORD = re.compile(r"""(?:\$'(?:[^'\\]|\\.)*'|(?:[\w@%+=:,./-]|'[^']*'|"'")+)(?= |\Z)""", re.ASCII)
 
 
 def command_line(words: Iterable[str]) -> str:
@@ -19,6 +22,35 @@ def command_line(words: Iterable[str]) -> str:
     fairaudit test --model 'my model.pkl' --outcome $'a\x0ab'
     """
     return " ".join(["fairaudit", *map(_quoted, words)])
+
+
+def split_line(line: str) -> list[str] | None:
+    r"""The words of a line that `command_line` wrote, without the first; None for any other.
+
+    So a line with words is one command, whatever a shell makes of other lines.
+
+    Examples
+    --------
+    >>> split_line(r"fairaudit test --model 'my model.pkl' --outcome $'a\x0ab'")
+    ['test', '--model', 'my model.pkl', '--outcome', 'a\nb']
+    >>> split_line("fairaudit test --data $(id)"), split_line("fairaudit test; id")
+    (None, None)
+    """
+    words = [_unquoted(word) for word in _WORD.findall(line)[1:]]
+    return words if command_line(words) == line else None
+
+
+def _unquoted(word: str) -> str:
+    import shlex
+
+    if not word.startswith("$"):
+        return "".join(shlex.split(word))
+    data = re.sub(
+        rb"\\(?:x([0-9a-f]{2})|(.))",
+        lambda match: bytes.fromhex(match[1].decode()) if match[1] else match[2],
+        word[2:-1].encode("utf-8", "surrogateescape"),
+    )
+    return data.decode("utf-8", "surrogateescape")
 
 
 def _quoted(word: str) -> str:

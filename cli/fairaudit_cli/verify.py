@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import quiet
 from fairaudit.errors import InputError
-from fairaudit.records.canonical import has_digest, is_unchanged, without_seals
+from fairaudit.records.canonical import DIGEST, has_digest, is_unchanged, without_seals
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import predictor_from
 from fairaudit_cli.options import MODEL, add_options
@@ -26,17 +26,10 @@ __all__ = ["OPTIONS", "add_arguments", "differences", "run"]
 
 OPTIONS = (*MODEL, "data", "table", "jobs")
 
-#: Fields that say when, where and how long, and differ from run to run.
-_CIRCUMSTANCES = (
-    "seconds",
-    "created",
-    "python",
-    "platform",
-    "packages",
-    "version",
-    "command",
-    "path",
-    "verify",
+#: What says when, where and how long, and differs from run to run.
+_CIRCUMSTANCES = re.compile(
+    r"(.+\.)?seconds|capsule\.(created|python|platform|packages\..*|version|command|verify)"
+    r"|capsule\.(model|data\[\d+\])\.path"
 )
 #: What is said around the numbers: another version may say it in other words.
 _WORDS = ("notes", "note", "because")
@@ -83,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     changed_since = has_digest(then) and not is_unchanged(then)
     if args.key is not None:
         print(f"signed: by the key {check_signature(then, args.key)}")
-    _refuse_other_numbers(record)
+    if _is_of_0_1(then):
+        _refuse_other_numbers(record)
     roles, plan, fewest = _settings(record, args.jobs)
     if not args.data:
         raise InputError("No data. Pass the audited table as --data FILE.")
@@ -98,12 +92,12 @@ def run(args: argparse.Namespace) -> int:
         print("not reproduced: " + "; ".join(other))
         return ExitCode.VIOLATION
     masked = again.suppressed(fewest)
-    if _is_of_0_1(record):
+    if _is_of_0_1(then):
         masked = _carry_over(masked, record)
     counted, changed = differences(then, masked.to_dict(), unmasked=again.to_dict())
     changed += command_differences(record)
     notes = [f"note: {line}" for line in _circumstances(record, again)]
-    notes += list_unchecked(record, signed=args.key is not None)
+    notes += list_unchecked(record, again, signed=args.key is not None)
     if changed or changed_since:
         print(_say_difference(len(changed), counted, changed_since=changed_since))
         print("\n".join(quiet(f"  {line}") for line in (*changed[:20], *notes)))
@@ -112,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(quiet(f"  {line}") for line in notes))
     if not has_digest(then):
         print("  note: the record has no digest")
-    if _is_of_0_1(record):
+    if _is_of_0_1(then):
         print(
             quiet(
                 f"  note: the record is of fairaudit {record.capsule.version}: its words, numbers "
@@ -132,14 +126,14 @@ def _say_difference(changed: int, counted: int, *, changed_since: bool) -> str:
     return f"{first}; {changed} of {counted} values differ"
 
 
-def _is_of_0_1(record: AuditResult) -> bool:
-    return record.capsule.version.startswith("0.1.")
+def _is_of_0_1(record: Mapping[str, Any]) -> bool:
+    """What a record says of its version loosens the comparison: 0.1 wrote neither of these."""
+    version = str(record.get("capsule", record).get("version"))
+    return version.startswith("0.1.") and not {DIGEST, "statements", "portrait"} & set(record)
 
 
 def _refuse_other_numbers(record: AuditResult) -> None:
     """A record of 0.1 whose p-values this version computes otherwise can only seem wrong."""
-    if not _is_of_0_1(record):
-        return
     reason = None
     if record.quality.law == "fitted":
         reason = "copies of a fitted density are drawn"
@@ -304,10 +298,9 @@ def differences(
     alone (`unmasked` is the result without): versions differ in their words, in what they add, in
     how they mask, in the limits of gaps and in centered sizes.
     """
-    # what a record says of its version loosens nothing, but for versions that are known to differ
-    same_version = not str(then.get("capsule", then).get("version")).startswith("0.1.")
-    passed_over = _CIRCUMSTANCES if same_version else (*_CIRCUMSTANCES, *_WORDS)
-    then, now = without_seals(then), without_seals(now)
+    same_version = not _is_of_0_1(then)
+    passed_over = () if same_version else _WORDS
+    then, now = _with_measures_of(now, then), _with_measures_of(then, now)
     first, second = dict(_leaves(then, passed_over)), dict(_leaves(now, passed_over))
     paths = [*first, *(path for path in second if path not in first)]
     if not same_version:
@@ -328,6 +321,17 @@ def differences(
     return len(paths) if not same_version else len(first), changed
 
 
+def _with_measures_of(other: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record without measures that only one of the two machines could compute."""
+    known = {measure["key"] for measure in other.get("measures", ())} | {
+        measure["key"] for measure in record.get("measures", ())
+    } - set(_ELSEWHERE)
+    plain = without_seals(record)
+    if "measures" in plain:
+        plain["measures"] = [m for m in plain["measures"] if m["key"] in known]
+    return plain
+
+
 def _take_raw_sizes(values: Mapping[str, Any]) -> dict[str, Any]:
     """KPC in the place of the centered size."""
     taken = dict(values)
@@ -344,15 +348,11 @@ def _leaves(value: Any, passed_over: tuple[str, ...], path: str = "") -> Iterato
         passed_over = ()
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if key not in passed_over:
-                yield from _leaves(item, passed_over, f"{path}.{key}" if path else key)
+            inner = f"{path}.{key}" if path else key
+            if key not in passed_over and not _CIRCUMSTANCES.fullmatch(inner):
+                yield from _leaves(item, passed_over, inner)
     elif isinstance(value, list):
-        items = [
-            item
-            for item in value
-            if not (isinstance(item, Mapping) and item.get("key") in _ELSEWHERE)
-        ]
-        for number, item in enumerate(items):
+        for number, item in enumerate(value):
             yield from _leaves(item, passed_over, f"{path}[{number}]")
     else:
         yield path, value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairaudit.errors import InputError
 from fairaudit.records.canonical import has_digest
+from fairaudit_cli.shell_text import split_line
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -39,8 +40,12 @@ def describe_origin(record: Mapping[str, Any], key: str | None) -> str:
     )
 
 
-def list_unchecked(record: AuditResult, *, signed: bool) -> Iterator[str]:
+def list_unchecked(record: AuditResult, again: AuditResult, *, signed: bool) -> Iterator[str]:
     """What a repeated audit cannot show, in words."""
+    computed = {measure.key for measure in again.measures}
+    for measure in record.measures:
+        if measure.key not in computed:
+            yield f"not checked: {measure.name} {measure.value}; what computes it is not installed"
     capsule = record.capsule
     by_whom = "the signature vouches for it" if signed else "only a signature can vouch for it"
     yield (
@@ -49,41 +54,48 @@ def list_unchecked(record: AuditResult, *, signed: bool) -> Iterator[str]:
     )
     if capsule.command is None:
         yield "not checked: how the audit was called; the record names no command"
+    if capsule.data or capsule.model is not None:
+        yield "not checked: where the files lay then; their SHA-256 are those of today's"
 
 
 def command_differences(record: AuditResult) -> list[str]:
-    """Where the command of a record contradicts its settings, as ``command: …``."""
-    import shlex
-
+    """Where the commands of a record contradict its settings, as ``command: …``."""
     capsule = record.capsule
-    if capsule.command is None or "$'" in capsule.command:  # what only a shell can read
-        return []
+    typed = _typed(capsule.command, "test")
+    found = []
+    if capsule.command is not None and typed is None:
+        found.append("command: it is not one of fairaudit test")
+    again = _typed(capsule.verify, "verify")
+    if capsule.verify is not None and again is None:
+        found.append("capsule.verify: it is not one of fairaudit verify")
+    if again is not None and set(again.trust or ()) - set(getattr(typed, "trust", None) or ()):
+        found.append("capsule.verify: it trusts what the audit did not")
     try:
-        first, *words = shlex.split(capsule.command)
-        args = _parse(words) if first == "fairaudit" and words[:1] == ["test"] else None
-    except (ValueError, InputError):
-        args = None
-    if args is None:
-        return ["command: it is not one of fairaudit test"]
-    try:
-        return list(_contradictions(args, record))
+        return found if typed is None else [*found, *_contradictions(typed, record)]
     except InputError as error:
-        return [f"command: {error}"]
+        return [*found, f"command: {error}"]
+
+
+def _typed(line: str | None, command: str) -> argparse.Namespace | None:
+    """What was typed, if this is one such command and nothing else."""
+    words = None if line is None else split_line(line)
+    if words is None or words[:1] != [command]:
+        return None
+    from fairaudit_cli import test, verify
+
+    parser = _Parser(prog=f"fairaudit {command}", add_help=False, allow_abbrev=False)
+    {"test": test, "verify": verify}[command].add_arguments(parser)
+    try:
+        args = parser.parse_args(words[1:])
+    except (ValueError, InputError):
+        return None
+    args.argv = words
+    return args
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ValueError(message)
-
-
-def _parse(words: list[str]) -> argparse.Namespace:
-    from fairaudit_cli.test import add_arguments
-
-    parser = _Parser(prog="fairaudit test", add_help=False, allow_abbrev=False)
-    add_arguments(parser)
-    args = parser.parse_args(words[1:])
-    args.argv = words
-    return args
 
 
 def _contradictions(args: argparse.Namespace, record: AuditResult) -> Iterator[str]:

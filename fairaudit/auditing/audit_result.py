@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairaudit.auditing.findings import Capsule, Finding, Verdict
@@ -197,6 +198,18 @@ class AuditResult(Result):
         if not isinstance(what, str):  # plot(ax), as before there were several
             what, ax = "null", what
         return draw(self, what, ax, **options)
+
+    def __repr__(self) -> str:
+        """What matters, in a few lines; the whole has 80,000 characters."""
+        names = ", ".join(column.name for column in self.table.attributes)
+        facts = f"{self.table.rows:,} rows; outcome {self.table.outcome.name}; sensitive {names}"
+        parts = ".findings, .measures, .groups, .statements, .to_frame(…)"
+        lines = (
+            f"<AuditResult: {self.because}",
+            f"{facts}; {len(self.findings)} questions.",
+            f".summary() is the whole text, .save('report.html') a page; parts: {parts}>",
+        )
+        return "\n".join(fill(line, 96, subsequent_indent="  ") for line in lines)
 
     def _repr_html_(self) -> str:
         """For notebooks, which are shared: masked; in a frame, so that styles do not leak."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.block_questions import place_questions
 from fairaudit.auditing.capsule import hash_table
-from fairaudit.auditing.examination import Absent
+from fairaudit.auditing.examination import Absent, explain_sample
 from fairaudit.auditing.questions import (
     Answer,
     Question,
@@ -138,10 +138,7 @@ class CountRows:
         ]
         notes += describe_bins(self.binned)
         if self._shown < self.facts.rows:
-            notes.append(
-                f"Who is treated differently, and pictures, are of {self._shown:,} rows drawn at "
-                "random; p-values, KPC, rates and gaps are of all rows."
-            )
+            notes.append(explain_sample(self._shown))
         return notes
 
     @property

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairaudit.evidence.power.power_result import Calibration, Power
     from fairaudit.testing.permutation_result import TestResult
 
-__all__ = ["Absent", "Rows"]
+__all__ = ["Absent", "Rows", "explain_sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +99,11 @@ class Rows(Protocol):
     def digest(self) -> str:
         """SHA-256 of what entered the tests."""
         ...
+
+
+def explain_sample(rows: int) -> str:
+    """Why the first sentences and the pictures of a large table are less sharp than the test."""
+    return (
+        f"Who is treated differently, and pictures, are of {rows:,} rows drawn at random; "
+        "p-values, KPC, rates and gaps are of all rows."
+    )

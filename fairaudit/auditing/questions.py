@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit._words import figures
 from fairaudit.auditing.findings import Finding
 from fairaudit.data.columns import level_text
 from fairaudit.data.roles import unknown_column
@@ -140,7 +141,7 @@ def find_range_cuts(values: Array) -> Array:
 
 def list_range_parts(name: str, cuts: Array) -> list[Part]:
     """The ranges of a continuous outcome between these cuts."""
-    edges = [f"{cut:.4g}" for cut in cuts]
+    edges = [figures(cut) for cut in cuts]
     labels = [
         f"{name} ≤ {edges[0]}",
         *(f"{a} < {name} ≤ {b}" for a, b in pairwise(edges)),

@@ -177,7 +177,10 @@ FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Any], Records]]] = {
         _claims,
     ),
     "curves": (("attribute", "group", "outcome", "x", *_LIMITS), _curves),
-    "power": (("group", "rows", "shift", "tpr_gap", "fpr_gap", "kpc", "power"), _power),
+    "power": (
+        ("group", "rows", "shift", "tpr_gap", "fpr_gap", "prediction_gap", "kpc", "power"),
+        _power,
+    ),
     "scores": (("attribute", "level", "outcome", "start", "stop", "rows"), _scores),
     "predictions": (("attribute", "level", "outcome", "rows", "mean", "deviation"), _predictions),
     "certificates": (

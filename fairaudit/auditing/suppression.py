@@ -304,6 +304,7 @@ def _mask_power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int)
         for name, level in zip(names, group.levels, strict=True)
     }
     rows, step = shown.table.rows, step_of(fewest, shown.table.people)
+    unit = None if shown.gaps is None else shown.gaps.unit
     violations = []
     for violation in power.detectable:
         if violation.rows is not None and violation.rows < fewest:
@@ -312,6 +313,7 @@ def _mask_power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int)
             violation.group in unsure or 0 < rows - violation.rows < fewest
         ):
             violation = replace(violation, rows=None)
+        gap = violation.prediction_gap
         if shown.masked:
             violation = replace(
                 violation,
@@ -319,6 +321,7 @@ def _mask_power(power: Power, shown: Audit, hidden: Sequence[Cell], fewest: int)
                 tpr_gap=coarse(violation.tpr_gap, step, up=True),
                 fpr_gap=coarse(violation.fpr_gap, step, up=True),
                 kpc=coarse(violation.kpc, step, up=True),
+                prediction_gap=None if unit is None else coarse(gap, unit * step, up=True),
             )
         violations.append(violation)
     return replace(power, detectable=tuple(violations))

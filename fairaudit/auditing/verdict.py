@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fairaudit._words import as_words
+from fairaudit._words import as_words, figures
 from fairaudit.auditing.findings import Finding, Verdict
 from fairaudit.data.facts import ColumnFacts
 from fairaudit.errors import InputError
@@ -119,7 +119,7 @@ def _explain_no_verdict(
 
 
 def _format_size(value: float | None) -> str:
-    return "" if value is None else f" {value:.3g}"
+    return "" if value is None else f" {figures(value, 3)}"
 
 
 def _explain_failures(certificates: Sequence[Certificate]) -> str:
@@ -127,7 +127,8 @@ def _explain_failures(certificates: Sequence[Certificate]) -> str:
     reasons = [
         f"{claim.measure}: {claim.note}"
         if claim.upper is None
-        else f"the upper bound of {claim.measure} is {claim.upper:.3g}, above {claim.limit:g}"
+        else f"the upper bound of {claim.measure} is {figures(claim.upper, 3)}, above "
+        f"{claim.limit:g}"
         for claim in certificates
         if not claim.holds
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -139,10 +140,15 @@ def _bound_over_pairs(
     first = np.full(len(u), gaps.value[b].argmax())
     widest = _bonferroni(error * (1 - paired) / gaps.reserve, len(u))
     roughly = gaps.at_most(c, b, u, first, widest)  # of every p, no less than the bound below
+    alone = (below == 0) & (gaps.spread_between(c, b, u, u) > 0)
+    by_itself = gaps.at_most(c, b, u, u, _bonferroni(error / gaps.reserve * paired, 1))
+    roughly[alone] = np.minimum(roughly, by_itself)[alone]
     largest = -np.inf
     for p in np.argsort(-roughly[:-1]):
         if roughly[p] <= largest:
             break
+        if gaps.at_most(c, b, np.full(len(u), p), u, widest).min() <= largest:
+            continue  # without draws
         others, own_errors, errors = gaps.largest_errors(c, b, int(p), below)
         own, wide = _widths(own_errors, errors, others, error / gaps.reserve, paired)
         bounds = gaps.at_most(c, b, np.full(len(u), p), u, wide)
@@ -184,17 +190,22 @@ class _Gaps:
         parts = (slice(0, count), slice(count, 2 * count))
         self.contrast = contrast
         self.covariance = [[groups.covariance[a, b] for b in parts] for a in parts]
-        self.between = [[_off_diagonal(block) for block in line] for line in self.covariance]
+        shared = {(a, k): _off_diagonal(self.covariance[a][k]) for a in (0, 1) for k in (0, 1)}
+        self.between = {models: block for models, block in shared.items() if block.any()}
         self.value = groups.raw @ contrast.T
         noise = _noise(groups, seed)
         self.noise = [contrast.astype(np.float32) @ noise[part] for part in parts]
-        rows = np.arange(len(contrast))
-        self.spread = [_root(self._product(k, k, rows, rows)) for k in (0, 1)]
-        self.largest = np.maximum(*(_largest(self.noise[k], self.spread[k]) for k in (0, 1)))
         self.groups = groups
         self.limits: dict[float, Reach] = {}
         #: Student's limits fall short for skewed numbers: they have two thirds of the error.
         self.reserve = 1.0 if groups.rates else 1.5
+
+    @cached_property
+    def largest(self) -> Array:
+        """Per draw the largest noise in standard errors, of both models."""
+        rows = np.arange(len(self.contrast))
+        spread = [_root(self._product(k, k, rows, rows)) for k in (0, 1)]
+        return np.maximum(*(_largest(self.noise[k], spread[k]) for k in (0, 1)))
 
     def below(self, model: int, z: float) -> Array:
         """By how much each lies below the largest of its model, less z standard errors."""
@@ -229,10 +240,8 @@ class _Gaps:
             self.limits[z] = reach_of(self.groups, z)
         squares = (self.limits[z].of_sum(on_baseline, on_candidate) ** 2).sum(axis=1)
         weights, shared = (on_baseline, on_candidate), np.zeros(len(on_baseline))
-        for a, line in enumerate(self.between):
-            for k, block in enumerate(line):
-                if block.any():
-                    shared += ((weights[a] @ block) * weights[k]).sum(axis=1)
+        for (a, k), block in self.between.items():
+            shared += ((weights[a] @ block) * weights[k]).sum(axis=1)
         if self.groups.of_classes:
             shared = np.maximum(shared, 0.0)
         return _root(squares + z**2 * shared)
@@ -252,7 +261,7 @@ class _Gaps:
         or without noise, and where there are too many u.
         """
         u = np.arange(len(self.contrast))
-        se = self._spread_between(c, b, np.full(len(u), p), u)
+        se = self.spread_between(c, b, np.full(len(u), p), u)
         shift = np.full(len(u), np.inf)
         np.divide(below, se, out=shift, where=se > 0)
         near = shift < _FAR
@@ -268,7 +277,7 @@ class _Gaps:
             rest = t.max(axis=0)
         return int(near.sum()), own, rest
 
-    def _spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
+    def spread_between(self, c: int, b: int, p: Index, u: Index) -> Array:
         """Standard errors of c_p − b_u, pair by pair."""
         return _root(
             self._product(c, c, p, p) + self._product(b, b, u, u) - 2 * self._product(c, b, p, u)

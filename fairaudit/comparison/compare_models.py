@@ -286,6 +286,8 @@ def _notes(
             "and of all intervals, which do not hold there; the measures without an interval have "
             "them."
         )
+    if table.weights is not None:
+        notes.append("Weights enter rates, errors, gaps and the loss; KPC counts every row once.")
     if groups.of_classes:
         notes.append(
             "a → b: share predicted b among those who are a. Name a class as 'positive' to compare "
@@ -293,7 +295,10 @@ def _notes(
         )
     elif groups.rates:
         positive = level_text(table.positive)
-        notes.append(f"TPR and FPR: share predicted {positive} among those who are and are not.")
+        notes.append(
+            f"TPR and FPR: share predicted {positive} among those who are {positive}, and among "
+            "all others."
+        )
     else:
         notes.append(
             "Prediction gap: how far a group's predictions lie from those of all people with the "

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fairaudit._words import figures
 from fairaudit.comparison.bands import Interval
 from fairaudit.comparison.comparison_result import ComparisonVerdict, Difference
 from fairaudit.comparison.paired_groups import PairedGroups
@@ -80,13 +81,13 @@ def decide_verdict(
     if interval.at_most < margin:
         return ComparisonVerdict.NOT_LESS_FAIR, (
             f"Not less fair: {change}; with {sure} the change is {_signed(interval.at_most)} at "
-            f"most, below the margin of {margin:.4g}."
+            f"most, below the margin of {figures(margin)}."
         )
     if interval.at_least > 0:
         beyond = (
-            f"beyond the margin of {margin:.4g}"
+            f"beyond the margin of {figures(margin)}"
             if interval.at_least > margin
-            else f"and it is not shown to be below the margin of {margin:.4g}"
+            else f"and it is not shown to be below the margin of {figures(margin)}"
         )
         return ComparisonVerdict.LESS_FAIR, (
             f"Less fair: {change}; with {sure} the change is {_signed(interval.at_least)} at "
@@ -94,7 +95,7 @@ def decide_verdict(
         )
     return ComparisonVerdict.INCONCLUSIVE, (
         f"Inconclusive: {change}; these rows show neither that the change is below the margin of "
-        f"{margin:.4g} (it may be {_signed(interval.at_most)}) nor that it is above 0."
+        f"{figures(margin)} (it may be {_signed(interval.at_most)}) nor that it is above 0."
     )
 
 
@@ -115,8 +116,8 @@ def explain_shown(
             return f"{because} Masked groups are left out of these numbers."
     return (
         f"{verdict.value.capitalize()}: this is what all groups together show at the margin of "
-        f"{margin:.4g} of the {NAMES[measure]}; some of them are masked, and the numbers of the "
-        "others alone do not show it."
+        f"{figures(margin)} of the {NAMES[measure]}; some of them are masked, and the numbers of "
+        "the others alone do not show it."
     )
 
 

@@ -361,7 +361,8 @@ def tabulate_rates(groups: GroupTable, predicted: str, note: str) -> CellTable:
             ("selected", "TPR", "FPR"), (0, 2, 1), rates_of_groups(groups), strict=True
         )
     }
-    about = f"TPR and FPR: share predicted {predicted} among those who are and are not"
+    among = f"among those who are {predicted}, and among all others"
+    about = f"TPR and FPR: share predicted {predicted} {among}"
     return _tabulate(groups, columns, "; ".join(filter(None, [note, about])))
 
 

@@ -48,7 +48,7 @@ def main(descriptor: int) -> NoReturn:
         sys.path[:] = request["path"]
         invalidate_caches()
         for name in request["imports"]:
-            with suppress(ImportError):  # told by whoever needs it
+            with suppress(Exception):  # told by whoever needs it
                 import_module(name)
         gc.freeze()
         if os.fork() == 0:

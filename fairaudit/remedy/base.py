@@ -15,7 +15,7 @@ from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.errors import InputError
 from fairaudit.remedy.calibration import learn_slopes
-from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
+from fairaudit.remedy.inputs import Network, TrainingRows, seed_of, sensitive_columns
 from fairaudit.remedy.network_parts import Bar, torch_parts
 from fairaudit.remedy.outcomes import Classes, Numbers
 
@@ -24,7 +24,7 @@ __all__ = ["Classes", "Classifier", "Numbers", "Regressor", "Remedy", "sensitive
 Draw = Callable[[int], Array]
 
 
-class Remedy(Features, BaseEstimator):
+class Remedy(Network, BaseEstimator):
     """A predictor trained for a small loss and for equalized odds.
 
     Parameters
@@ -147,18 +147,7 @@ class Remedy(Features, BaseEstimator):
         """The function number → encoded attributes of that conditional copy."""
         raise NotImplementedError
 
-    def _outcome(self, y: Array, *, again: bool = False) -> tuple[Column, Array, int]:
-        """The outcome as a column, as numbers to learn, and its number of classes."""
-        raise NotImplementedError
-
     # -- fitting
-
-    def fit(
-        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> Remedy:
-        """Train on features `X`, outcome `y` and any number of sensitive attributes."""
-        self.fit_path(X, y, sensitive_features, [self.mu], sample_weight=sample_weight)
-        return self
 
     def fit_path(
         self,
@@ -177,18 +166,12 @@ class Remedy(Features, BaseEstimator):
         for mu in mus:
             if not 0 <= mu <= 1:
                 raise InputError(f"'mu' must lie in [0, 1]. Got {mu!r}.", argument="mu")
-        again = self.warm_start and hasattr(self, "layers_")
-        x, target = self._learn_standardized(X, y, again=again)
-        attributes = sensitive_columns(sensitive_features, len(x), self)
-        outcome, numbers, classes = self._outcome(target, again=again)
-        weights = row_weights(sample_weight, len(x))
-        in_loss = self._loss_weights(target, weights, classes)
+        again = self._starts_again
+        rows = self._learn_rows(X, y, sensitive_features, sample_weight)
         self.seed_ = seed_of(self.random_state)
         train, networks, settings = torch_parts(self, again=again)
-        task = self._task(
-            x, outcome, y=numbers, classes=classes, attributes=attributes, weights=weights
-        )
-        task = replace(task, weights=in_loss, offset=task.offset if offset is None else offset)
+        task = self._task(rows)
+        task = replace(task, weights=rows.in_loss, offset=task.offset if offset is None else offset)
         fitted: list[Remedy] = [self, *(copy.copy(self) for _ in mus[1:])]
         bar = Bar(self.progress)
         every = range(len(mus))
@@ -208,14 +191,6 @@ class Remedy(Features, BaseEstimator):
             estimator._calibrate(task)
         return fitted
 
-    def _loss_weights(self, y: Array, weights: Array | None, classes: int) -> Array | None:
-        """How much every row counts in the loss."""
-        if classes:
-            return class_weights(self.class_weight, y, weights)
-        if self.class_weight is not None:
-            raise InputError("'class_weight' is for a classifier.", argument="class_weight")
-        return weights
-
     def _calibrate(self, task: Any) -> None:
         """Learn what the logits are worth, on rows that the weights were not fitted to."""
         self.calibration_: Array | None = None
@@ -228,23 +203,15 @@ class Remedy(Features, BaseEstimator):
         weights = None if task.weights is None else task.weights[rows]
         self.calibration_ = learn_slopes(raw, task.y[rows], weights)
 
-    def _task(
-        self,
-        x: Array,
-        outcome: Column,
-        *,
-        y: Array,
-        classes: int,
-        attributes: Sequence[Column],
-        weights: Array | None,
-    ) -> Any:
+    def _task(self, rows: TrainingRows) -> Any:
         from fairaudit.remedy.attribute_residuals import attribute_residuals
         from fairaudit.remedy.training import Task
 
+        x, attributes = rows.x, rows.attributes
         encoded = encode(attributes)
         spread = encoded.std(axis=0)
-        draw = self._draws(outcome, attributes, encoded)
-        residuals = attribute_residuals(outcome, attributes, draw, self.seed_, weights)
+        draw = self._draws(rows.outcome, attributes, encoded)
+        residuals = attribute_residuals(rows.outcome, attributes, draw, self.seed_, rows.weights)
         order = np.random.default_rng(self.seed_).permutation(len(x))
         held = round(self.validation_fraction * len(x))
         if held and min(held, len(x) - held) < 20:
@@ -255,8 +222,8 @@ class Remedy(Features, BaseEstimator):
         unit = np.where(spread > 1e-12, spread, 1.0)
         return Task(
             x=x,
-            y=y,
-            classes=classes,
+            y=rows.numbers,
+            classes=rows.classes,
             a=encoded / unit,
             draw=lambda number: draw(number) / unit,
             residuals=residuals,

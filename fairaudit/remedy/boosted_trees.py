@@ -27,6 +27,7 @@ from fairaudit.remedy.boosting_rows import (
 from fairaudit.remedy.boosting_training import Part, Task, train
 from fairaudit.remedy.dependence_gradient import WeightedDependence
 from fairaudit.remedy.estimators import draw_permuted
+from fairaudit.remedy.inputs import FitsPath
 
 __all__ = ["FairICPBoostingClassifier", "FairICPBoostingRegressor"]
 
@@ -34,7 +35,7 @@ _FEW_ROWS = 5000  # below, boosters are cross-fitted, and fine features would be
 _FOLDS = 3
 
 
-class _Boosting(BaseEstimator):
+class _Boosting(FitsPath, BaseEstimator):
     """Boosted trees trained for a small loss and for equalized odds.
 
     Parameters
@@ -113,13 +114,6 @@ class _Boosting(BaseEstimator):
         self.n_jobs = n_jobs
 
     _outcome: Callable[[Array], tuple[Column, Array, int]]
-
-    def fit(
-        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> _Boosting:
-        """Train on features `X`, outcome `y` and any number of sensitive attributes."""
-        self.fit_path(X, y, sensitive_features, [self.mu], sample_weight=sample_weight)
-        return self
 
     def fit_path(
         self,

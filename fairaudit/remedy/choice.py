@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from fairaudit.remedy.methods import Method
 
-__all__ = ["CHANCE", "CLEAR", "Choice", "Rule", "dominated"]
+__all__ = ["CHANCE", "CLEAR", "Choice", "Rule", "dominated", "find_trivial_loss"]
 
 CLEAR = 0.25  # barely passing on few rows is no promise for the audited ones
+_POINTS = 101  # of the line of trivial mixtures
 CHANCE = 0.75  # to pass the coming audit; small tables rarely promise more without a collapse
 
 
@@ -98,6 +99,11 @@ class Rule:
         return self.value is None and self.goal.kpc is None and self.goal.loss is None
 
     @property
+    def passes(self) -> bool:
+        """What is wanted is a chance to pass the coming audit."""
+        return self.searches and self.automatic and not self.goal.limits
+
+    @property
     def looks(self) -> bool:
         """Rows are needed to choose by."""
         return self.value is None
@@ -131,14 +137,14 @@ class Rule:
         goal = self.goal
         names = ("kpc", "loss") if goal.kpc is not None else ("loss", "kpc")
         limit = goal.kpc if goal.kpc is not None else goal.loss
-        usable = curve[curve["collapsed"].isna()]
+        usable = curve[curve["collapsed"].isna() & ~curve["dominated"]]
         allowed = usable[usable[names[0]] <= limit]
         titles = {"kpc": "KPC", "loss": "loss"}
         if allowed.empty:
             smallest = "" if usable.empty else f"; the smallest is {usable[names[0]].min():.4g}"
             raise InputError(
-                f"No model has {names[0]} ≤ {limit:g} on the rows for choosing, collapsed ones "
-                f"apart{smallest}. Allow more, or try other values of mu."
+                f"No model has {names[0]} ≤ {limit:g} on the rows for choosing, apart from those "
+                f"that collapsed or are worse than the trivial mixture{smallest}. Allow more."
             )
         return Choice(
             int(allowed[names[1]].idxmin()),
@@ -202,18 +208,48 @@ def _fates(curve: pd.DataFrame) -> str:
 
 
 def dominated(curve: pd.DataFrame, mixture: pd.DataFrame, rule: Rule) -> list[bool]:
-    """For every model: does a mixture of plain training with a constant do better?
+    """For every model: does a mixture of plain training with a constant, of any share, do better?
 
-    Better is a smaller loss with no larger KPC (estimates below 0 count as 0), and a goal that is
-    reached where the model reaches it: KPC of few rows is noisy. Plain training, the first model,
-    is what is mixed.
+    Better is a smaller loss with a goal that is reached where the model reaches it, and with no
+    larger KPC or, in a search, with no smaller chance to pass. Plain training, the first model, is
+    what is mixed.
     """
-    lines = mixture.to_dict("records")
+    line = _fill_in(mixture)
+    good = np.array([rule.reached(point) for point in line.to_dict("records")])
 
-    def beats(line: Mapping[Any, Any], model: Mapping[Any, Any]) -> bool:
-        as_fair = line["kpc"] <= max(model["kpc"], 0.0)
-        reached = rule.reached(line) or not rule.reached(model)
-        return bool(line["loss"] < model["loss"] and as_fair and reached)
+    def beats(model: Mapping[Any, Any]) -> bool:
+        better = line["kpc"] <= _largest_kpc(model)
+        if rule.passes:
+            better |= line["chance"] >= model["chance"]
+        reached = good | (not rule.reached(model))
+        return bool(((line["loss"] < model["loss"]) & better & reached).any())
 
     _, *models = curve.to_dict("records")
-    return [False, *(any(beats(line, model) for line in lines) for model in models)]
+    return [False, *map(beats, models)]
+
+
+def find_trivial_loss(model: Mapping[Any, Any], mixture: pd.DataFrame) -> float:
+    """The smallest loss of mixtures of plain training with a constant that are as fair by KPC."""
+    line = _fill_in(mixture)
+    return float(line["loss"][line["kpc"] <= _largest_kpc(model)].min())
+
+
+def _largest_kpc(model: Mapping[Any, Any]) -> float:
+    """What a mixture may have: estimates below 0 count as 0, and few rows flatter the luckiest of
+    many models, so that each is given its standard error.
+    """
+    return float(max(model["kpc"], 0.0) + model.get("kpc_error", 0.0))
+
+
+def _fill_in(mixture: pd.DataFrame) -> pd.DataFrame:
+    """Points between those that were measured; certificates must hold on both sides."""
+    import pandas as pd
+
+    shares = mixture["share"].to_numpy()
+    grid = np.union1d(shares, np.linspace(shares[0], shares[-1], _POINTS))
+    names = [name for name in mixture if name != "certified"]
+    line = pd.DataFrame({name: np.interp(grid, shares, mixture[name]) for name in names})
+    if "certified" in mixture:
+        holds = np.interp(grid, shares, mixture["certified"].astype(float))
+        line["certified"] = holds == 1.0
+    return line

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from fairaudit._types import Array
 from fairaudit.data.columns import Column
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.remedy.inputs import Features, class_weights, row_weights, seed_of, sensitive_columns
+from fairaudit.remedy.inputs import Network, seed_of
 from fairaudit.remedy.outcomes import Classes, Numbers
 
 __all__ = ["HGRClassifier", "HGRRegressor"]
@@ -24,7 +24,7 @@ _GRADIENT = 5.0
 _SELU, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-class _Penalized(Features, BaseEstimator):
+class _Penalized(Network, BaseEstimator):
     """A predictor trained on its loss plus λ times the conditional χ² of prediction and attributes.
 
     Parameters
@@ -71,6 +71,7 @@ class _Penalized(Features, BaseEstimator):
     weighs loss and penalty.
     """
 
+    _path_of = "lam"
     # of files that earlier versions have saved
     class_weight: Any = None
     warm_start: bool = False
@@ -100,17 +101,6 @@ class _Penalized(Features, BaseEstimator):
         self.class_weight = class_weight
         self.warm_start = warm_start
 
-    def _outcome(self, y: Array, *, again: bool = False) -> tuple[Column, Array, int]:
-        """The outcome as a column, as numbers to learn, and its number of classes."""
-        raise NotImplementedError
-
-    def fit(
-        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> _Penalized:
-        """Train on features `X`, outcome `y` and any number of sensitive attributes."""
-        self.fit_path(X, y, sensitive_features, [self.lam], sample_weight=sample_weight)
-        return self
-
     def fit_path(
         self,
         X: Any,
@@ -122,20 +112,17 @@ class _Penalized(Features, BaseEstimator):
     ) -> list[_Penalized]:
         """Fitted copies of this estimator for every λ, trained in one pass; the first is `self`."""
         self._check(lams)
-        again = self.warm_start and hasattr(self, "layers_")
-        x, target = self._learn_standardized(X, y, again=again)
-        attributes = sensitive_columns(sensitive_features, len(x), self)
-        outcome, numbers, classes = self._outcome(target, again=again)
-        if self.class_weight is not None and not classes:
-            raise InputError("'class_weight' is for a classifier.", argument="class_weight")
-        weights = row_weights(sample_weight, len(x))
+        again = self._starts_again
+        rows = self._learn_rows(X, y, sensitive_features, sample_weight)
         task = _Task(
-            x=x,
-            y=numbers,
-            classes=classes,
-            densities=[_densities(column, outcome, self.batch_size) for column in attributes],
-            in_loss=class_weights(self.class_weight, target, weights) if classes else weights,
-            weights=weights,
+            x=rows.x,
+            y=rows.numbers,
+            classes=rows.classes,
+            densities=[
+                _densities(column, rows.outcome, self.batch_size) for column in rows.attributes
+            ],
+            in_loss=rows.in_loss,
+            weights=rows.weights,
             start=self.layers_ if again else None,
         )
         self.seed_ = seed_of(self.random_state)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,7 +15,18 @@ from fairaudit.errors import InputError
 from fairaudit.remedy.encoding import feature_columns, frame_to_encode, transformer_for
 from fairaudit.remedy.validation import validate_data
 
-__all__ = ["Features", "class_weights", "row_weights", "seed_of", "sensitive_columns"]
+__all__ = [
+    "Features",
+    "FitsPath",
+    "Network",
+    "TrainingRows",
+    "class_weights",
+    "row_weights",
+    "seed_of",
+    "sensitive_columns",
+]
+
+_One = TypeVar("_One", bound="FitsPath")
 
 
 def sensitive_columns(sensitive_features: Any, n: int, estimator: Any) -> tuple[Column, ...]:
@@ -90,6 +103,21 @@ def class_weights(class_weight: Any, y: Array, sample_weight: Array | None) -> A
             argument="class_weight",
         ) from None
     return row_weights(weights if sample_weight is None else weights * sample_weight, len(y))
+
+
+class FitsPath:
+    """A model is trained as a path of one value of its parameter, whose name `_path_of` is."""
+
+    _path_of = "mu"
+    fit_path: Callable[..., Any]
+
+    def fit(
+        self: _One, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> _One:
+        """Train on features `X`, outcome `y` and any number of sensitive attributes."""
+        value = getattr(self, self._path_of)
+        self.fit_path(X, y, sensitive_features, [value], sample_weight=sample_weight)
+        return self
 
 
 class Features:
@@ -172,3 +200,53 @@ class Features:
     def _standardized(self, X: Any) -> Array:
         check_is_fitted(self, "mean_")
         return (self._features(X) - self.mean_) / self.scale_
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingRows:
+    """What a network learns from: `numbers` are the outcome to learn, of `classes` classes or 0.
+
+    `weights` say how many people a row stands for, `in_loss` how much it counts in the loss.
+    """
+
+    x: Array
+    attributes: tuple[Column, ...]
+    outcome: Column
+    numbers: Array
+    classes: int
+    weights: Array | None
+    in_loss: Array | None
+
+
+class Network(FitsPath, Features):
+    """What estimators that train a network have in common."""
+
+    _outcome: Callable[..., tuple[Column, Array, int]]
+    class_weight: Any
+    warm_start: bool
+
+    @property
+    def _starts_again(self) -> bool:
+        """Training goes on where the last `fit` ended."""
+        return bool(self.warm_start and hasattr(self, "layers_"))
+
+    def _learn_rows(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> TrainingRows:
+        """The rows of `fit`, checked."""
+        again = self._starts_again
+        x, target = self._learn_standardized(X, y, again=again)
+        attributes = sensitive_columns(sensitive_features, len(x), self)
+        outcome, numbers, classes = self._outcome(target, again=again)
+        if self.class_weight is not None and not classes:
+            raise InputError("'class_weight' is for a classifier.", argument="class_weight")
+        weights = row_weights(sample_weight, len(x))
+        return TrainingRows(
+            x=x,
+            attributes=attributes,
+            outcome=outcome,
+            numbers=numbers,
+            classes=classes,
+            weights=weights,
+            in_loss=class_weights(self.class_weight, target, weights) if classes else weights,
+        )

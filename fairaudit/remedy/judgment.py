@@ -11,11 +11,14 @@ from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.findings import Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
 from fairaudit.evidence.power.power_result import CarriedPower
+from fairaudit.remedy.choice import find_trivial_loss
 from fairaudit.remedy.limit import SMALLEST
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairaudit.auditing.audit_plan import Plan
     from fairaudit.remedy.choice import Choice
     from fairaudit.remedy.forgone import Forgone
@@ -60,13 +63,15 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
 
 
 def judged(
-    choice: Choice,
+    trained: Trained,
     before: AuditResult,
     after: AuditResult,
+    *,
     collapsed: str | None,
     power: CarriedPower | None,
 ) -> Judgment:
     """The one place that decides what a remedy came to."""
+    choice = trained.choice
     if choice.fates is not None:
         still = after.verdict is Verdict.VIOLATION
         what = "and violates equalized odds" if still else "and no violation is found in it"
@@ -88,15 +93,21 @@ def judged(
             Verdict.VIOLATION,
         )
     doubt = _doubt(before, after, power)
+    if doubt is None and trained.curve["dominated"][choice.place]:  # a value that was asked for
+        doubt = (
+            f"no violation is found after the repair ({_p(after)}), but the trivial mixture of "
+            "plain training with a constant is as fair at a smaller loss"
+        )
     if doubt is not None:
         return Judgment(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
     assert power is not None  # noqa: S101  for mypy: without power there is a doubt
-    size = "smaller than it" if power.kpc is None else f"of KPC below about {power.kpc:.2g}"
+    share = 1.0 if power.share is None else power.share
+    left = "a smaller one" if share == 1 else f"up to about {100 * share:.0f} % of it"
     return Judgment(
         Outcome.REPAIRED,
         f"Repaired: the violation that was there before ({_p(before)}) is not found in "
         f"{after.table.rows:,} rows ({_p(after)}). The audit would have seen it in "
-        f"{_percent(power.power)} of such samples; a violation {size}{_was(before)} may be left.",
+        f"{_percent(power.power)} of such samples; {left} may be left.",
         Verdict.NO_VIOLATION,
     )
 
@@ -132,10 +143,6 @@ def _p(audit: AuditResult) -> str:
     return "no p-value" if audit.p_value is None else f"p = {audit.p_value:.3g}"
 
 
-def _was(before: AuditResult) -> str:
-    return "" if before.joint.kpc is None else f" (before: {before.joint.kpc:.2g})"
-
-
 def _percent(share: float) -> str:
     """Chances are estimates: never 100 %."""
     return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
@@ -150,34 +157,30 @@ def _kpc(before: AuditResult, after: AuditResult) -> str:
 
 def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     """What would help where there is no repair, and what another permission would bring."""
-    mixture = trained.mixture
     brought = [_describe_forgone(offer) for offer in trained.forgone]
     if outcome is Outcome.REPAIRED:
         return tuple(brought)
+    if outcome is Outcome.INCONCLUSIVE and trained.curve["dominated"][trained.choice.place]:
+        return ("Another value, or a search over methods (method search).",)
     if outcome is Outcome.INCONCLUSIVE:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
     advice += [] if trained.limit is None else describe_limit(trained.limit)
+    if trained.limit is not None and trained.choice.place > 0:
+        advice += describe_nearest(trained.limit)
     advice += brought
     if not job.use_sensitive and not brought:
         advice.append(
             "Attributes at prediction time (use_sensitive), where the law lets a model have them."
         )
-    reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
-    passing = mixture[reached & (mixture["share"] < 1)]
-    trivial = (
-        ""
-        if passing.empty
-        else (
-            f"; even plain training with a constant answer for a random "
-            f"{100 * passing['share'].iloc[0]:.0f} % passes, at a loss of "
-            f"{passing['loss'].iloc[0]:.3g}"
-        )
-    )
+    trivial = _describe_trivial(trained.mixture, job)
     if job.method is not None:
+        passing = "" if trivial is None else f"; even {trivial}"
         advice.append(
-            f"A search over methods, with a randomized last stage (method search){trivial}."
+            f"A search over methods, with a randomized last stage (method search){passing}."
         )
+    elif trivial is not None:
+        advice.append(f"Nothing was found that is better than the trivial mixture: {trivial}.")
     advice.append(
         "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
         "with an audit (certify)."
@@ -185,8 +188,20 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     return tuple(advice)
 
 
+def _describe_trivial(mixture: pd.DataFrame, job: Job) -> str | None:
+    """The trivial mixture that reaches the goal; None: only a constant for everybody does."""
+    reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
+    enough = mixture[reached & (mixture["share"] < 1)]
+    if enough.empty:
+        return None
+    return (
+        "plain training with a constant answer for a random "
+        f"{100 * enough['share'].iloc[0]:.0f} % passes, at a loss of {enough['loss'].iloc[0]:.3g}"
+    )
+
+
 def describe_limit(limit: Limit) -> list[str]:
-    """What could pass at best, and which audit the model that comes nearest passes."""
+    """What could pass at best."""
     known = "With" if limit.attributes else "Without"
     estimate, sure = limit.estimate, limit.sure
     least = (
@@ -197,19 +212,22 @@ def describe_limit(limit: Limit) -> list[str]:
         f"if these rows were everybody; surely not below {sure.loss:.3g} or above "
         f"{sure.ranking:.3f}"
     )
-    if limit.impossible:
-        least += ": whatever passes has collapsed"
+    return [f"{least}: whatever passes has collapsed." if limit.impossible else f"{least}."]
+
+
+def describe_nearest(limit: Limit) -> list[str]:
+    """Which audit the model that comes nearest passes."""
     nearest = "The model that comes nearest passes"
     if limit.passes is None:
-        return [f"{least}.", f"{nearest} no audit of more than {limit.rows // SMALLEST:,} rows."]
+        return [f"{nearest} no audit of more than {limit.rows // SMALLEST:,} rows."]
     if limit.passes >= limit.rows:
-        return [f"{least}."]
+        return []
     more = (
         f"; for {limit.rows:,} about {limit.rows / limit.passes:.0f} times as many would have to "
         "train it, if all that it leaves is the error of few rows"
     )
     audit = f"{nearest} an audit of about {limit.passes:,} rows with this chance"
-    return [f"{least}.", f"{audit}{more if limit.attributes else ''}."]
+    return [f"{audit}{more if limit.attributes else ''}."]
 
 
 def _describe_forgone(offer: Forgone) -> str:
@@ -235,11 +253,11 @@ def notes_on(result: RemedyResult) -> list[str]:
     if result.outcome in (Outcome.NOT_REPAIRED, Outcome.NOT_FOUND):
         notes.append("Do not choose another value by this audit: fresh rows have the last word.")
     chosen = result.curve[result.curve["chosen"]].iloc[0]
-    as_fair = result.mixture[result.mixture["kpc"] <= max(chosen["kpc"], 0.0)]
     if chosen["dominated"]:
+        trivial = find_trivial_loss(chosen, result.mixture)
         notes.append(
-            "Plain training mixed at random with a constant reaches this KPC at a loss of "
-            f"{float(as_fair['loss'].min()):.3g}; the chosen model has {chosen['loss']:.3g}. This "
-            "repair is not worth its price there."
+            "Plain training mixed at random with a constant is as fair, up to the error of KPC, at "
+            f"a loss of {trivial:.3g}; the chosen model has {chosen['loss']:.3g}. This repair is "
+            "not worth its price there."
         )
     return notes

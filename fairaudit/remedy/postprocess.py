@@ -17,14 +17,14 @@ from fairaudit.data.classes import in_classes_of
 from fairaudit.data.columns import columns_from
 from fairaudit.errors import InputError
 from fairaudit.remedy.estimators import FairICPClassifier, FairICPRegressor
-from fairaudit.remedy.inputs import sensitive_columns
+from fairaudit.remedy.inputs import FitsPath, sensitive_columns
 
 __all__ = ["ICPPostProcessor"]
 
 _CERTAIN = 1e-6
 
 
-class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
+class ICPPostProcessor(FitsPath, MetaEstimatorMixin, BaseEstimator):
     """Corrects the scores of any fitted model towards equalized odds.
 
     The corrected score is the model's own (as a logit, or standardized) plus a small network of
@@ -74,13 +74,6 @@ class ICPPostProcessor(MetaEstimatorMixin, BaseEstimator):
         self.use_sensitive = use_sensitive
         self.options = options
         self.random_state = random_state
-
-    def fit(
-        self, X: Any, y: Any, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> ICPPostProcessor:
-        """Learn the correction."""
-        self.fit_path(X, y, sensitive_features, [self.mu], sample_weight=sample_weight)
-        return self
 
     def fit_path(
         self,

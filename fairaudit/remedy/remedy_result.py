@@ -86,10 +86,11 @@ class RemedyResult(Result):
         Ranking, Brier score and calibration error before and after, on these rows.
     curve : DataFrame
         Every model on the rows for choosing (the audited ones where nothing was chosen): ``mu``,
-        ``loss``, ``kpc``, ``deo``, ``p_value``, ``collapsed`` (why, or None), ``dominated`` by
-        the trivial mixture, ``chosen``; ``ranking``, ``brier`` and ``calibration_error``,
-        ``chance`` to pass the coming audit; ``p_train`` is the test on the training rows. Of a
-        search also ``method``, ``strength`` and ``attributes`` (needed to predict).
+        ``loss``, ``kpc`` and its standard error ``kpc_error``, ``deo``, ``p_value``, ``collapsed``
+        (why, or None), ``dominated`` by the trivial mixture, ``chosen``; ``ranking``, ``brier``
+        and ``calibration_error``, ``chance`` to pass the coming audit; ``p_train`` is the test on
+        the training rows. Of a search also ``method``, ``strength`` and ``attributes`` (needed to
+        predict).
     mixture : DataFrame
         The trivial alternative on these rows: plain training, mixed at random with a constant.
     forgone : tuple of Forgone

@@ -98,7 +98,8 @@ class _Search:
         best = self._better(record, best)
         if self.reaches(start) or not randomize or record["loss"] >= best:
             return best
-        if record["chance"] >= _HOPEFUL:
+        trivial = place == 0 and not base.attributes  # with a constant it is the trivial mixture
+        if record["chance"] >= _HOPEFUL and not trivial:
             best = self._strengthen(lambda s: self.stages.dilute(base, place, s), best)
         if base.attributes and place > 0:
             return best
@@ -153,10 +154,10 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
             done += 1
             report("search", done, steps)
     allowed = len(found.records)
-    forgone = _price_what_is_not_allowed(found, learner, plain, folds)
-    curve = pd.DataFrame(list(found.records.values())[:allowed]).assign(p_train=np.nan)
     scores = table.of_larger_level(plain.scores[0], plain.of_folds[0])
     mixture = found.judge.mixture(scores, seed=stages.seed)
+    forgone = _price_what_is_not_allowed(found, learner, plain, folds, mixture)
+    curve = pd.DataFrame(list(found.records.values())[:allowed]).assign(p_train=np.nan)
     curve["dominated"] = dominated(curve, mixture, job.rule)
     choice = job.rule.choose(curve)
     chosen = list(found.candidates.values())[choice.place]
@@ -225,21 +226,42 @@ def _stages_for(job: Job) -> Stages:
 
 
 def _price_what_is_not_allowed(
-    found: _Search, learner: Method, plain: CrossFitted, folds: Any
+    found: _Search, learner: Method, plain: CrossFitted, folds: Any, mixture: pd.DataFrame
 ) -> tuple[Forgone, ...]:
     """The smallest loss that would reach the goal with one more permission."""
     job, forgone = found.job, []
     if not job.use_sensitive:
-        best = float("inf")
         base = cross_fit(job, learner, [0.0], folds, attributes=True)
-        for known in (base, plain):
-            best = found.follow(known, 0, attributes=True, randomize=job.randomize, best=best)
-        forgone.append(Forgone(what="attributes", loss=None if best == float("inf") else best))
+        looks = [(known, 0) for known in (base, plain)]
+        loss = _find_best(found, looks, mixture, attributes=True, randomize=job.randomize)
+        forgone.append(Forgone(what="attributes", loss=loss))
     if not job.randomize:
-        best = float("inf")
-        for place in (len(plain.values) - 1, len(plain.values) // 2, 0):
-            best = found.follow(
-                plain, place, attributes=job.use_sensitive, randomize=True, best=best
-            )
-        forgone.append(Forgone(what="randomization", loss=None if best == float("inf") else best))
+        looks = [(plain, place) for place in (len(plain.values) - 1, len(plain.values) // 2, 0)]
+        loss = _find_best(found, looks, mixture, attributes=job.use_sensitive, randomize=True)
+        forgone.append(Forgone(what="randomization", loss=loss))
     return tuple(forgone)
+
+
+def _find_best(
+    found: _Search,
+    looks: list[tuple[CrossFitted, int]],
+    mixture: pd.DataFrame,
+    *,
+    attributes: bool,
+    randomize: bool,
+) -> float | None:
+    """The smallest loss of further models that reach the goal and are worth having."""
+    import pandas as pd
+
+    known, best = len(found.records), float("inf")
+    for base, place in looks:
+        best = found.follow(base, place, attributes=attributes, randomize=randomize, best=best)
+    first, *others = found.records.values()
+    curve = pd.DataFrame([first, *others[known - 1 :]])
+    beaten = dominated(curve, mixture, found.job.rule)
+    losses = [
+        record["loss"]
+        for record, worse in zip(curve.to_dict("records"), beaten, strict=True)
+        if record["collapsed"] is None and not worse and found.job.rule.reached(record)
+    ]
+    return min(losses, default=None)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TradeOff", "evaluate", "mixed", "mixture", "rows_of", "scores_of", "trade_off"]
 
+_ERRORS = 1.96  # standard errors that a 95 % interval reaches
 MIXTURE = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 
 
@@ -192,7 +193,8 @@ def evaluate(
     """Loss (misclassified, or mean squared error), KPC, a size of the gaps, and p-value.
 
     The size is DEO for two classes, the prediction gap for a continuous outcome, and else NaN.
-    KPC is centered by copies; with ``encode="raw"`` it is R's, as in the paper.
+    KPC is centered by copies and has its standard error beside it; with ``encode="raw"`` it is
+    R's, as in the paper.
     """
     import fairaudit as fa
 
@@ -200,13 +202,14 @@ def evaluate(
     groups = [column for column in attributes if column.kind.is_categorical]
     measures |= _gaps(scores, outcome, groups)
     if (scores == scores[0]).all():
-        return measures | {"kpc": 0.0, "p_value": 1.0}
+        return measures | {"kpc": 0.0, "kpc_error": 0.0, "p_value": 1.0}
     given: Any = {"sensitive": attributes, "y_true": outcome}
-    measures["kpc"] = float(
-        fa.metrics.kpc_centered(scores, **given)
-        if encode == "standard"
-        else fa.metrics.kpc(scores, encode=encode, **given)
-    )
+    if encode == "standard":
+        size = fa.metrics.kpc_centered(scores, **given)
+        measures |= {"kpc": size.value, "kpc_error": (size.value - size.low) / _ERRORS}
+    else:
+        raw = float(fa.metrics.kpc(scores, encode=encode, **given))
+        measures |= {"kpc": raw, "kpc_error": float("nan")}
     measures["p_value"] = float("nan")
     if p_value:
         permutations = fa.Permutations(n=199)

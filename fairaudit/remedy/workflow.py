@@ -224,7 +224,8 @@ def repair(
     shares = tuple(float(share) for share in split)
     if table.roles.weights is not None:
         notes = (WEIGHTS, *notes)
-    return replace(result, split=shares, notes=(*notes_on(result), *notes, *result.notes))
+    told = dict.fromkeys((*notes_on(result), *notes, *result.notes))  # each once
+    return replace(result, split=shares, notes=tuple(told))
 
 
 def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) -> RemedyResult:
@@ -244,7 +245,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         raise RepairInterrupted(trained.model, trained.value, written) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
-    judgment = judged(choice, before.result, after.result, collapsed, power)
+    judgment = judged(trained, before.result, after.result, collapsed=collapsed, power=power)
     refused = out is not None and not force and _no_repair(judgment.outcome, job.rule)
     if refused:
         file, after = file.unwritten(), without_file(after)

@@ -164,7 +164,8 @@ TERMS = (
     Term(
         "power",
         "What this audit could have found: the smallest violation, for each group, that it finds "
-        "in 80 % of such tables. More rows find smaller ones; `fairaudit plan` says how many.",
+        "in at least 80 % of such tables. More rows find smaller ones; `fairaudit plan` says how "
+        "many.",
         ("could have been found", "smallest detectable"),
         "power.md",
     ),

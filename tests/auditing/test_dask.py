@@ -114,6 +114,7 @@ def test_a_continuous_outcome_in_shards(files, client):
     assert alone.joint.rows < 6_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 4])
 def test_local_copies_have_the_same_bytes_for_any_number_of_workers(files, workers):
     roles = Roles(sensitive=("race", "age"), outcome="target", predictions=("score",))
@@ -177,7 +178,11 @@ def scores(table):
     [
         ("os.kill(os.getpid(), signal.SIGKILL)", "probably ran out of memory"),
         ("raise MemoryError", "It ran out of memory"),
-        ("held = bytearray(b'x' * 900_000_000); time.sleep(20)", "probably ran out of memory"),
+        pytest.param(
+            "held = bytearray(b'x' * 900_000_000); time.sleep(20)",
+            "probably ran out of memory",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_worker_out_of_memory_is_named(files, tmp_path, monkeypatch, harm, told, capsys):

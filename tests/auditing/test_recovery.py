@@ -249,7 +249,7 @@ def test_what_cannot_be_masked_afterwards_is_not_saved_as_if_it_were(tmp_path):
         fa.compare(old, new, frame[["g", "y", "score"]], **roles, suppress=fewest)
         for fewest in (0, FEWEST)
     )
-    with pytest.raises(InputError, match="'suppress' 0 and cannot be masked.* 'suppress' 10"):
+    with pytest.raises(InputError, match=r"'suppress' 0 and cannot be masked.* 'suppress' 10"):
         open_.save(tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
     assert open_.save(tmp_path / "a.html", suppress=0).exists()

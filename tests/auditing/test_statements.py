@@ -221,16 +221,13 @@ def test_names_that_readers_know(crossed):
     assert "women" not in " ".join(describe_statements(crossed))
 
 
-def test_shards_tell_the_gaps_of_their_groups():
+def test_shards_tell_what_the_table_in_memory_tells():
     rng, frame, y = people()
     frame = frame.assign(repaid=y, label=(scores(rng, y, -2.0 * (frame.sex == "female")) > 0.5) * 1)
-    result = fa.audit(
-        X=frame,
-        outcome="repaid",
-        predictions="label",
-        sensitive=["sex"],
-        shards=3,
-        permutations=fa.Permutations(n=99),
+    about = {"outcome": "repaid", "predictions": "label", "sensitive": ["race", "sex", "age"]}
+    few = fa.Permutations(n=99)
+    memory, shards = (
+        fa.audit(X=frame, **about, **more, permutations=few) for more in ({}, {"shards": 3})
     )
-    assert result.portrait is None and result.statements[0].accuses
-    assert "female are recognized" in describe_statements(result)[0]
+    assert describe_statements(shards) == describe_statements(memory)
+    assert shards.portrait == memory.portrait and shards.statements[0].accuses

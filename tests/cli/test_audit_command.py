@@ -17,7 +17,7 @@ import pytest
 
 from fairaudit_cli import main as cli
 
-QUICK = ("--permutations", "99")
+QUICK = ("--permutations", "99", "--no-power", "--no-locate")
 
 
 @pytest.fixture(scope="module")
@@ -658,12 +658,12 @@ def test_a_file_counts_once(here, capsys):
     one_line(capsys, test_command("--data", "tes?.csv"), "is given twice as --data")
 
 
-@pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_other_separators_are_read(here, capsys, tmp_path, separator):
+def test_other_separators_are_read(here, capsys, tmp_path):
     expected = audited(capsys, *test_command())
-    pd.read_csv("test.csv").to_csv(tmp_path / "other.csv", index=False, sep=separator)
-    found = audited(capsys, *test_command(data=str(tmp_path / "other.csv")))
-    assert found["table"] == expected["table"] and found["null"] == expected["null"]
+    for separator in (";", "\t", "|"):
+        pd.read_csv("test.csv").to_csv(tmp_path / "other.csv", index=False, sep=separator)
+        found = audited(capsys, *test_command(data=str(tmp_path / "other.csv")))
+        assert found["table"] == expected["table"] and found["null"] == expected["null"]
 
 
 def test_a_crash_is_no_violation(here, capsys, monkeypatch):

@@ -167,7 +167,7 @@ def test_completion_knows_commands_and_options(shell, capsys):
     assert cli.main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert all(name in script for name in cli.COMMANDS)
-    assert "permutations" in script and "fdr_bh" in script
+    assert all(name in script for name in ("permutations", "fdr_bh", "monotone", "codec"))
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 

@@ -49,7 +49,7 @@ TRAINED = {"maf", "spline", *METHODS.names()} - {"boosting", "gerryfair", "reduc
 
 @pytest.mark.parametrize("name", sorted({*STATISTICS.names()} - {"max", "ordered"}))
 def test_our_statistics(name):
-    check_statistic(*statistic_named(name), tables=20 if name == "hrt" else 60)
+    check_statistic(*statistic_named(name), tables=20)
 
 
 def test_our_statistic_with_random_ties():

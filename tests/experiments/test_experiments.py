@@ -69,8 +69,16 @@ def generated():
     return Dataset("generated", X, y.astype(float), pd.DataFrame({"sex": sex, "race": race}))
 
 
+LONG = ("runtime", "simulation2", "table1", "tuning")
+
+
 @pytest.mark.parametrize(
-    "name", [n for n in EXPERIMENTS if n not in ("quality-maf", "simulation2-game")]
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name in EXPERIMENTS
+        if name not in ("quality-maf", "simulation2-game")
+    ],
 )
 def test_every_experiment(small, name, tmp_path, capsys):
     arguments = ["reproduce", name, "--runs", "1", "--out", str(tmp_path)]

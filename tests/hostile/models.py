@@ -34,7 +34,7 @@ _COMMAND = [
     "19",
     "--model",
 ]
-_OWN_PROCESS = 12  # every so many files get a process of the command to themselves
+_OWN_PROCESS = 50  # every so many files get a process of the command to themselves
 
 
 class Said(NamedTuple):

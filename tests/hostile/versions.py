@@ -27,21 +27,23 @@ NEEDED = ["pandas", "narwhals", "joblib", "rich", "skops", "tomli", "pytest"]
 def run(word: str, python: str, folder: Path) -> int:
     """The files of one environment, opened in it and, of boosters, here."""
     home = folder / word
-    subprocess.run([python, "-m", "venv", home], check=True)
     own = str(home / "bin" / "python")
-    wanted = [
-        requirement if "==" not in requirement else f"{requirement}.*"
-        for requirement in word.split(",")
-    ]
-    subprocess.run([own, "-m", "pip", "install", "--quiet", *wanted, *NEEDED], check=True)
-    paths = os.pathsep.join(map(str, (ROOT, HERE)))
+    if not home.exists():
+        subprocess.run([python, "-m", "venv", home], check=True)
+        wanted = [
+            requirement if "==" not in requirement else f"{requirement}.*"
+            for requirement in word.split(",")
+        ]
+        install = [own, "-m", "pip", "install", "--quiet", "--no-compile"]
+        subprocess.run([*install, *wanted, *NEEDED], check=True)
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "cli", ROOT / "reports", HERE)))
     environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     package = word.partition("=")[0].removesuffix("-cpu")
     if package == "scikit-learn":
         steps = [[own, __file__, "--here"]]
     else:
         files = folder / f"files of {word}"
-        files.mkdir()
+        files.mkdir(exist_ok=True)
         steps = [
             [own, __file__, "--make", package, "--files", str(files)],
             [sys.executable, __file__, "--open", package, "--files", str(files)],
@@ -53,7 +55,9 @@ def check_scikit_learn() -> int:
     """Every model in every form, in this environment."""
     from genuine import MODELS
     from models import load_all
+    from torture import import_once
 
+    import_once()
     counts: dict[str, int] = defaultdict(int, wrong=0)
     load_all(counts, end=float("inf"))
     told = ", ".join(f"{count} {what}" for what, count in counts.items())
@@ -81,6 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("words", nargs="*", metavar="PACKAGE==MINOR", help="joined by commas")
     parser.add_argument("--python", default=sys.executable, help="interpreter for all of them")
+    parser.add_argument("--folder", type=Path, help="keep the environments there, or use them")
     parser.add_argument("--here", action="store_true", help="only this environment")
     for flag in ("--make", "--open"):
         parser.add_argument(flag, choices=("xgboost", "lightgbm"), help=argparse.SUPPRESS)
@@ -90,8 +95,9 @@ def main() -> int:
         return check_scikit_learn()
     if args.make or args.open:
         return check_boosters(args.make or args.open, args.files, make=bool(args.make))
-    with tempfile.TemporaryDirectory() as folder:
-        return max(run(word, args.python, Path(folder)) for word in args.words)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.folder or Path(temporary)
+        return max(run(word, args.python, folder) for word in args.words)
 
 
 if __name__ == "__main__":

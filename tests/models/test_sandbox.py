@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairaudit.errors import InputError
 from fairaudit.models import load_model, opened_here
-from fairaudit.models.sandbox import Limits
+from fairaudit.models.sandbox import Limits, client
 from fairaudit.models.sandbox.wire import Channel
 from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 from fairaudit_cli.main import main
@@ -190,6 +190,13 @@ def test_a_model_is_copied_and_starts_anew(folder):
     predictor.model.close()
     for again in (predictor, pickle.loads(pickle.dumps(predictor))):
         pd.testing.assert_frame_equal(again.predict(table), made)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the folder of a process")
+def test_the_folder_that_it_started_in_may_go_away(folder):
+    """A second model had no process where the first one's folder was gone."""
+    load_model("model.pkl")
+    assert os.readlink(f"/proc/{client._server.process.pid}/cwd") == "/"
 
 
 def test_the_object_itself_where_it_is_needed(folder):

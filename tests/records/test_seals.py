@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 import fairaudit as fa
 from fairaudit.records.canonical import canonical_json, digest_of, is_unchanged
 from fairaudit_cli import main as cli
+from fairaudit_cli.verify import differences
 
 ASKED = "--data people.csv --predictions score --sensitive sex --outcome y --permutations 199"
 
@@ -108,27 +110,28 @@ def test_a_canonical_text_is_the_same_for_equal_records() -> None:
         canonical_json(float("nan"))
 
 
+def changes(value: Any, path: str = "") -> dict[str, Any]:
+    """Path → the record with another value there; one path for all numbers of a list."""
+    made: dict[str, Any] = {}
+    if not isinstance(value, (dict, list)) or not value:
+        other = not value if isinstance(value, bool) else 17 if value is None else f"{value}7"
+        return {path: other if isinstance(value, (bool, str, type(None))) else [other]}
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        for inner, changed in changes(
+            item, f"{path}.{'*' if isinstance(value, list) else key}"
+        ).items():
+            copy = value.copy()
+            copy[key] = changed
+            made[inner] = copy
+    return made
+
+
 def test_every_record_has_a_digest_over_all_of_it(here: Path) -> None:
     record = read()
     assert is_unchanged(record) and list(record)[-1] == "digest"
-
-    def leaves(value: Any, path: tuple[Any, ...] = ()) -> Any:
-        if isinstance(value, (dict, list)):
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            for key, item in items:
-                yield from leaves(item, (*path, key))
-        else:
-            yield path
-
-    paths = [path for path in leaves(record) if path != ("digest",)]
-    assert len(paths) > 100 and ("capsule", "created") in paths
-    for path in paths:
-        copy = json.loads(json.dumps(record))
-        inner = copy
-        for key in path[:-1]:
-            inner = inner[key]
-        inner[path[-1]] = "changed"
-        assert not is_unchanged(copy), path
+    made = changes(record)
+    assert len(made) > 100 and ".capsule.created" in made
+    assert [path for path, other in made.items() if is_unchanged(other)] == []
     shuffled = json.dumps(dict(reversed(list(record.items()))))
     assert is_unchanged(json.loads(shuffled))  # another order of keys is the same record
 
@@ -199,6 +202,36 @@ def test_a_record_that_was_edited_is_neither_shown_nor_reproduced(
             ),
             "because: 'All is well.'",  # another version loosened the comparison
         ),
+        (
+            lambda record: (
+                record["capsule"].update(version="0.1.0"),
+                record.update(because="All is well."),
+            ),
+            "because: 'All is well.'",  # and that of 0.1 most of all
+        ),
+        (
+            lambda record: record["findings"].append({**record["findings"][0], "key": "kpc_r"}),
+            "findings[3].family: 'joint', now '(absent)'",  # nothing of that key was compared
+        ),
+        (
+            lambda record: record["capsule"].update(verify="curl http://127.0.0.1 | sh"),
+            "capsule.verify: it is not one of fairaudit verify",
+        ),
+        (
+            lambda record: record["capsule"].update(
+                verify="fairaudit verify audit.json --data people.csv --trust os.system"
+            ),
+            "capsule.verify: it trusts what the audit did not",
+        ),
+        *(
+            (
+                lambda record, more=more: record["capsule"].update(
+                    command=record["capsule"]["command"] + more
+                ),
+                "command: it is not one of fairaudit test",  # a shell would run more than that
+            )
+            for more in ("; id", " $(id)", " `id`", " | sh", "\nid", " $'\\x41' ; id", ' "$(id)"')
+        ),
     ],
 )
 def test_verify_names_what_is_false_though_the_digest_fits(
@@ -209,9 +242,19 @@ def test_verify_names_what_is_false_though_the_digest_fits(
     assert status == 1 and named in said, said
 
 
+def test_every_value_is_compared_or_named_as_unchecked(here: Path) -> None:
+    """Changed one by one, with a digest that fits."""
+    record = read()
+    passed = {path for path, other in changes(record).items() if not differences(other, record)[1]}
+    known = r"(\.findings\.\*)?\.seconds|\.capsule\.(created|version|python|platform|packages\..*)"
+    known += r"|\.capsule\.(data\.\*\.path|command|verify)|\.digest"  # these have their own checks
+    assert ".seconds" in passed and all(re.fullmatch(known, path) for path in passed), passed
+
+
 def test_verify_says_what_it_cannot_check(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, said = run(capsys, *VERIFY)
     assert status == 0 and said.startswith("reproduced: all ")
+    assert "not checked: where the files lay then" in said
     assert "not checked: the date 20" in said and "only a signature can vouch for it" in said
     forge(FALSE["date"], digest=True)
     status, said = run(capsys, *VERIFY)

@@ -165,7 +165,8 @@ def test_a_search_for_numbers_may_be_told_to_draw_nothing():
     )
     assert result.strength == 0 and (result.curve["strength"] == 0).all()
     assert [offer.what for offer in result.forgone] == ["attributes", "randomization"]
-    best = result.curve[result.curve["collapsed"].isna()]["kpc"].min()
+    usable = result.curve["collapsed"].isna() & ~result.curve["dominated"]
+    best = result.curve[usable]["kpc"].min()
     assert result.curve[result.curve["chosen"]]["kpc"].iloc[0] == best
 
 

@@ -73,13 +73,13 @@ def searched(old):
 
 def test_the_answers_of_a_search(searched):
     answers = dict(list_answers(searched))
-    assert answers["And the next audit?"].startswith("an audit of 5,000 new rows passes with a")
+    assert answers["And the next audit?"].startswith("An audit of 5,000 new rows passes with a")
     assert "chance of 91 %" in answers["And the next audit?"]
     assert (
         "the same person always gets the same one; 30 % of the answers are mere chance"
         in (answers["Is chance in it?"])
     )
-    assert answers["Does it need the attributes?"].startswith("yes: ")
+    assert answers["Does it need the attributes?"].startswith("Yes: ")
     offers = answers["What was not allowed?"]
     assert "misclassified 25.1 % instead of 23.0 %" in offers
     assert "With answers that are drawn: the goal would not be reached either." in offers
@@ -87,7 +87,7 @@ def test_the_answers_of_a_search(searched):
     full = dict(list_answers(replace(searched, strength=1.0)))["Is chance in it?"]
     assert "none of them is mere chance" in full
     none = dict(list_answers(replace(searched, strength=0.0)))["Is chance in it?"]
-    assert none == "no: nothing is drawn"
+    assert none == "No: nothing is drawn."
 
 
 def test_the_answers_of_an_old_record(old):

@@ -11,8 +11,8 @@ from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint, SampleP
 from fairaudit_reports.html import plan_page, remedy_curve_section
 from fairaudit_reports.machine import plan_picture
 from fairaudit_reports.markdown import markdown_parts, plan_markdown
-from fairaudit_reports.text import plan_text, remedy_text
-from fairaudit_reports.view.remedy_view import list_gap_sizes, list_models
+from fairaudit_reports.text import plan_text
+from fairaudit_reports.view.remedy_view import build_curve_columns, list_gap_sizes, list_models
 
 HOSTILE = "<b>*x*</b> @user | #7"
 
@@ -76,9 +76,11 @@ def test_undefined_numbers_of_a_curve_are_dashes():
     (model,) = list_models(result)
     assert model.deo is model.p_value is model.p_train is None
     assert list_gap_sizes([model]) is None
-    assert remedy_text._build_curve_rows(result, [model]) == [
-        ["μ", "loss", "KPC", ""],  # columns without a number are left out
-        ["0", "20.0 %", "0.100", "chosen, worse than the mixture"],
+    assert build_curve_columns(result, [model], narrow=True) == [
+        ("μ", ["0"]),
+        ("loss", ["20.0 %"]),
+        ("KPC", ["0.100"]),  # columns without a number are left out
+        ("", ["chosen, worse than the mixture"]),
     ]
     told = SimpleNamespace(**vars(result), rows={"choice": 10}, goal="")
     assert "nan" not in remedy_curve_section._table(told, [model])
@@ -88,4 +90,4 @@ def test_undefined_numbers_of_a_curve_are_dashes():
         loss_name="mean squared error",
     )
     assert list_gap_sizes(list_models(numbers)) == ("prediction gap", ["12.3"])
-    assert remedy_text._build_curve_rows(numbers, list_models(numbers))[0][3] == "prediction gap"
+    assert build_curve_columns(numbers, list_models(numbers), narrow=True)[3][0] == "prediction gap"

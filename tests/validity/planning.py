@@ -28,6 +28,7 @@ from fairaudit.evidence.power.plant import Group, field_of  # noqa: E402
 
 PILOT = 20_000  # with few rows its own rates are uncertain, and the plan with them
 FACTORS = (0.75, 0.87, 1.0, 1.15, 1.3)
+SAYING = 30  # audits of which each says what it could have found
 MANY = 100_000  # rows by which the size of a violation is known
 
 
@@ -125,21 +126,25 @@ def _raise_odds(score, by):
 
 
 @lru_cache
+def shifts_of(draw: Callable, group: str) -> tuple[np.ndarray, np.ndarray]:
+    """Amounts by which a law raises log-odds or scores, and the shifts that many rows then have."""
+    name, level = group.split("=")
+    amounts = np.linspace(0.0, 0.9, 10)
+    shifts = []
+    for amount in amounts:
+        score, y, attributes = draw(MANY, np.random.default_rng(2), "score_shift", amount)
+        field = field_of(fa.AuditTable.of(score, attributes, y), None)
+        shifts.append(field.shift(np.arange(MANY), Group(group, attributes[name] == level)))
+    return amounts, np.array(shifts) - shifts[0]  # by chance
+
+
 def amount_of(case: Case) -> float:
-    """By which a law raises log-odds or scores for a shift of the wanted size among many rows."""
+    """By how much for a shift of the wanted size."""
     if case.effect != "score_shift":
         return case.size  # a gap is what it is
-    from scipy.optimize import brentq
-
-    name, level = case.group.split("=")
-
-    def shift(amount: float) -> float:
-        score, y, attributes = case.draw(MANY, np.random.default_rng(2), case.effect, amount)
-        field = field_of(fa.AuditTable.of(score, attributes, y), None)
-        return field.shift(np.arange(MANY), Group(case.group, attributes[name] == level))
-
-    none = shift(0.0)  # by chance
-    return brentq(lambda amount: shift(amount) - none - case.size, 0, 3, xtol=1e-4)
+    amounts, shifts = shifts_of(case.draw, case.group)
+    assert case.size < shifts[-1]
+    return float(np.interp(case.size, shifts, amounts))
 
 
 def _scores(y, rng):
@@ -202,7 +207,7 @@ def needed(planned: int, shares: list[float], replications: int) -> float:
     return planned * float(np.exp((norm.ppf(0.8) - a) / b))
 
 
-def confirm(case: Case, replications: int, jobs: int = 1, factors=FACTORS):
+def confirm(case: Case, replications: int, jobs: int = 1, factors=FACTORS, first: int = 0):
     """Planned rows, and the power measured with these times each factor."""
     from joblib import Parallel, delayed
 
@@ -214,7 +219,7 @@ def confirm(case: Case, replications: int, jobs: int = 1, factors=FACTORS):
             np.mean(
                 Parallel(n_jobs=jobs)(
                     delayed(found)(int(plan.rows * factor), seed, case)
-                    for seed in range(replications)
+                    for seed in range(first, first + replications)
                 )
             )
         )
@@ -234,33 +239,41 @@ AUDITS = (
 )
 
 
-def detectable(rows: int, group: str, draw: Callable, replications: int) -> tuple[float, float]:
-    """A shift that audits say they could have found (mean of 24), and how often it is found."""
-    said = []
-    for seed in range(100, 124):
-        score, y, attributes = draw(rows, np.random.default_rng([seed, rows]))
+def detectable(
+    rows: int, group: str, draw: Callable, replications: int, first: int
+) -> tuple[float, float, float]:
+    """Shifts that audits say they could have found: mean, spread, and how often each is found.
+
+    Every audit's own size is looked for in as many new tables, by 199 copies as it was planned.
+    """
+    said: list[float] = []
+    for seed in range(first, first + SAYING):
+        score, y, attributes = draw(rows, np.random.default_rng([seed, rows, 1]))
         audit = fa.audit(
             predictions=score, outcome=y, sensitive=attributes, law=law_of(draw), locate=False
         )
         said += [one.shift for one in audit.power.detectable if one.group.replace(" ", "") == group]
-    case = Case("score_shift", float(np.mean(said)), "omnibus", group, draw)
-    shares = [found(rows, seed, case) for seed in range(replications)]
-    return case.size, float(np.mean(shares))
+    hits = [
+        found(rows, first + k, Case("score_shift", said[k % len(said)], "omnibus", group, draw))
+        for k in range(replications)
+    ]
+    return float(np.mean(said)), float(np.std(said)), float(np.mean(hits))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--first", type=int, default=0, help="leave out the cases before")
+    parser.add_argument("--from-case", type=int, default=0, help="leave out the cases before")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
     parser.add_argument("--rows", action="store_true", help="also the rows that are needed")
     parser.add_argument("--audits", action="store_true", help="only what audits could have found")
     args = parser.parse_args()
     factors = FACTORS if args.rows else (1.0,)
     print("| effect | law | statistic | planned rows | power | needed rows | ratio |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    for case in () if args.audits else (*CASES, *EDGES)[args.first :]:
-        planned, shares = confirm(case, args.replications, args.jobs, factors)
+    for case in () if args.audits else (*CASES, *EDGES)[args.from_case :]:
+        planned, shares = confirm(case, args.replications, args.jobs, factors, args.first)
         truth, ratio = "", ""
         if args.rows:
             rows = needed(planned, shares, args.replications)
@@ -274,10 +287,14 @@ def main() -> None:
         )
     print("\n| law | rows | group | shift of | an audit could have found | share found |")
     print("|---|---|---|---|---|---|", flush=True)
-    for rows, group, draw, name in AUDITS[args.first :] if args.audits else ():
-        shift, share = detectable(rows, group, draw, args.replications)
+    for rows, group, draw, name in AUDITS[args.from_case :] if args.audits else ():
+        shift, spread, share = detectable(rows, group, draw, args.replications, args.first)
         law = draw.__name__.removeprefix("draw_").removesuffix("_constant")
-        print(f"| {law} | {rows:,} | {group} | {name} | {shift:.3f} sd | {share:.3f} |", flush=True)
+        print(
+            f"| {law} | {rows:,} | {group} | {name} | {shift:.3f} ± {spread:.3f} sd "
+            f"| {share:.3f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -148,6 +148,10 @@ def start_duckdb(memory: int | None, path: str = ":memory:") -> Iterator[Any]:
             connection.execute(f"SET temp_directory = {_text(spill)}")
             connection.execute("SET preserve_insertion_order = false")
             connection.execute("SET enable_progress_bar = false")
+            connection.execute("SET autoinstall_known_extensions = false")
+            if path != ":memory:":  # its views are queries, which may read and write files
+                connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
             yield connection
         finally:
             connection.close()

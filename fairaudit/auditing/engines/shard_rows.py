@@ -32,7 +32,7 @@ from fairaudit.auditing.engines.sources import (
     narrow_partition,
 )
 from fairaudit.auditing.engines.survey import Survey, count_levels, join_surveys, survey_rows
-from fairaudit.auditing.examination import Absent
+from fairaudit.auditing.examination import Absent, explain_sample
 from fairaudit.auditing.questions import (
     Answer,
     Question,
@@ -42,6 +42,7 @@ from fairaudit.auditing.questions import (
     list_range_parts,
     permutes_within_classes,
 )
+from fairaudit.auditing.table_rows import portray
 from fairaudit.data.cautions import warnings_about
 from fairaudit.data.columns import level_text
 from fairaudit.data.facts import TableFacts
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from fairaudit.auditing.findings import Finding
     from fairaudit.data.roles import Roles
     from fairaudit.evidence.intervals.certificates import Certificate
+    from fairaudit.evidence.portrait.contrast import Portrait
     from fairaudit.models import Predictor
     from fairaudit.testing.permutation_result import TestResult
 
@@ -264,7 +266,8 @@ class ShardRows:
         if not self.by_blocks:
             what = "KPC is a mean" if self.by_shifts else "Statistics and KPC are means"
             notes.append(f"{what} over the shards, weighted by rows.")
-        return notes
+        shown = len(self.survey.sample)
+        return notes if shown == self.facts.rows else [*notes, explain_sample(shown)]
 
     @property
     def unmeasured(self) -> Sequence[Absent]:
@@ -371,5 +374,6 @@ class ShardRows:
     def localization(self, gate: Finding, progress: Progress) -> Absent | None:
         return ABSENT["localization"] if self.plan.locate else None
 
-    def portrait(self, progress: Progress) -> None:
-        """The gaps of the groups serve in its place."""
+    def portrait(self, progress: Progress) -> Portrait:
+        """Of the rows that are here: all of a table that is not large, or a sample."""
+        return portray(self.schema.table(self.survey.sample), self.plan, progress)

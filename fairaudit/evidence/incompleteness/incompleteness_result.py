@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fairaudit._words import figures
 from fairaudit.results import Result
 
 __all__ = ["Bounds", "Fillings", "ImputedTest", "IncompleteResult", "MissingnessTest"]
@@ -153,12 +154,12 @@ def _tell_bounds(bounds: Bounds) -> str:
     known = "–" if bounds.known is None else f"{bounds.known:.3f}"
     favored, other = bounds.worst_pair
     if bounds.rate == "prediction":
-        known = "–" if bounds.known is None else f"{bounds.known:.3g}"
+        known = "–" if bounds.known is None else figures(bounds.known, 3)
         return (
             f"The prediction gap of {bounds.attribute} given the outcome is {known} where it is "
             f"known; with the fillings of the missing values that were tried it lies between "
-            f"{bounds.best:.3g} and {bounds.worst:.3g} ({favored} over {other}); others may go "
-            "beyond."
+            f"{figures(bounds.best, 3)} and {figures(bounds.worst, 3)} ({favored} over {other}); "
+            "others may go beyond."
         )
     # what was rounded up to hide small groups may reach the largest
     least = f"; the smallest found is {bounds.best:.3f}" if bounds.best < bounds.worst else ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from fairaudit._words import figures
 from fairaudit.evidence.disclosure import coarse, coarse_interval, step_of
 from fairaudit.evidence.intervals.certificates import PREDICTION, Gap, GapInRange, GapTable
 from fairaudit.geometry.symmetric_root import symmetric_root
@@ -162,9 +163,8 @@ def bound_prediction_gap(
     for fit in fits:
         few = [", ".join(name) for name, m in zip(fit.names, fit.size, strict=True) if m < FEWEST]
         if few:
-            range_ = (
-                "" if len(fits) == 1 else f" with outcomes from {fit.low:.4g} to {fit.high:.4g}"
-            )
+            range_ = f" with outcomes from {figures(fit.low)} to {figures(fit.high)}"
+            range_ = "" if len(fits) == 1 else range_
             names = "; ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
             return value, None, f"no bound: too few people in {names}{range_}"
         variance = np.diag(fit.covariance)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairaudit._words import as_words
+from fairaudit._words import as_words, figures
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.beyond import MOST_FOR_CLOSURE, Beyond, beyond_others
 from fairaudit.evidence.localization.claims import Claim, Localization
@@ -219,12 +219,12 @@ def _claim_curves(fitted: FittedCurves, score: Score, p: float, alpha: float) ->
     for curve in fitted.curves if p <= alpha else ():
         also = "" if curve.group is None else f"{curve.group} and "
         for first, last, far in beyond_zero(curve):
-            name = f"{also}{curve.attribute} from {curve.x[first]:.4g} to {curve.x[last]:.4g}"
+            start, stop, most = (figures(curve.x[place]) for place in (first, last, far))
+            one = start == stop
+            name = f"{also}{curve.attribute} {start if one else f'from {start} to {stop}'}"
             difference = score.say(curve.value[far], curve.low[far], curve.high[far])
-            text = (
-                f"{among}people with {name} {difference} than the average"
-                f" (at {curve.x[far]:.4g}, where it is most)."
-            )
+            text = f"{among}people with {name} {difference} than the average"
+            text += "." if one else f" (at {most}, where it is most)."
             claims.append(
                 Claim(
                     name=name,

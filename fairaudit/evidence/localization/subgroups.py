@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
+from fairaudit._words import figures
 from fairaudit.data.columns import Column, Kind, level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.evidence.localization.differences import mean_difference, people_of, unexplained
@@ -97,7 +98,7 @@ class _Condition:
 
     def words(self) -> str:
         if self.level is None:
-            return f"{self.column} {'>' if self.above else '≤'} {self.cut:.4g}"
+            return f"{self.column} {'>' if self.above else '≤'} {figures(self.cut)}"
         return f"{self.column} = {self.level}"
 
 

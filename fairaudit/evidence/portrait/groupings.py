@@ -9,6 +9,7 @@ from itertools import combinations, islice
 import numpy as np
 
 from fairaudit._types import Index
+from fairaudit._words import figures
 from fairaudit.data.columns import Column, Kind, level_text
 from fairaudit.data.table import AuditTable
 
@@ -69,8 +70,8 @@ def of_attribute(column: Column, ranges: int = RANGES) -> Grouping:
 
 
 def _range_text(values: np.ndarray, kind: Kind) -> str:
-    digits = "{:.0f}" if kind is Kind.INTEGER else "{:.4g}"
-    low, high = (digits.format(float(value)) for value in (values.min(), values.max()))
+    digits = 15 if kind is Kind.INTEGER else 4
+    low, high = (figures(float(value), digits) for value in (values.min(), values.max()))
     return low if low == high else f"{low} to {high}"
 
 

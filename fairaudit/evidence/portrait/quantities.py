@@ -92,10 +92,9 @@ def list_quantities(table: AuditTable, threshold: float | None) -> list[Quantity
 
 
 def _read_labels(table: AuditTable, threshold: float | None) -> dict[str, Array]:
-    """Predicted class → whether it is predicted; of two classes the positive one only."""
+    """Predicted class → whether it is predicted; only the positive one, where there is one."""
     cut = default_threshold(table) if threshold is None else threshold
-    outcome = table.require_outcome()
-    if len(outcome.levels) == 2 and table.positive is not None:
+    if table.positive is not None:
         try:
             labels = binary_labels(table, threshold=cut)
         except InputError:
@@ -112,7 +111,7 @@ def _read_labels(table: AuditTable, threshold: float | None) -> dict[str, Array]
 
 
 def read_score(table: AuditTable) -> Array | None:
-    """Numbers of the positive class, or of the true one of several; None without any."""
+    """Numbers of the positive class, without one of the true class; None without any."""
     columns, outcome = table.prediction.columns, table.require_outcome()
     if table.prediction.form == "labels":
         return None
@@ -122,9 +121,9 @@ def read_score(table: AuditTable) -> Array | None:
         return None
     matrix = np.column_stack([np.asarray(column.numeric) for column in columns])
     classes = [level_text(level) for level in table.prediction.classes]
-    if len(columns) == 2:
-        place = classes.index(text) if (text := level_text(table.positive)) in classes else 1
-        return np.asarray(matrix[:, place])
+    positive = level_text(table.positive)
+    if len(columns) == 2 or positive in classes:
+        return np.asarray(matrix[:, classes.index(positive) if positive in classes else 1])
     order = [level_text(level) for level in outcome.levels]
     if sorted(classes) != sorted(order):
         return None

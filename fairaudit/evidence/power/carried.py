@@ -19,6 +19,7 @@ __all__ = ["POWER", "carried_power", "power_of"]
 
 _SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)  # of the rows that keep the violation
 _DRAWS, _HALVES = 8, 40
+_CENTERED = 40  # copies by which KPC is 0 on average where there is nothing
 
 
 def carried_power(
@@ -72,7 +73,8 @@ def carried_power(
             break
         smallest, planted = share, diluted
     size = KPCStatistic(knn=1).bind(new, within_outcome=within, seed=seed)
-    return CarriedPower(whole, smallest, float(np.mean(size(planted))))
+    without = float(np.mean(size(sampler.block(range(_CENTERED)))))
+    return CarriedPower(whole, smallest, (float(np.mean(size(planted))) - without) / (1 - without))
 
 
 def power_of(value: float, null: Array, spread: float, alpha: float) -> float:

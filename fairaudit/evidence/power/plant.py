@@ -16,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairaudit._types import Array, Index
+from fairaudit._words import figures
 from fairaudit.data.columns import level_text
 from fairaudit.data.table import AuditTable
 from fairaudit.data.threshold import default_threshold
 from fairaudit.errors import InputError
+from fairaudit.evidence.portrait.quantities import read_score
 from fairaudit.metrics._gap_regression import outcome_basis
 from fairaudit.metrics._labels import binary_labels
 from fairaudit.permute.copies import stream
@@ -73,6 +75,10 @@ class Field:
         Of every row in the order of strata and scores; equal where both are.
     normal : array or None
         Normal scores in that order, of classes.
+    size : int array
+        Rows of each stratum.
+    residual : array
+        The level without the mean of its stratum, in standard deviations.
     """
 
     score: Array
@@ -84,6 +90,8 @@ class Field:
     sorted_strata: Index = part_of(init=False)
     places: Index = part_of(init=False)
     normal: Array | None = part_of(init=False)
+    size: Index = part_of(init=False)
+    residual: Array = part_of(init=False)
 
     def __post_init__(self) -> None:
         from scipy.special import ndtri
@@ -94,12 +102,19 @@ class Field:
         new[1:] = (np.diff(strata) != 0) | (np.diff(score) != 0)
         places = np.empty(len(order), dtype=np.intp)
         places[order] = np.cumsum(new)
-        normal = None
+        normal, size = None, np.bincount(self.strata)
         if self.basis is None:
-            size = np.bincount(self.strata)
             place = np.arange(len(order)) - (np.cumsum(size) - size)[strata]
             normal = ndtri((place + 0.5) / size[strata])
-        for name, value in (("sorted_strata", strata), ("places", places), ("normal", normal)):
+        residual = self.level - (np.bincount(self.strata, self.level) / size)[self.strata]
+        residual /= max(float(residual.std()), 1e-12)
+        for name, value in {
+            "sorted_strata": strata,
+            "places": places,
+            "normal": normal,
+            "size": size,
+            "residual": residual,
+        }.items():
             object.__setattr__(self, name, value)
 
     def shift(self, copy: Index, group: Group) -> float:
@@ -109,13 +124,10 @@ class Field:
         scores. Where scores are normal, their own differences are as large.
         """
         inside = group.member[copy]
-        size = np.bincount(self.strata)
-        residual = self.level - (np.bincount(self.strata, self.level) / size)[self.strata]
-        # slope of the score on membership within strata
-        share = (np.bincount(self.strata, inside) / size)[self.strata]
-        centered = inside - share
-        slope = float(centered @ residual) / max(float(centered @ centered), 1e-12)
-        return slope / max(float(residual.std()), 1e-12)
+        members = np.bincount(self.strata, inside)
+        # slope of the residual, of mean 0 in every stratum, on membership within strata
+        varies = float((members * (1 - members / np.maximum(self.size, 1))).sum())
+        return float(inside @ self.residual) / max(varies, 1e-12)
 
     def prediction_gap(self, copy: Index, group: Group) -> float:
         """Of the group to all others given a continuous outcome: `fairaudit.metrics`' difference.
@@ -135,9 +147,13 @@ class Field:
         """Difference in the share of positive labels among rows with this outcome."""
         if self.label is None or self.actual is None:
             return float("nan")
-        inside, rows = group.member[copy], self.actual == outcome
-        parts = [self.label[rows & inside], self.label[rows & ~inside]]
-        return float(parts[0].mean() - parts[1].mean()) if all(map(len, parts)) else float("nan")
+        rows = np.flatnonzero(self.actual == outcome)
+        inside, label = group.member[copy[rows]], self.label[rows]
+        members, found = int(inside.sum()), int((inside & label).sum())
+        others = len(rows) - members
+        if not members or not others:
+            return float("nan")
+        return found / members - (int(label.sum()) - found) / others
 
 
 def field_of(table: AuditTable, threshold: float | None) -> Field:
@@ -154,11 +170,10 @@ def field_of(table: AuditTable, threshold: float | None) -> Field:
         label, actual = labels.predicted, labels.actual
     except InputError:
         pass  # no labels of two classes: no gaps
-    column = columns[1] if len(columns) == 2 else columns[0]
-    if table.prediction.form == "labels" and label is not None:
-        score = label.astype(np.float64)
-    else:
-        score = np.asarray(column.codes if column.numeric is None else column.numeric, float)
+    score = read_score(table)
+    if score is None:
+        codes = columns[0].codes if columns[0].numeric is None else columns[0].numeric
+        score = np.asarray(codes if label is None else label, dtype=np.float64)
     level = np.asarray(ndtri((rank_values(score) - 0.5) / len(score)))
     if outcome.kind.is_categorical:
         strata = np.asarray(outcome.codes, dtype=np.intp)
@@ -199,7 +214,7 @@ def groups_in(table: AuditTable, most: int) -> list[Group]:
             cut = float(np.median(values))
             if not (values > cut).any():
                 cut = float(np.unique(values)[-2])
-            groups.append(Group(f"{column.name} > {cut:g}", values > cut))
+            groups.append(Group(f"{column.name} > {figures(cut, 6)}", values > cut))
     return groups if len(groups) <= most else sorted(groups, key=lambda g: -g.member.sum())[:most]
 
 

@@ -33,6 +33,8 @@ class Detectable:
         What that means for labels, where there are any.
     kpc : float or None
         What it means for KPC.
+    prediction_gap : float or None
+        What it means for predictions given a continuous outcome, in its units.
     """
 
     group: str
@@ -41,6 +43,7 @@ class Detectable:
     tpr_gap: float | None
     fpr_gap: float | None
     kpc: float | None
+    prediction_gap: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +238,7 @@ class CarriedPower:
         The smallest share of the rows in which that violation would have to be left, so that
         the test sees it with 80 % power; None: not even if it is left in all.
     kpc : float or None
-        What this share means for KPC.
+        What this share means for KPC, centered by copies as reports have it.
     """
 
     power: float

@@ -95,6 +95,7 @@ class _Server:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=_environment(),
+                cwd="/",  # this folder may be gone when the next model comes
                 pass_fds=(there.fileno(),),
                 start_new_session=True,
             )

@@ -42,7 +42,7 @@ def belief_section(result: AuditResult) -> Markup:
         ("Copies by", quality.copies_by),
         *checks,
         ("Rows that moved", describe_moved(quality)),
-        ("Different copies", f"{quality.distinct:,} of the copies that were compared"),
+        ("Different copies", f"at least {quality.distinct:,}"),
     ]
     return h.section(
         "belief",

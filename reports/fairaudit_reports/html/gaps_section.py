@@ -56,10 +56,10 @@ def gaps_section(result: AuditResult) -> Markup:
 def _certificates(result: AuditResult) -> Markup:
     part = build_certificates_section(result, typeset)
     if part is None:
-        text = "No tolerance was to be certified (--certify)"
+        text = "No size was declared tolerable, so none is certified"
         if result.verdict.value == "no violation found":
             text += ": that nothing was found is not evidence that there is nothing"
-        return h.paragraph(f"{text}.", class_="quiet")
+        return h.paragraph(f"{text} (the option certify).", class_="quiet")
     heads = [*(h.heading(name) for name in (part.head or [])[:-1]), "Note"]
     kinds = ["n" if k in part.right else None for k in range(len(heads))]
     cell_kinds = [*kinds[:-1], "name"]

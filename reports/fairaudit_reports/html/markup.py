@@ -9,7 +9,7 @@ from typing import TypeAlias
 __all__ = ["Markup", "join", "tag"]
 
 _VOID = {"br", "link", "meta"}
-#: Control characters, halves of surrogate pairs, and marks that reverse the text after them.
+#: Control characters, halves of surrogate pairs, ends of lines, and marks that reverse text.
 _NOT_TEXT = dict.fromkeys(
     [
         *range(9),
@@ -18,7 +18,7 @@ _NOT_TEXT = dict.fromkeys(
         *range(14, 32),
         *range(127, 160),
         *range(0xD800, 0xE000),
-        *range(0x202A, 0x202F),
+        *range(0x2028, 0x202F),
         *range(0x2066, 0x206A),
     ],
     "\ufffd",

@@ -64,6 +64,6 @@ def draw_power(plan: SamplePlan) -> tuple[list[str], Markup]:
     rows = span_of([x for line in lines for x in line.x])
     lines.append(Line(label=f"wanted: {plan.power:g}", x=list(rows), y=[plan.power] * 2))
     chart = line_chart(
-        lines, across=rows, upwards=(0.0, 1.0), title="Power over rows", about_y="found in"
+        lines, across=rows, upwards=(0.0, 1.0), title="Power over rows", about_y="share found"
     )
     return [line.label for line in lines], chart

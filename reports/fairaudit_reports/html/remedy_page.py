@@ -25,7 +25,7 @@ from fairaudit_reports.view.numerals import number, p_decimal, percent
 from fairaudit_reports.view.remedy_answer_view import list_answers, title_advice
 from fairaudit_reports.view.remedy_view import list_audits, list_changes, list_notes
 from fairaudit_reports.view.sections import REMEDY
-from fairaudit_reports.view.wording import capitalize, end_sentence, join_names
+from fairaudit_reports.view.wording import capitalize, join_names
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
@@ -119,8 +119,7 @@ def _rows_to_choose(result: RemedyResult) -> tuple[str, str]:
 
 
 def _answers(result: RemedyResult) -> Markup:
-    answers = [(question, end_sentence(answer)) for question, answer in list_answers(result)]
-    return h.section("answers", REMEDY, [h.listing(answers)])
+    return h.section("answers", REMEDY, [h.listing(list_answers(result))])
 
 
 def _change(result: RemedyResult) -> Markup:

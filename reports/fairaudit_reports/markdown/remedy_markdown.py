@@ -6,21 +6,13 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.markdown import markdown_parts as m
 from fairaudit_reports.view.remedy_answer_view import list_answers, title_advice
-from fairaudit_reports.view.remedy_view import (
-    build_curve_columns,
-    describe_mixture,
-    describe_models,
-    describe_rows,
-    list_audits,
-    list_changes,
-    list_models,
-    list_notes,
-    select_models,
-)
-from fairaudit_reports.view.wording import LONGEST_NOTE, capitalize, clean, end_sentence
+from fairaudit_reports.view.remedy_sections import build_changes_section, build_models_section
+from fairaudit_reports.view.remedy_view import list_audits, list_notes
+from fairaudit_reports.view.wording import LONGEST_NOTE, capitalize, clean
 
 if TYPE_CHECKING:
     from fairaudit.remedy.remedy_result import RemedyResult
+    from fairaudit_reports.view.sections import Section
 
 __all__ = ["render"]
 
@@ -35,18 +27,17 @@ def render(result: RemedyResult) -> str:
         for when, model, audit in list_audits(result)
     ]
     answers = [
-        f"- **{question}** {m.escape(clean(end_sentence(answer), LONGEST_NOTE))}"
+        f"- **{question}** {m.escape(clean(answer, LONGEST_NOTE))}"
         for question, answer in list_answers(result)
     ]
-    changes = [[change.name, change.before, change.after] for change in list_changes(result)]
-    title = title_advice(result)
+    changes, title = build_changes_section(result), title_advice(result)
     parts = [
         f"## {_MARKS.get(outcome, '❔')} Remedy toward equalized odds: {capitalize(outcome)}",
         m.escape(clean(result.headline, LONGEST_NOTE)),
         "\n".join(audits),
         "\n".join(answers),
-        m.table(["", "before", "after"], changes, right=[1, 2]),
-        f"Both on the same {result.rows['audit']:,} rows, which nothing else has seen.",
+        _table(changes),
+        *changes.lines,
         *([f"### {title}", m.line_list(_clean(result.advice))] if title else []),
         _models(result),
         m.folded("Notes", [m.line_list(_clean(list_notes(result)))]) if list_notes(result) else "",
@@ -56,19 +47,12 @@ def render(result: RemedyResult) -> str:
 
 
 def _models(result: RemedyResult) -> str:
-    models = list_models(result)
-    shown = select_models(models)
-    heads, texts = zip(*build_curve_columns(result, shown), strict=True)
-    table = m.table(heads, zip(*texts, strict=True), right=range(1, len(heads) - 1))
-    said = (describe_mixture(result), *describe_models(models, shown))
-    return m.folded(
-        f"Models ({len(models)})",
-        [
-            m.escape(f"On {describe_rows(result)}. Chosen: {clean(result.because, LONGEST_NOTE)}."),
-            table,
-            *(m.escape(text) for text in said if text),
-        ],
-    )
+    section = build_models_section(result)
+    return m.folded(section.title, [_table(section), m.line_list(_clean(section.lines))])
+
+
+def _table(section: Section) -> str:
+    return m.table(section.head or [], section.rows, right=section.right)
 
 
 def _clean(sentences: tuple[str, ...] | list[str]) -> list[str]:

@@ -20,20 +20,11 @@ from fairaudit_reports.view.evidence_view import describe_observed, list_finite_
 from fairaudit_reports.view.groups_view import build_groups_section
 from fairaudit_reports.view.numerals import number, p_decimal
 from fairaudit_reports.view.remedy_answer_view import list_answers, title_advice
-from fairaudit_reports.view.remedy_view import (
-    build_curve_columns,
-    describe_mixture,
-    describe_models,
-    describe_rows,
-    list_audits,
-    list_changes,
-    list_models,
-    list_notes,
-    select_models,
-)
+from fairaudit_reports.view.remedy_sections import build_changes_section, build_models_section
+from fairaudit_reports.view.remedy_view import list_audits, list_models, list_notes
 from fairaudit_reports.view.sections import Section, build_facts_section
 from fairaudit_reports.view.selection import select_cells
-from fairaudit_reports.view.wording import capitalize, end_sentence
+from fairaudit_reports.view.wording import capitalize
 
 if TYPE_CHECKING:
     from fairaudit.remedy.remedy_result import RemedyResult
@@ -96,20 +87,12 @@ def _list_pictures(result: RemedyResult) -> list[Pictures]:
 
 
 def _list_parts(result: RemedyResult) -> list[Part]:
-    answers = [(question, end_sentence(answer)) for question, answer in list_answers(result)]
-    changes = [[capitalize(c.name), c.before, c.after] for c in list_changes(result)]
     title, capsule = title_advice(result), result.after.capsule
     sections = [
-        build_facts_section("What came of it", answers),
+        build_facts_section("What came of it", list_answers(result)),
         *([Section(title=title, lines=tuple(result.advice), bullets=True)] if title else []),
-        Section(
-            title="What changed",
-            head=["", "before", "after"],
-            rows=changes,
-            right=frozenset({1, 2}),
-            lines=(f"Both on the same {result.rows['audit']:,} rows, unseen by all else.",),
-        ),
-        _build_models(result),
+        build_changes_section(result),
+        build_models_section(result),
         *_build_groups(result),
         Section(title="Notes", lines=tuple(list_notes(result)), bullets=True),
     ]
@@ -124,23 +107,6 @@ def _list_parts(result: RemedyResult) -> list[Part]:
     )
     shown = [section for section in sections if section.rows or section.lines]
     return [*((section, []) for section in shown), (repeat, [result.command or ""])]
-
-
-def _build_models(result: RemedyResult) -> Section:
-    models = list_models(result)
-    shown = select_models(models)
-    heads, texts = zip(*build_curve_columns(result, shown), strict=True)
-    said = (describe_mixture(result), *describe_models(models, shown))
-    return Section(
-        title="Models",
-        head=list(heads),
-        rows=[list(row) for row in zip(*texts, strict=True)],
-        right=frozenset(range(1, len(heads) - 1)),
-        lines=(
-            f"On {describe_rows(result)}. Chosen: {result.because}.",
-            *(text for text in said if text),
-        ),
-    )
 
 
 def _build_groups(result: RemedyResult) -> list[Section]:

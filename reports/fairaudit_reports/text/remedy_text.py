@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.text.aligned import aligned_table, rows_table, wrap_line
+from fairaudit_reports.text.aligned import rows_table, wrap_line
 from fairaudit_reports.view.power_view import build_power_section
 from fairaudit_reports.view.remedy_answer_view import list_answers, title_advice
-from fairaudit_reports.view.remedy_view import (
-    build_curve_columns,
-    describe_mixture,
-    describe_models,
-    describe_rows,
-    list_audits,
-    list_changes,
-    list_models,
-    select_models,
-)
-from fairaudit_reports.view.wording import LONGEST, LONGEST_NOTE, clean, end_sentence
+from fairaudit_reports.view.remedy_sections import build_changes_section, build_models_section
+from fairaudit_reports.view.remedy_view import list_audits
+from fairaudit_reports.view.wording import LONGEST, LONGEST_NOTE, clean
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.remedy.remedy_result import RemedyResult
-    from fairaudit_reports.view.remedy_view import Model
 
 __all__ = ["format_details", "format_headline", "list_verdicts", "render"]
 
@@ -50,25 +40,16 @@ def list_verdicts(result: RemedyResult) -> list[tuple[str, AuditResult, str, str
 
 def format_details(result: RemedyResult) -> list[str]:
     """The answers, what changed, the curve, what could have been found, advice and notes."""
-    rows = result.rows
-    changes = [[change.name, change.before, change.after] for change in list_changes(result)]
-    models = list_models(result)
-    shown = select_models(models)
+    changes, models = build_changes_section(result), build_models_section(result, narrow=True)
     lines = [
         *_format_answers(result),
         "",
-        f"On {rows['audit']:,} rows that neither training nor the choice of a model has seen",
-        aligned_table([["", "before", "after"], *changes], indent="  "),
+        *changes.lines,
+        rows_table(changes, indent="  "),
         "",
-        *wrap_line(f"Models, on {describe_rows(result)}{_describe_training(result)}", indent=""),
-        aligned_table(_build_curve_rows(result, shown), indent="  "),
-        *wrap_line(clean(f"Chosen: {result.because}.", LONGEST_NOTE)),
-        *(
-            line
-            for text in (describe_mixture(result), *describe_models(models, shown))
-            if text
-            for line in wrap_line(text)
-        ),
+        *wrap_line(f"{models.title}{_describe_training(result)}", indent=""),
+        rows_table(models, indent="  "),
+        *(line for text in models.lines for line in wrap_line(clean(text, LONGEST_NOTE))),
         *_format_detectable(result),
     ]
     for title, sentences in ((title_advice(result), result.advice), ("Notes", result.notes)):
@@ -84,7 +65,7 @@ def _format_answers(result: RemedyResult) -> list[str]:
     return [
         line
         for question, answer in list_answers(result)
-        for line in wrap_line(clean(f"{question} {end_sentence(answer)}", LONGEST_NOTE), indent="")
+        for line in wrap_line(clean(f"{question} {answer}", LONGEST_NOTE), indent="")
     ]
 
 
@@ -92,12 +73,6 @@ def _describe_training(result: RemedyResult) -> str:
     return (
         "" if result.goal and not result.rows["choice"] else f" ({result.rows['train']:,} to train)"
     )
-
-
-def _build_curve_rows(result: RemedyResult, models: Sequence[Model]) -> list[list[str]]:
-    columns = build_curve_columns(result, models, narrow=True)
-    heads, texts = zip(*columns, strict=True)
-    return [list(heads), *map(list, zip(*texts, strict=True))]
 
 
 def _format_detectable(result: RemedyResult) -> list[str]:

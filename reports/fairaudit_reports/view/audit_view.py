@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairaudit._words import as_words
+from fairaudit._words import as_words, figures
 from fairaudit_reports.view.cover import name_label, name_labels, trace_column
 from fairaudit_reports.view.numerals import count_text, describe_measure, fixed, p_text
 from fairaudit_reports.view.sections import Row, Section, build_facts_section
@@ -190,7 +190,7 @@ def build_measures_section(result: AuditResult) -> Section | None:
 def _format_size(measure: MeasuredValue) -> str:
     if measure.value is None or measure.key not in _IN_UNITS:
         return fixed(measure.value)
-    return f"{measure.value:.4g}"
+    return figures(measure.value)
 
 
 def find_measure(result: AuditResult, key: str) -> float | None:

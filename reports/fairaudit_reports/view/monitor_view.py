@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from fairaudit._words import figures
 from fairaudit_reports.view.numerals import p_text
 from fairaudit_reports.view.sections import Row, Section
 from fairaudit_reports.view.wording import clean
@@ -66,8 +67,8 @@ def _format_gap(batch: MonitoredBatch) -> str:
     """``0.31, 0.52``: the gap of predictions given the outcome, and its upper bound."""
     if batch.gap is None:
         return "–"
-    most = "–" if batch.gap_at_most is None else f"{batch.gap_at_most:.3g}"
-    return f"{batch.gap:.3g}, {most}"
+    most = "–" if batch.gap_at_most is None else figures(batch.gap_at_most, 3)
+    return f"{figures(batch.gap, 3)}, {most}"
 
 
 def _build_batch_row(batch: MonitoredBatch, result: MonitorResult, gaps: bool) -> Row:

@@ -161,18 +161,18 @@ def _move_threshold(result: AuditResult) -> NextStep | None:
     if gaps[best] > gaps[now] - _WORTH:
         return NextStep(
             "Another threshold does not help",
-            f"At no threshold that costs less than 5 points of accuracy do the rates by "
-            f"{name_label(bins.attribute)} lie closer together than at {number(edges[now])} "
+            "No threshold that costs less than 5 points of accuracy brings the rates by "
+            f"{name_label(bins.attribute)} closer together than {number(edges[now])} does "
             f"(largest gap {100 * gaps[now]:.0f} points).",
         )
     cost = 100 * (rights[now] - rights[best])
-    price = f"costs {cost:.1f} points of accuracy" if cost > 0 else "costs no accuracy"
+    price = f"at a cost of {cost:.1f} points of accuracy" if cost > 0 else "at no cost of accuracy"
     return NextStep(
         "Another threshold",
-        f"From scores of {number(edges[best])} on instead of {number(edges[now])}, the largest gap "
-        f"of a rate by {name_label(bins.attribute)} is {100 * gaps[best]:.0f} instead of "
-        f"{100 * gaps[now]:.0f} points, and {price} on these rows. The scores stay as they are; "
-        "audit the labels on fresh rows.",
+        f"With a threshold of {number(edges[best])} instead of {number(edges[now])} the largest "
+        f"gap of a rate by {name_label(bins.attribute)} is {100 * gaps[best]:.0f} instead of "
+        f"{100 * gaps[now]:.0f} points, {price} on these rows. The scores stay as they are; audit "
+        "the labels on fresh rows.",
         _rerun(result, "--on", "labels", "--threshold", f"{edges[best]:g}"),
     )
 
@@ -221,7 +221,13 @@ def _correct_groups(result: AuditResult) -> NextStep | None:
     if not _has_model_file(result) or len(result.table.outcome.levels) != 2:
         return None
     by_groups = all(column.levels for column in result.table.attributes)
-    method = "thresholds" if by_groups else "derived"
+    method = ("thresholds", "--use-sensitive") if by_groups else ("derived",)
+    needs = (
+        "The corrected model has to be told the attributes of every person, which the law may "
+        "forbid."
+        if by_groups
+        else "The corrected model needs no attributes."
+    )
     what = (
         "Thresholds of their own for groups bring the rates together"
         if by_groups
@@ -230,9 +236,8 @@ def _correct_groups(result: AuditResult) -> NextStep | None:
     )
     return NextStep(
         "Correct the answers of the model",
-        f"{what}, without training. The corrected model may have to be told the attributes of "
-        "every person, which the law may forbid.",
-        _remedy_command(result, "--method", method, "--out", "corrected.pkl"),
+        f"{what}, without training. {needs}",
+        _remedy_command(result, "--method", *method, "--out", "corrected.pkl"),
     )
 
 
@@ -295,8 +300,8 @@ def _collect_more(result: AuditResult) -> NextStep:
         size = f", a gap of {fixed(seen.tpr_gap, 2)} in TPR" if seen.tpr_gap is not None else ""
         about = (
             f"These {result.table.rows:,} rows would have shown a shift of scores of "
-            f"{fixed(seen.shift, 2)} standard deviations for {seen.group}{size} in "
-            f"{100 * result.power.power:g} % of such audits, and smaller ones less often. "
+            f"{fixed(seen.shift, 2)} standard deviations for {seen.group}{size} in at "
+            f"least {100 * result.power.power:g} % of such audits, and smaller ones less often. "
             if result.power is not None
             else ""
         )

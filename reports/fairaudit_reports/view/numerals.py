@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from fairaudit._words import figures
+
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Estimate, MeasuredValue
 
@@ -55,17 +57,17 @@ def p_decimal(value: float | None) -> str:
 
 
 def fixed(value: float | None, digits: int = 3) -> str:
-    """A number with so many decimals; never ``-0.000``.
+    """A number with so many decimals and commas between thousands; never ``-0.000``.
 
     Examples
     --------
-    >>> fixed(0.0819), fixed(-0.0001), fixed(None)
-    ('0.082', '0.000', '–')
+    >>> fixed(0.0819), fixed(-0.0001), fixed(5460.2, 0), fixed(None)
+    ('0.082', '0.000', '5,460', '–')
     """
     if value is None or math.isnan(value):
         return "–"
-    text = f"{value:.{digits}f}"
-    return text.lstrip("-") if float(text) == 0 else text
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if float(text.replace(",", "")) == 0 else text
 
 
 def typeset(value: float | None, digits: int = 3) -> str:
@@ -78,8 +80,7 @@ def typeset(value: float | None, digits: int = 3) -> str:
     """
     if value is None or not math.isfinite(value):
         return "–"
-    text = f"{value:,.{digits}f}"
-    return (text if float(text.replace(",", "")) else text.lstrip("-")).replace("-", "−")
+    return fixed(value, digits).replace("-", "−")
 
 
 def signed(value: float | None, digits: int = 3) -> str:
@@ -91,7 +92,7 @@ def signed(value: float | None, digits: int = 3) -> str:
     ('+0.250', '-0.250', '0.000', '–')
     """
     text = fixed(value, digits)
-    return f"+{text}" if value is not None and value > 0 and float(text) else text
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -152,7 +153,7 @@ def loss_text(value: float | None, name: str) -> str:
     """
     if value is None:
         return "–"
-    return f"{100 * value:.1f} %" if name == "misclassified" else f"{value:.4g}"
+    return f"{100 * value:.1f} %" if name == "misclassified" else figures(value)
 
 
 def estimate_text(estimate: Estimate, digits: int = 3) -> str:
@@ -170,7 +171,7 @@ def estimate_text(estimate: Estimate, digits: int = 3) -> str:
     if value is None:
         return "–"
     if low is None or high is None:
-        return fixed(value, digits) if 0 <= value <= 1 else f"{value:.3g}"
+        return fixed(value, digits) if 0 <= value <= 1 else figures(value, 3)
     if not 0 <= low <= high <= 1:
         digits = figures_after_point(min(max(abs(low), abs(high)), 5 * (high - low)))
     return f"{fixed(value, digits)} [{fixed(low, digits)}, {fixed(high, digits)}]"

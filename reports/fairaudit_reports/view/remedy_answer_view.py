@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairaudit_reports.view.cover import level_labels
 from fairaudit_reports.view.groups_view import count_decimals
 from fairaudit_reports.view.numerals import chance_text, fixed, loss_text, p_text
-from fairaudit_reports.view.wording import capitalize, join_names
+from fairaudit_reports.view.wording import capitalize, end_sentence, join_names
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import Cell
@@ -26,7 +26,7 @@ _TELLS_FORGONE = ("no repair found", "not repaired", "collapsed")  # their advic
 
 
 def list_answers(result: RemedyResult) -> list[tuple[str, str]]:
-    """Questions, in few words, with their answers."""
+    """Questions, in few words, with their answers as sentences."""
     facts = [("Did it pass?", _describe_audit(result))]
     if result.chance is not None and result.coming_rows is not None:
         ahead = (
@@ -41,7 +41,7 @@ def list_answers(result: RemedyResult) -> list[tuple[str, str]]:
     facts += [("Who gains, who loses?", " ".join(gains))] if gains else []
     offers = list_forgone(result)
     facts += [("What was not allowed?", " ".join(offers))] if offers else []
-    return facts
+    return [(question, end_sentence(answer)) for question, answer in facts]
 
 
 def title_advice(result: RemedyResult) -> str | None:

@@ -240,7 +240,10 @@ def _list_chosen(models: Sequence[Model]) -> list[Model]:
 
 def describe_mixture(result: RemedyResult) -> str | None:
     """The trivial alternative that passes as often as the chosen model; None: none is known."""
-    (chosen,) = (row for row in result.curve.to_dict("records") if row["chosen"])
+    (place,) = result.curve["chosen"].to_numpy().nonzero()[0]
+    if not place:  # plain training itself
+        return None
+    chosen = result.curve.iloc[place].to_dict()
     if "chance" not in result.mixture or _keep_number(chosen.get("chance")) is None:
         return None
     lines = result.mixture.to_dict("records")
