@@ -318,7 +318,7 @@ _OPTIONS = (
         "engine",
         TEXT,
         None,
-        "read Parquet in partitions and test in shards, here or by Dask; or count by DuckDB",
+        "test in shards of Parquet (local, dask), or count (duckdb: files; sql: SQLite)",
         names=known_names.engines,
         closed=True,
         file=("test",),

@@ -28,7 +28,7 @@ OPTIONS = (*MODEL, "data", "table", "jobs")
 
 #: What says when, where and how long, and differs from run to run.
 _CIRCUMSTANCES = re.compile(
-    r"(.+\.)?seconds|capsule\.(created|python|platform|packages\..*|version|command|verify)"
+    r"(.+\.)?seconds|(capsule\.)?(created|python|platform|packages\..*|version|command|verify)"
     r"|capsule\.(model|data\[\d+\])\.path"
 )
 #: What is said around the numbers: another version may say it in other words.
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if _is_of_0_1(then):
         masked = _carry_over(masked, record)
     counted, changed = differences(then, masked.to_dict(), unmasked=again.to_dict())
-    changed += command_differences(record)
+    changed += command_differences(record, add_arguments)
     notes = [f"note: {line}" for line in _circumstances(record, again)]
     notes += list_unchecked(record, again, signed=args.key is not None)
     if changed or changed_since:

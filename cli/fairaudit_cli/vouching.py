@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fairaudit.errors import InputError
@@ -58,14 +58,18 @@ def list_unchecked(record: AuditResult, again: AuditResult, *, signed: bool) -> 
         yield "not checked: where the files lay then; their SHA-256 are those of today's"
 
 
-def command_differences(record: AuditResult) -> list[str]:
+def command_differences(
+    record: AuditResult, add_verify_arguments: Callable[[argparse.ArgumentParser], None]
+) -> list[str]:
     """Where the commands of a record contradict its settings, as ``command: …``."""
+    from fairaudit_cli.test import add_arguments
+
     capsule = record.capsule
-    typed = _typed(capsule.command, "test")
+    typed = _typed(capsule.command, "test", add_arguments)
     found = []
     if capsule.command is not None and typed is None:
         found.append("command: it is not one of fairaudit test")
-    again = _typed(capsule.verify, "verify")
+    again = _typed(capsule.verify, "verify", add_verify_arguments)
     if capsule.verify is not None and again is None:
         found.append("capsule.verify: it is not one of fairaudit verify")
     if again is not None and set(again.trust or ()) - set(getattr(typed, "trust", None) or ()):
@@ -76,15 +80,15 @@ def command_differences(record: AuditResult) -> list[str]:
         return [*found, f"command: {error}"]
 
 
-def _typed(line: str | None, command: str) -> argparse.Namespace | None:
+def _typed(
+    line: str | None, command: str, add_arguments: Callable[[argparse.ArgumentParser], None]
+) -> argparse.Namespace | None:
     """What was typed, if this is one such command and nothing else."""
     words = None if line is None else split_line(line)
     if words is None or words[:1] != [command]:
         return None
-    from fairaudit_cli import test, verify
-
     parser = _Parser(prog=f"fairaudit {command}", add_help=False, allow_abbrev=False)
-    {"test": test, "verify": verify}[command].add_arguments(parser)
+    add_arguments(parser)
     try:
         args = parser.parse_args(words[1:])
     except (ValueError, InputError):

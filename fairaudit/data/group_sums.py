@@ -223,12 +223,32 @@ class PeopleSums:
         Where all people have the same rate, 0 or 1 say, it shows no variance. Then it is one row a
         person, and by the factor `share` less.
         """
+        spread = self._pull(rate)
+        return _count_rows(rate, weight, share, squares=spread, people=self.of_outcome)
+
+    def worth_pooled(self, rate: Array, weight: Array, share: Array) -> Array:
+        """The same of rates over all outcomes; one person's errors in several are added up."""
+        spread = self._pull(rate)
+        total = spread.sum(axis=0)
+        if not self.outcomes_apart:
+            total = np.sqrt(spread).sum(axis=0) ** 2
+        return _count_rows(rate, weight, share, squares=total, people=self.of_group[0])
+
+    def _pull(self, rate: Array) -> Array:
+        """Sums, over the people of every outcome and group, of their squared errors."""
         rate = np.nan_to_num(rate)
-        pull = np.stack([-rate, 1 - rate], axis=-1)  # of a row with label 0, with label 1
+        # of a row with label 0, with label 1
+        pull = np.broadcast_to(np.stack([-rate, 1 - rate], axis=-1), self.products.shape[:-1])
         squares = np.einsum("...i,...ij,...j->...", pull, self.products, pull)
-        people = self.of_outcome.astype(np.float64)
-        factor = people / np.maximum(people - 1, 1)
-        some = squares > _NO_VARIANCE * self.products.sum(axis=(2, 3))
-        worth = people * share
-        np.divide(rate * (1 - rate) * weight**2, factor * squares, out=worth, where=some)
-        return worth
+        return np.where(squares > _NO_VARIANCE * self.products.sum(axis=(2, 3)), squares, 0.0)
+
+
+def _count_rows(
+    rate: Array, weight: Array, share: Array, *, squares: Array, people: Index
+) -> Array:
+    """As many rows as the sums of squared errors are worth."""
+    rate, many = np.nan_to_num(rate), people.astype(np.float64)
+    factor = many / np.maximum(many - 1, 1)
+    worth = many * share
+    np.divide(rate * (1 - rate) * weight**2, factor * squares, out=worth, where=squares > 0)
+    return worth

@@ -263,13 +263,17 @@ class GroupTable:
             people=None if self.people is None else self.people.of_labels(labels),
         )
 
-    def worth(self) -> Array:
+    def worth(self, *, pooled: bool = False) -> Array:
         """Independent rows of equal weight whose rate has the same variance, with people too."""
-        size = self.sizes()
+        size = self.sizes(pooled=pooled)
         if self.people is None:
             return size
-        share = np.nan_to_num(ratio(size, self.counts.sum(axis=2).astype(np.float64)))
-        return np.minimum(size, self.people.worth(self.rate(), self.weight.sum(axis=2), share))
+        counts, weight = self.counts, self.weight
+        if pooled:
+            counts, weight = counts.sum(axis=0), weight.sum(axis=0)
+        share = np.nan_to_num(ratio(size, counts.sum(axis=-1).astype(np.float64)))
+        worth = self.people.worth_pooled if pooled else self.people.worth
+        return np.minimum(size, worth(rates_of(weight), weight.sum(axis=-1), share))
 
     def rates(self) -> RateTable:
         """The rates of all groups that occur, with the rows (people) that each is worth."""

@@ -145,7 +145,8 @@ def errors_of_groups(table: AuditTable, groups: Groups, confidence: float = 0.95
     prediction, outcome = numeric_pair(table)
     errors = prediction - outcome
     weights = row_weights(table)
-    rows, mean, se, margin = _means(errors, groups, weights, confidence)
+    unit = np.arange(len(table)) if table.ids is None else table.ids.codes
+    rows, mean, se, margin = _means(errors, groups, weights, unit=unit, confidence=confidence)
     quantiles = _quantiles(errors, groups, weights)
     cells = (
         ErrorsInGroup(
@@ -183,9 +184,17 @@ def numeric_pair(table: AuditTable) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 
 def _means(
-    errors: NDArray[np.float64], groups: Groups, weights: NDArray[np.float64], confidence: float
+    errors: NDArray[np.float64],
+    groups: Groups,
+    weights: NDArray[np.float64],
+    *,
+    unit: NDArray[np.intp],
+    confidence: float,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Per group: rows, mean error, its standard error, and half the width of its interval."""
+    """Per group: rows, mean error, its standard error, and half the width of its interval.
+
+    Rows of one `unit` (a person) in a group are summed up.
+    """
     from scipy.special import stdtrit
 
     def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -194,9 +203,16 @@ def _means(
     weight = total(weights)
     mean = ratio(total(weights * errors), weight)
     share = np.nan_to_num(ratio(weights, weight[groups.of_row]))
-    squares = total((share * (errors - np.nan_to_num(mean)[groups.of_row])) ** 2)
-    concentration = total(share**2)  # 1 / m, m Kish's size
-    freedom = _freedom(concentration, total(share**4))
+    many = int(unit.max()) + 1
+    pairs, of_pair = np.unique(groups.of_row * many + unit, return_inverse=True)
+
+    def power(values: NDArray[np.float64], exponent: int) -> NDArray[np.float64]:
+        sums = np.bincount(of_pair, values) ** exponent
+        return np.bincount(pairs // many, sums, minlength=len(groups)).astype(np.float64)
+
+    squares = power(share * (errors - np.nan_to_num(mean)[groups.of_row]), 2)
+    concentration = power(share, 2)  # 1 / m, m Kish's size
+    freedom = _freedom(concentration, power(share, 4))
     se = np.sqrt(ratio(np.where(freedom > 0, squares, np.nan), 1 - concentration))
     margin = np.full(len(groups), np.nan)
     some = freedom > 0

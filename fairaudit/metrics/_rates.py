@@ -40,7 +40,8 @@ class Rate:
     value, low, high : the rate and its Wilson interval
     count : rows predicted positive
     n : rows
-    effective_n : rows of equal weight with the same variance; n without weights
+    effective_n : rows of equal weight with the same variance, also where people have several; n
+        without weights
     """
 
     value: float
@@ -218,8 +219,8 @@ def rates_of_groups(
     groups: GroupTable, confidence: float = 0.95
 ) -> tuple[list[Rate], list[Rate], list[Rate]]:
     """Selection rate, TPR and FPR of groups that have been counted."""
-    sizes = groups.sizes()
-    everybody = (groups.counts.sum(axis=0), groups.weight.sum(axis=0), groups.sizes(pooled=True))
+    sizes = groups.worth()
+    everybody = (groups.counts.sum(axis=0), groups.weight.sum(axis=0), groups.worth(pooled=True))
     parts = [(groups.counts[y], groups.weight[y], sizes[y]) for y in (1, 0)]
     selection, tpr, fpr = (_rates(*part, confidence) for part in (everybody, *parts))
     return selection, tpr, fpr
@@ -227,7 +228,7 @@ def rates_of_groups(
 
 def rates_of_outcome(groups: GroupTable, y: int, confidence: float = 0.95) -> list[Rate]:
     """P(prediction positive | outcome y) of groups that have been counted."""
-    return _rates(groups.counts[y], groups.weight[y], groups.sizes()[y], confidence)
+    return _rates(groups.counts[y], groups.weight[y], groups.worth()[y], confidence)
 
 
 def _rates(counts: Index, weight: Array, size: Array, confidence: float) -> list[Rate]:

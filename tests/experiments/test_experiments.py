@@ -69,7 +69,7 @@ def generated():
     return Dataset("generated", X, y.astype(float), pd.DataFrame({"sex": sex, "race": race}))
 
 
-LONG = ("runtime", "simulation2", "table1", "tuning")
+LONG = ("runtime", "simulation1", "simulation1-game", "simulation2", "table1", "tuning")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from fairaudit import metrics
+from fairaudit.data.groups import Groups, Labels
+from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
+from fairaudit.metrics._errors import errors_of_groups
+from fairaudit.metrics._rates import rates_of_groups
 
 
 def two_attributes(seed, n):
@@ -118,3 +122,24 @@ def test_intervals_of_mean_errors_hold_where_weights_are_related_to_errors():
         cell = metrics.group_errors(errors, sex, y, weights=weights).cells[0]
         hits += cell.low <= 0 <= cell.high
     assert abs(hits - 950) < 3.9 * math.sqrt(1000 * 0.95 * 0.05)
+
+
+def test_rows_of_one_person_count_once():
+    """Every row twice says as much as once: in mean errors, and in rates."""
+    rng = np.random.default_rng(0)
+    who, group = np.repeat(np.arange(60), 2), np.repeat(rng.choice(["a", "b"], 60), 2)
+    y, prediction = np.repeat(rng.normal(size=(2, 60)), 2, axis=1)
+    once = AuditTable.of(prediction[::2], {"group": group[::2]}, y[::2])
+    twice = AuditTable.of(prediction, {"group": group}, y, ids=who)
+    cells = [errors_of_groups(table, Groups.of(table.attributes)).cells for table in (once, twice)]
+    for alone, both in zip(*cells, strict=True):
+        assert (both.low, both.high) == pytest.approx((alone.low, alone.high))
+    label, actual = prediction > 0, y > 0
+    groups = [Groups.of(table.attributes) for table in (once, twice)]
+    rates = [
+        rates_of_groups(groups[0].count(Labels(label[::2], actual[::2], ("0", "1")))),
+        rates_of_groups(groups[1].count(Labels(label, actual, ("0", "1")), ids=who)),
+    ]
+    for parts in zip(*rates, strict=True):
+        for alone, both in zip(*parts, strict=True):
+            assert both.effective_n == pytest.approx(alone.n - 1)

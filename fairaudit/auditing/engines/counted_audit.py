@@ -157,8 +157,8 @@ def audit_counted(
     progress("counting", 0, 1)
     paths = [str(path) for path in data] if isinstance(data, (list, tuple)) else None
     if sources is None:
-        own = engine is None or (isinstance(engine, str) and engine in ENGINES.built_in)
-        files = paths and (own or all(map(os.path.exists, paths)))  # or addresses of an engine
+        ours = engine is None or (isinstance(engine, str) and engine in ENGINES.built_in)
+        files = paths and (ours or all(map(os.path.exists, paths)))  # or addresses of an engine
         sources = hash_files(paths) if paths and files else ()
     memory = plan.permutations.memory
     told: dict[str, Any] = {"engine": engine, "memory": memory}

@@ -150,10 +150,12 @@ def _explain_gaps(table: GapTable, left: int, masked: int) -> str:
     if table.of_classes:
         what = "Share of the people of a class that is predicted to be of another (or of it): that"
     unit = ", in units of the outcome" if table.of_predictions else ""
+    critical = (table.critical, _find_single_critical_value(table.confidence))
+    together, alone = (f"{value:.2f}" for value in critical)
+    price = "" if together == alone else f" (critical value {together} instead of {alone})"
     text = (
         f"{what} of the group minus that of {others} with the same outcome{unit}. With "
-        f"{100 * table.confidence:g} % confidence all intervals hold at once (critical value "
-        f"{table.critical:.2f} instead of {_find_single_critical_value(table.confidence):.2f})."
+        f"{100 * table.confidence:g} % confidence all intervals hold at once{price}."
     )
     if left:
         text += f" {several(left, 'more gap')}: see the HTML or JSON report."
