@@ -252,7 +252,7 @@ def test_columns_that_differ_between_partitions(tmp_path):
         ({"permutations": fa.Permutations.auto()}, "to a number"),
         ({"outcome": np.zeros(3)}, "'outcome' must be the name"),
         ({"sensitive": "race,color"}, "There is no column 'color'"),
-        ({"engine": "spark"}, "must be one of local, dask"),
+        ({"engine": "flink"}, "must be one of local, dask"),
         ({"scheduler": "tcp://a:1"}, "'scheduler' goes with 'engine' dask"),
     ],
 )

@@ -381,7 +381,7 @@ def test_settings_of_a_project(here, capsys, tmp_path, monkeypatch):
     for line, told in (
         ("memory = 'much'", "'memory' must be a size"),
         ("memory = 2", "'memory' must be str"),
-        ("engine = 'spark'", "'engine' must be"),
+        ("engine = 'flink'", "'engine' must be"),
         ("shards = 0", "'shards' must be a whole number of at least 1"),
     ):
         (tmp_path / "fairaudit.toml").write_text(f"{line}\n")

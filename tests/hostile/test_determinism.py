@@ -12,7 +12,7 @@ import pytest
 from tables import run
 
 import fairaudit as fa
-from fairaudit_cli.verify import _CIRCUMSTANCES
+from fairaudit_cli.verify import _leaves
 
 COPIES = fa.Permutations(n=29, seed=5)
 KINDS = ("classes", "numbers")
@@ -43,11 +43,9 @@ def audited(kind, order=None, columns=("sex", "age"), permutations=COPIES, **mor
     )
 
 
-def plain(value):
-    """A record without the fields that say when, where and how long."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items() if k not in (*_CIRCUMSTANCES, "digest")}
-    return [plain(item) for item in value] if isinstance(value, list) else value
+def plain(record):
+    """The values of a record that do not say when, where and how long."""
+    return dict(_leaves(record, ("digest",)))
 
 
 def record(result):
