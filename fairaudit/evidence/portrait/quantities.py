@@ -121,7 +121,7 @@ def read_score(table: AuditTable) -> Array | None:
         return None
     matrix = np.column_stack([np.asarray(column.numeric) for column in columns])
     classes = [level_text(level) for level in table.prediction.classes]
-    positive = level_text(table.positive)
+    positive = None if table.positive is None else level_text(table.positive)
     if len(columns) == 2 or positive in classes:
         return np.asarray(matrix[:, classes.index(positive) if positive in classes else 1])
     order = [level_text(level) for level in outcome.levels]
