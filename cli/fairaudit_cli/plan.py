@@ -104,10 +104,11 @@ def _announce_first(bar: ProgressBar) -> Progress:
 
     def hear(what: str, done: int, total: int) -> None:
         nonlocal heard
-        if not heard:
+        if heard:
+            bar(what, done, total)
+        else:
             print(what, file=sys.stderr)
         heard = True
-        bar(what, done, total)
 
     return hear
 

@@ -20,7 +20,7 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
 
     def __init__(self) -> None:
         self.start = self.began = self.told = time.monotonic()
-        self.what = ""
+        self.what, self.first = "", 0
         self.bar: Any = None
         self.terminal = sys.stderr.isatty()
 
@@ -28,13 +28,13 @@ class ProgressBar(AbstractContextManager["ProgressBar"]):
         now = time.monotonic()
         new = what != self.what
         if new:
-            self.what, self.began = what, now
+            self.what, self.began, self.first = what, now, done
         if self.terminal:
             self._draw(quiet(what), done, total, new=new)
         elif now - self.told >= EVERY:
             self.told = now
-            spent = now - self.began
-            left = f", about {_words(spent / done * (total - done))} left" if done > 0 else ""
+            each = (now - self.began) / max(done - self.first, 1)
+            left = f", about {_words(each * (total - done))} left" if done > self.first else ""
             print(f"fairaudit: {quiet(what)}: {done:,} of {total:,}{left}", file=sys.stderr)
 
     def _draw(self, what: str, done: int, total: int, *, new: bool) -> None:

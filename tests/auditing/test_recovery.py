@@ -368,6 +368,9 @@ def test_a_plan_does_not_tell_the_groups_of_its_pilot():
     shares = {group.group: group.share for group in plan.groups}
     assert shares == {"g = a": 0.5, "g = b": 0.35, "g = c": None, "g = d": 0.1}
     assert plan.groups[0].rows_of_group == 500 and plan.groups[2].rows_of_group is None
+    for group in plan.groups[:2]:  # parts of the group, none of them 0
+        counts = [count for _, count in group.rows_by_outcome]
+        assert min(counts) > 0 and abs(sum(counts) - group.rows_of_group) <= 1
     assert plan.rows == exact.rows and "hidden" in plan.render("txt")
     assert exact.suppressed(0) == exact
 

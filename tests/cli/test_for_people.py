@@ -199,7 +199,10 @@ def test_progress_is_a_line_a_minute_where_it_is_piped(capsys, monkeypatch):
             bar("copies", done, 1000)
             clock[0] += 30
         bar("planted violations", 0, 8)
+        clock[0] += 60
+        bar("a later look", 5, 10)  # a phase that begins: nothing is known of its time
     lines = capsys.readouterr().err.splitlines()
+    assert lines.pop() == "fairaudit: a later look: 5 of 10"
     assert lines[0] == "fairaudit: copies: 200 of 1,000, about 4 min left"
     assert len(lines) == 5 and lines[-1] == "fairaudit: planted violations: 0 of 8"
 

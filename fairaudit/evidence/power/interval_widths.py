@@ -19,7 +19,7 @@ from fairaudit.evidence.intervals.gaps import gap_table
 from fairaudit.evidence.power.pilot import draw_table
 from fairaudit.evidence.power.plant import Group
 from fairaudit.evidence.power.power_curve import describe_group, rows_to_try
-from fairaudit.evidence.power.power_result import WIDTH, PowerPoint, SamplePlan
+from fairaudit.evidence.power.power_result import WIDTH, PowerPoint, SamplePlan, describe_weights
 from fairaudit.metrics._labels import label_groups
 from fairaudit.metrics._prediction_gap import _prediction_gap
 from fairaudit.permute.copies import stream
@@ -112,6 +112,7 @@ def plan_width(
         most_rows=most_rows,
         statistic="intervals",
         seconds=time.process_time() - start,
+        notes=describe_weights(table),
     )
 
 

@@ -15,7 +15,13 @@ from fairaudit.errors import InputError
 from fairaudit.evidence.power.pilot import Pilot, null_table, plan_effect
 from fairaudit.evidence.power.plant import Group, groups_in
 from fairaudit.evidence.power.power_curve import has_enough, plan_group, rows_near, rows_to_try
-from fairaudit.evidence.power.power_result import CERTIFY, PowerPoint, SamplePlan
+from fairaudit.evidence.power.power_result import (
+    CERTIFY,
+    WEIGHTS_LEFT_OUT,
+    PowerPoint,
+    SamplePlan,
+    describe_weights,
+)
 from fairaudit.permute.copies import stream
 from fairaudit.testing.statistic import statistic_named
 
@@ -132,6 +138,7 @@ def plan_rows(
         most_rows=most_rows,
         statistic=", ".join(statistic.name for statistic in statistics),
         seconds=time.process_time() - start,
+        notes=() if table.weights is None else (WEIGHTS_LEFT_OUT,),
     )
 
 
@@ -179,6 +186,7 @@ def plan_certificate(
         most_rows=most_rows,
         statistic="upper bounds",
         seconds=time.process_time() - start,
+        notes=describe_weights(table),
     )
 
 

@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairaudit.results import Result
 
-__all__ = ["Calibration", "Detectable", "GroupPlan", "Power", "PowerPoint", "SamplePlan"]
+if TYPE_CHECKING:
+    from fairaudit.data.table import AuditTable
+
+__all__ = [
+    "WEIGHTS_LEFT_OUT",
+    "Calibration",
+    "Detectable",
+    "GroupPlan",
+    "Power",
+    "PowerPoint",
+    "SamplePlan",
+    "describe_weights",
+]
 
 #: How the effect of a plan for certificates starts; the measures follow.
 CERTIFY = "certify "
 #: How the effect of a plan for the width of intervals starts.
 WIDTH = "width "
+#: Of a plan for the test, where the pilot has weights.
+WEIGHTS_LEFT_OUT = (
+    "The test counts every row once, whatever its weight, and so does this plan: the violation "
+    "that is planned for is one of rows, not of weights."
+)
+_WEIGHTS_USED = (
+    "Weights enter: rows to come are taken to weigh what rows of the same outcome, group and "
+    "prediction weigh in the pilot."
+)
+
+
+def describe_weights(table: AuditTable) -> tuple[str, ...]:
+    """A note of a plan for intervals or bounds, which rest on weights where there are any."""
+    return () if table.weights is None else (_WEIGHTS_USED,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,15 +225,9 @@ class SamplePlan(Result):
             share = coarse(plan.share, step) or 0.0
             if plan.rows is None:
                 return replace(plan, share=share)
-            return replace(
-                plan,
-                share=share,
-                rows_of_group=round(plan.rows * share),
-                rows_by_outcome=tuple(
-                    (name, round(plan.rows * (coarse(count / plan.rows, step) or 0.0)))
-                    for name, count in plan.rows_by_outcome
-                ),
-            )
+            rows = round(plan.rows * share)
+            of_outcomes = _round_by_outcome(plan, rows, step_of(fewest, people))
+            return replace(plan, share=share, rows_of_group=rows, rows_by_outcome=of_outcomes)
 
         return replace(self, groups=tuple(map(hidden, self.groups)))
 
@@ -224,6 +244,20 @@ class SamplePlan(Result):
         ax.set(xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02), title=self.goal)
         ax.legend()
         return ax
+
+
+def _round_by_outcome(plan: GroupPlan, rows: int, step: float) -> tuple[tuple[str, int], ...]:
+    """The group's rows by outcome, in rounded shares of them; none where one share rounds to 0."""
+    from fairaudit.evidence.disclosure import coarse
+
+    total = sum(count for _, count in plan.rows_by_outcome)
+    shares = [coarse(count / max(total, 1), step) or 0.0 for _, count in plan.rows_by_outcome]
+    if min(shares, default=0.0) <= 0.0:
+        return ()
+    return tuple(
+        (name, round(rows * share / sum(shares)))
+        for (name, _), share in zip(plan.rows_by_outcome, shares, strict=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,8 @@ def _build_group_row(group: GroupPlan, plan: SamplePlan, outcomes: int) -> Row:
         rows = f"> {plan.most_rows:,}" if group.rows is None else f"{group.rows:,}"
         return [*start, rows, *["–"] * (1 + outcomes)]
     counts = [group.rows, group.rows_of_group, *(count for _, count in group.rows_by_outcome)]
-    return [*start, *(f"{count:,}" for count in counts)]
+    unknown = ["–"] * (outcomes - len(group.rows_by_outcome))
+    return [*start, *(f"{count:,}" for count in counts), *unknown]
 
 
 def _explain_plan(plan: SamplePlan) -> tuple[str, ...]:
