@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -264,37 +265,45 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--replications", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--from-case", type=int, default=0, help="leave out the cases before")
+    parser.add_argument("--only", default="", help="lines in which this pattern is found")
     parser.add_argument("--first", type=int, default=0, help="seed of the first replication")
     parser.add_argument("--rows", action="store_true", help="also the rows that are needed")
     parser.add_argument("--audits", action="store_true", help="only what audits could have found")
     args = parser.parse_args()
+    if args.audits:
+        print_audits(args)
+    else:
+        print_plans(args)
+
+
+def print_plans(args: argparse.Namespace) -> None:
     factors = FACTORS if args.rows else (1.0,)
     print("| effect | law | statistic | planned rows | power | needed rows | ratio |")
     print("|---|---|---|---|---|---|---|", flush=True)
-    for case in () if args.audits else (*CASES, *EDGES)[args.from_case :]:
+    for case in (*CASES, *EDGES):
+        law = case.draw.__name__.removeprefix("draw_").replace("_", ", ")
+        line = f"| {case.effect} {case.size}, {case.group} | {law} | {case.statistic} |"
+        if not re.search(args.only, line):
+            continue
         planned, shares = confirm(case, args.replications, args.jobs, factors, args.first)
         truth, ratio = "", ""
         if args.rows:
             rows = needed(planned, shares, args.replications)
             truth, ratio = f"{rows:,.0f}", f"{planned / rows:.2f}"
         power = shares[factors.index(1.0)]
-        law = case.draw.__name__.removeprefix("draw_").replace("_", ", ")
-        print(
-            f"| {case.effect} {case.size}, {case.group} | {law} | {case.statistic} "
-            f"| {planned:,} | {power:.3f} | {truth} | {ratio} |",
-            flush=True,
-        )
-    print("\n| law | rows | group | shift of | an audit could have found | share found |")
+        print(f"{line} {planned:,} | {power:.3f} | {truth} | {ratio} |", flush=True)
+
+
+def print_audits(args: argparse.Namespace) -> None:
+    print("| law | rows | group | shift of | an audit could have found | share found |")
     print("|---|---|---|---|---|---|", flush=True)
-    for rows, group, draw, name in AUDITS[args.from_case :] if args.audits else ():
-        shift, spread, share = detectable(rows, group, draw, args.replications, args.first)
+    for rows, group, draw, name in AUDITS:
         law = draw.__name__.removeprefix("draw_").removesuffix("_constant")
-        print(
-            f"| {law} | {rows:,} | {group} | {name} | {shift:.3f} ± {spread:.3f} sd "
-            f"| {share:.3f} |",
-            flush=True,
-        )
+        line = f"| {law} | {rows:,} | {group} | {name} |"
+        if not re.search(args.only, line):
+            continue
+        shift, spread, share = detectable(rows, group, draw, args.replications, args.first)
+        print(f"{line} {shift:.3f} ± {spread:.3f} sd | {share:.3f} |", flush=True)
 
 
 if __name__ == "__main__":
