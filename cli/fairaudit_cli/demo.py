@@ -33,15 +33,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import pickle
 
-    from fairaudit.data.reading.write import write_bytes, write_text
+    from fairaudit.data.reading.write import check_writable, write_bytes, write_text
     from fairaudit_cli.main import main
 
     folder = Path(args.out)
+    report = folder / "report.html"
+    check_writable(report)  # before a model is trained
     model, train, test, sensitive = _diabetes() if args.regression else _lending()
     write_bytes(folder / "model.pkl", pickle.dumps(model))
     for name, rows in (("train.csv", train), ("test.csv", test)):
         write_text(folder / name, rows.to_csv(index=False))
-    report = folder / "report.html"
     command = [
         "test",
         "--model",

@@ -7,12 +7,22 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from typing import NoReturn
 
 from fairaudit.errors import InputError
 
-__all__ = ["no_command", "reject_left_over", "reject_unknown_options"]
+__all__ = ["CommandParser", "no_command", "reject_left_over", "reject_unknown_options"]
 
 _NEGATIVE = re.compile(r"-\.?\d")
+
+
+class CommandParser(argparse.ArgumentParser):
+    """What it refuses is one line, as all other errors are."""
+
+    def error(self, message: str) -> NoReturn:
+        told = message.removeprefix("argument ")
+        told = told if told.startswith("-") else f"{told[0].upper()}{told[1:]}"
+        raise InputError(f"{told.rstrip('.')}. '{self.prog} --help' shows examples.")
 
 
 def no_command(name: str, known: Collection[str]) -> InputError:

@@ -14,7 +14,7 @@ from fairaudit.errors import FairAuditError, InputError, retold
 from fairaudit_cli.errors_for_shell import in_words_of_shell
 from fairaudit_cli.examples import make_epilog
 from fairaudit_cli.exit_codes import ExitCode
-from fairaudit_cli.hints import no_command, reject_left_over, reject_unknown_options
+from fairaudit_cli.hints import CommandParser, no_command, reject_left_over, reject_unknown_options
 from fairaudit_cli.termination import TOLD, Terminated, heard_termination
 
 __all__ = ["COMMANDS", "complete", "main"]
@@ -123,7 +123,7 @@ def _run(argv: list[str]) -> int:
 
 def _parsers(called: str | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser | None]:
     """The parser, and that of the command that is called; the others know no arguments."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="fairaudit",
         description="Does a prediction carry information about sensitive attributes that the "
         "true outcome does not explain? (equalized odds)",

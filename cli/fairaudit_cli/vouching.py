@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from fairaudit.errors import InputError
 from fairaudit.records.canonical import has_digest
+from fairaudit_cli.hints import CommandParser
 from fairaudit_cli.shell_text import split_line
 
 if TYPE_CHECKING:
@@ -87,19 +88,14 @@ def _typed(
     words = None if line is None else split_line(line)
     if words is None or words[:1] != [command]:
         return None
-    parser = _Parser(prog=f"fairaudit {command}", add_help=False, allow_abbrev=False)
+    parser = CommandParser(prog=f"fairaudit {command}", add_help=False, allow_abbrev=False)
     add_arguments(parser)
     try:
         args = parser.parse_args(words[1:])
-    except (ValueError, InputError):
+    except InputError:
         return None
     args.argv = words
     return args
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise ValueError(message)
 
 
 def _contradictions(args: argparse.Namespace, record: AuditResult) -> Iterator[str]:

@@ -57,7 +57,7 @@ def test_every_help_ends_with_examples_that_are_right(command, capsys):
     for _, words in EXAMPLES[command]:
         arguments = shlex.split(words.partition(">")[0])
         reject_unknown_options(parser, arguments)
-        parser.parse_args(arguments)  # SystemExit where something is missing
+        parser.parse_args(arguments)  # an error where something is missing
 
 
 def test_options_stand_in_groups(capsys):
