@@ -11,6 +11,7 @@ from fairaudit.auditing.findings import StatementKind, Verdict
 from fairaudit.auditing.statements import _tell_claim, _tell_clear
 from fairaudit.evidence.localization.claims import Claim, Localization
 from fairaudit.evidence.portrait.contrast import Contrast
+from fairaudit.evidence.portrait.quantities import read_score
 from fairaudit_reports.view.cover import Cover, use_cover
 from fairaudit_reports.view.statements_view import describe_statements
 
@@ -231,3 +232,14 @@ def test_shards_tell_what_the_table_in_memory_tells():
     )
     assert describe_statements(shards) == describe_statements(memory)
     assert shards.portrait == memory.portrait and shards.statements[0].accuses
+
+
+def test_a_class_called_none_is_not_of_interest_where_none_was_named():
+    """The probability of the true class is what is looked at, and no class is named None."""
+    rng = np.random.default_rng(1)
+    chances = rng.dirichlet([1, 1, 1], 90)
+    levels = np.array(["None", "few", "many"])
+    y = levels[rng.integers(0, 3, 90)]
+    table = fa.AuditTable.of(pd.DataFrame(chances, columns=levels), {"g": y == "few"}, y)
+    own = chances[np.arange(90), [list(levels).index(name) for name in y]]
+    assert read_score(table) == pytest.approx(own)
