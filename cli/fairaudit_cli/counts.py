@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,9 @@ OPTIONS = (
     option("sql", ON, None, "print the query and count nothing; bins are those of the data given"),
 )
 
+#: What `quiet` breaks in sentences; data cannot be changed.
+_ORDERS = re.compile(r"(?m)^\s*::|##\w*\[|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
@@ -59,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
         resolved = roles.resolve(source.columns())
         if args.sql:
             _, keys, _ = choose_keys(source, resolved, **told)
-            print(write_sql(keys, args.table or "your_table", count=args.count, named=True) + ";")
+            query = write_sql(keys, args.table or "your_table", count=args.count, named=True)
+            _print_data(query + ";\n", "The query")
             return ExitCode.OK
         made = make_counts(source, resolved, count=args.count, **told)
     frame = _mask(made.frame, args.count, args.suppress)
@@ -80,13 +85,23 @@ def _mask(frame: pd.DataFrame, count: str, fewest: int) -> pd.DataFrame:
     return frame.assign(**{count: frame[count].astype("Int64").mask(few)})
 
 
+def _print_data(text: str, what: str, way_out: str = "") -> None:
+    """Data are printed as they are, unless a terminal or a build log would take them for orders."""
+    if _ORDERS.search(text):
+        raise InputError(
+            f"{what} cannot be printed: a name or level holds control characters, or what build "
+            f"logs take for commands. Rename it{way_out}."
+        )
+    sys.stdout.write(text)
+
+
 def _write(frame: pd.DataFrame, path: str | None) -> None:
     from io import BytesIO
 
     from fairaudit.data.reading.write import write_bytes, write_text
 
     if path is None:
-        frame.to_csv(sys.stdout, index=False)
+        _print_data(frame.to_csv(index=False), "Counts", "; --out FILE writes them")
     elif path.lower().endswith(".csv"):
         write_text(path, frame.to_csv(index=False))
     elif path.lower().endswith((".parquet", ".pq")):

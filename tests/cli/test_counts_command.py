@@ -213,3 +213,28 @@ def test_nothing_is_half_written(folder: Path, capsys: pytest.CaptureFixture[str
     report = ["--engine", "duckdb", "--report", "audit.json"]
     assert main(["test", "--data", "rows", *COLUMNS, *FEW, *report]) == 2
     assert not Path("audit.json").exists()
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {"y": ["::add-mask::x", "b"], "s": [0, 1], "g": ["a", "b"]},
+        {"y": [0, 1], "s": [0, 1], "g": ["##[group]x", "b"]},
+        {"y": [0, 1], "s": [0, 1], "g": ["\x1b[2Jx", "b"]},
+    ],
+)
+def test_printed_counts_give_no_orders(
+    frame: dict[str, list[object]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(frame).to_csv("t.csv", index=False)
+    given = ["counts", "--data", "t.csv", "--predictions", "s", "--outcome", "y"]
+    given += ["--sensitive", "g", "--suppress", "0"]
+    assert main(given) == 2
+    printed = capsys.readouterr()
+    assert printed.out == "" and "cannot be printed" in printed.err
+    assert main([*given, "--out", "counts.csv"]) == 0
+    assert set(pd.read_csv("counts.csv")["g"]) == set(map(str, frame["g"]))
