@@ -83,6 +83,7 @@ validity: $(STAMP)
 	$(BIN)/python tests/validity/comparison.py
 	$(BIN)/python tests/validity/equivalence.py --replications 2000
 	$(BIN)/python tests/validity/small_groups.py --replications 1000
+	$(BIN)/python tests/validity/class_gaps.py --replications 1000
 	$(BIN)/python tests/validity/comparison_settings.py --replications 1000
 	$(BIN)/python tests/validity/centered_size.py --first 60000 --replications 1000
 	$(BIN)/python tests/validity/told_apart.py --false --first 30000 --replications 1000

@@ -25,7 +25,7 @@ _HOME = {
     "plan_width": "fairaudit.evidence.power.interval_widths",
     "conditional_independence_test": "fairaudit.evidence.conditional_independence",
     "equalized_odds_test": "fairaudit.testing.core",
-    "gap_intervals": "fairaudit.evidence.intervals.gaps",
+    "gap_intervals": "fairaudit.evidence.intervals.gap_intervals",
     "InputError": "fairaudit.errors",
     "MissingDependencyError": "fairaudit.errors",
     "Monitor": "fairaudit.monitoring.fairness_monitor",

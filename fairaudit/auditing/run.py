@@ -169,16 +169,9 @@ def run_audit(
 
 def _tabulate_gaps(sizes: Measurements, plan: Plan) -> GapTable | None:
     """Simultaneous intervals for the gaps of all groups: in rates, classes, or predictions."""
-    groups, fits = sizes.groups, sizes.fits
-    if groups is None and fits is None and not sizes.predicted:
+    measured = sizes.groups or sizes.fits or sizes.predicted
+    if not measured:
         return None
-    from fairaudit.evidence.intervals.class_gaps import class_gap_table
-    from fairaudit.evidence.intervals.gaps import gap_table
-    from fairaudit.evidence.intervals.prediction_gaps import prediction_gap_table
+    from fairaudit.evidence.intervals.gap_intervals import tabulate_gaps
 
-    confidence, seed = 1 - plan.alpha, plan.permutations.seed
-    if groups is not None:
-        return gap_table(groups.rates(), groups.attributes, confidence, seed)
-    if sizes.predicted:
-        return class_gap_table(sizes.predicted, confidence, seed)
-    return None if fits is None else prediction_gap_table(fits, confidence, seed)
+    return tabulate_gaps(measured, 1 - plan.alpha, plan.permutations.seed)

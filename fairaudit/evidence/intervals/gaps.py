@@ -1,97 +1,28 @@
-"""Intervals for the gaps of all groups that hold together."""
+"""Intervals for the gaps of all groups in TPR and FPR that hold together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairaudit._types import Array
-from fairaudit.data.argument_order import swaps_refused
 from fairaudit.data.rates import RATES, RateTable
-from fairaudit.data.table import AuditTable
 from fairaudit.evidence.disclosure import shown_rates
 from fairaudit.evidence.intervals.certificates import Gap, GapTable
-from fairaudit.evidence.intervals.prediction_gaps import prediction_gap_table
-from fairaudit.metrics._labels import label_groups
-from fairaudit.metrics._prediction_gap import GapFits
 from fairaudit.metrics._rates import wilson
 from fairaudit.permute.copies import stream
 
 if TYPE_CHECKING:
     from fairaudit.evidence.measured import CellTable
 
-__all__ = ["gap_intervals", "gap_table", "gaps_of_shown", "newcombe"]
+__all__ = ["gap_table", "gaps_of_shown", "newcombe"]
 
 DRAWS = 20_000
 _AT_ONCE = 2_000_000  # numbers
 _NO_ROW = 1e-9
-
-
-@swaps_refused
-def gap_intervals(
-    y_pred: Any,
-    sensitive: Any,
-    y_true: Any,
-    *,
-    threshold: float | None = None,
-    confidence: float = 0.95,
-    weights: Any = None,
-    ids: Any = None,
-    kinds: Mapping[str, str] | None = None,
-    positive: Any = None,
-    seed: int = 0,
-) -> GapTable:
-    r"""The gaps in TPR and FPR between every group and all others, with simultaneous intervals.
-
-    Of a continuous outcome: the gaps of the prediction given the outcome, in its units.
-
-    Parameters
-    ----------
-    y_pred, sensitive, y_true, threshold, weights, kinds, positive
-        As for `fairaudit.metrics.group_rates`.
-    confidence : float
-        Of all intervals together.
-    ids : array-like, optional
-        People with several rows.
-    seed : int
-        Of the bootstrap.
-
-    Returns
-    -------
-    GapTable
-
-    Notes
-    -----
-    The interval of one gap is Newcombe's, from the wider of Wilson's and Jeffreys' limits (for
-    groups of a few people and rates near 0 or 1), with the critical value c of the maximum in the
-    place of 1.96: the quantile of :math:`\max_j |\hat g^*_j| / s_j` over all groups j and both
-    rates, in 20,000 draws of a multiplier bootstrap of the centered rates. A gap is a smooth
-    function of the rates, also where it is zero; the largest absolute gap is not, and its own
-    bootstrap is not valid there. Where people are in several groups, c is Bonferroni's.
-
-    Of a continuous outcome the gaps are those of `fairaudit.metrics.prediction_gap`, of each group
-    to all others, and `GapTable.curve` has them in ranges of the outcome; see
-    `fairaudit.evidence.intervals.prediction_gaps.prediction_gap_table`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> y, label = rng.integers(0, 2, (2, 900))
-    >>> race = {"race": rng.choice(["a", "b", "c"], 900)}
-    >>> table = gap_intervals(label, sensitive=race, y_true=y)
-    >>> all(gap.low < 0 < gap.high for gap in table.gaps)
-    True
-    """
-    table = AuditTable.of(
-        y_pred, sensitive, y_true, weights=weights, ids=ids, kinds=kinds, positive=positive
-    )
-    if threshold is None and not table.require_outcome().kind.is_categorical:
-        return prediction_gap_table(GapFits.of(table), confidence, seed)
-    groups = label_groups(table, threshold=threshold)
-    return gap_table(groups.rates(), groups.attributes, confidence, seed)
 
 
 def gap_table(

@@ -74,7 +74,7 @@ def plan_width(
     Notes
     -----
     40 tables of 200, 400, 800, … rows are drawn from the pilot with replacement. The intervals of
-    rates are those of `fairaudit.evidence.intervals.gaps.gap_intervals`; of prediction gaps the
+    rates are those of `fairaudit.gap_intervals`; of prediction gaps the
     standard errors are those of `fairaudit.metrics.prediction_gap`, with Bonferroni's critical
     value. Between two sizes the wanted quantile of the width follows a power of the rows.
     """
