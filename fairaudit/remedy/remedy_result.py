@@ -202,7 +202,7 @@ class RemedyResult(Result):
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
             sizes = {
                 name: frame[name].map(lambda value: coarse(value, step))
-                for name in ("kpc", "deo", "ranking", "brier", "calibration_error")
+                for name in ("kpc", "kpc_error", "deo", "ranking", "brier", "calibration_error")
                 if name in frame
             }
             if "chance" in frame:
