@@ -69,9 +69,7 @@ def left_behind() -> set[Path]:
 def test_little_memory_changes_no_byte(
     files: str, written: list[int], outcome: str, positive: str | None
 ) -> None:
-    roles = Roles(
-        sensitive=("sex",), outcome=outcome, predictions=("score",), positive=positive
-    )
+    roles = Roles(sensitive=("sex",), outcome=outcome, predictions=("score",), positive=positive)
     before, found = left_behind(), []
     for memory in (None, 1_000):
         plan = Plan(permutations=fa.Permutations(n=19, memory=memory), power=False)
@@ -130,11 +128,21 @@ def test_partitions_are_smaller_where_there_is_less_memory(tmp_path: Path) -> No
     assert [part.first for part in small] == [0, 80_000, 160_000]
 
 
+def test_a_file_that_changes_while_it_is_tested(files: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows" / "1.parquet"
+
+    def change(what: str, done: int, total: int) -> None:
+        if what == "copies" and done < total:
+            pd.read_parquet(path)[:400].to_parquet(path)
+
+    roles = Roles(sensitive=("sex",), outcome="rich", predictions=("score",), positive="True")
+    plan = Plan(permutations=fa.Permutations(n=19), power=False)
+    with pytest.raises(fa.InputError, match=r"1\.parquet' changed while it was read"):
+        audit_files([files], roles, plan, shards=2, progress=change)
+
+
 def test_a_disk_that_is_full_is_one_line(
-    files: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    files: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # half of it would stay
     report, before = tmp_path / "audit.json", left_behind()
@@ -203,3 +211,31 @@ def test_what_needs_one_piece_is_not_dealt(files: str, monkeypatch: pytest.Monke
         assert not files_are_dealt([files], roles, plan)
     assert not files_are_dealt([files], replace(roles, weights="score"), Plan())
     assert not files_are_dealt([__file__], roles, Plan())
+
+
+def find_peak(path: Path, rows: int, memory: str) -> float:
+    """MB that an audit of so many rows took at most, in shards of 25,000 rows."""
+    given = ["--shards", str(rows // 25_000), "--memory", memory]
+    command = [sys.executable, "-m", "fairaudit_cli.main", "test", "--data", str(path), *COLUMNS]
+    with subprocess.Popen([*command, *FEW, *given], stdout=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode in (0, 1)
+    return used.ru_maxrss / 1024
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
+    """Eight times the rows take no more; kept in memory they do."""
+    rng = np.random.default_rng(1)
+    peaks = {}
+    for rows in (100_000, 800_000):
+        sex, z = rng.choice(["f", "m"], rows), rng.normal(size=rows)
+        frame = pd.DataFrame({"sex": sex, "income": z, "score": z + rng.normal(size=rows)})
+        path = tmp_path / f"{rows}.parquet"
+        frame.to_parquet(path, index=False, row_group_size=50_000)
+        for memory in ("20MB", "20GB"):
+            peaks[rows, memory] = find_peak(path, rows, memory)
+    print(peaks)
+    assert peaks[800_000, "20MB"] < 1.1 * peaks[100_000, "20MB"]
+    assert peaks[800_000, "20GB"] > 1.2 * peaks[100_000, "20GB"]

@@ -27,6 +27,7 @@ from fairaudit.auditing.engines.sources import (
     count_parquet_rows,
     list_partitions,
     name_errors,
+    watch_files,
 )
 from fairaudit.auditing.run import run_audit
 from fairaudit.auditing.table_rows import TableRows
@@ -74,8 +75,8 @@ def audit_files(
             sha256=predictor.sha256,
             sandbox=predictor.sandbox,
         )
-    with _start_engine(engine, scheduler, plan) as running:
-        names = file_names(paths)
+    names = file_names(paths)
+    with watch_files(names), _start_engine(engine, scheduler, plan) as running:
         places = [_make_absolute(name) for name in names]
         data = tuple(running.gather(running.map("hash of file", _hash_file, names, places)))
         result = _audit_partitions(

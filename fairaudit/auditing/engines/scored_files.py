@@ -14,8 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import clipped
-from fairaudit.auditing.engines.duckdb_engine import copy_files, start_duckdb, watch_files
-from fairaudit.auditing.engines.sources import PREDICTION, FramePartition, Narrow, narrow_partition
+from fairaudit.auditing.engines.duckdb_engine import copy_files, start_duckdb
+from fairaudit.auditing.engines.sources import (
+    PREDICTION,
+    FramePartition,
+    Narrow,
+    narrow_partition,
+    watch_files,
+)
 from fairaudit.auditing.engines.stored_frames import explain_full_disk
 from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet

@@ -38,6 +38,7 @@ __all__ = [
     "list_partitions",
     "name_errors",
     "narrow_partition",
+    "watch_files",
 ]
 
 #: Columns that are added; no column of a table is called so.
@@ -122,6 +123,27 @@ def count_parquet_rows(names: Sequence[str]) -> int:
         return sum(pa.parquet.read_metadata(name).num_rows for name in names)
     except (pa.ArrowException, OSError):
         return 0
+
+
+@contextmanager
+def watch_files(names: Sequence[str]) -> Iterator[None]:
+    """Files that change meanwhile are an error."""
+    states = [_state(name) for name in names]
+    yield
+    for name, state in zip(names, states, strict=True):
+        if _state(name) != state:
+            raise InputError(
+                f"The file {name!r} changed while it was read. Wait until it is written, then "
+                "repeat."
+            )
+
+
+def _state(name: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(name)
+    except OSError as error:
+        raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairaudit.auditing.engines.engine import number_rows, split_by_shard
 from fairaudit.auditing.engines.sources import Narrow
 from fairaudit.data.reading.parquet import arrow
@@ -135,7 +137,7 @@ class FrameStore:
 
 def _measure(frame: pd.DataFrame) -> int:
     """Bytes, about; of text without a look at every value."""
-    objects = sum(kind == object for kind in frame.dtypes)
+    objects = sum(isinstance(kind, np.dtype) and kind.hasobject for kind in frame.dtypes)
     return int(frame.memory_usage().sum()) + _OBJECT * objects * len(frame)
 
 
