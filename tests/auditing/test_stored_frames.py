@@ -95,7 +95,7 @@ def test_frames_come_back_as_they_were(tmp_path: Path) -> None:
             "yes": [True, False, True],
         }
     )
-    store = FrameStore(str(tmp_path), memory=1)
+    store = FrameStore(lambda: str(tmp_path), memory=1)
     narrow = Narrow(name="p", frame=frame, predictions=("x",), excluded=())
     kept = store.keep(narrow)
     assert isinstance(kept.frame, StoredFrame) and len(list(tmp_path.iterdir())) == 1
@@ -109,12 +109,12 @@ def test_frames_come_back_as_they_were(tmp_path: Path) -> None:
 
 def test_what_arrow_cannot_write_stays_in_memory(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": np.array([1, "a", 2.5], dtype=object)})
-    assert FrameStore(str(tmp_path), memory=1).keep(frame) is frame
+    assert FrameStore(lambda: str(tmp_path), memory=1).keep(frame) is frame
 
 
 def test_few_frames_stay_in_memory(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": np.zeros(100)})
-    store = FrameStore(str(tmp_path), memory=8_000)  # a quarter: two of them
+    store = FrameStore(lambda: str(tmp_path), memory=8_000)  # a quarter: two of them
     kept = [store.keep(frame) for _ in range(3)]
     assert [isinstance(piece, StoredFrame) for piece in kept] == [False, False, True]
 

@@ -93,6 +93,15 @@ def test_files_are_counted_and_verified(folder: Path, monkeypatch: pytest.Monkey
     assert whole[0] == whole[1]
 
 
+def test_copies_that_are_kept_are_those_of_a_table(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counted_audit, "MOST_ROWS", 1000)
+    command = ["test", "--data", "rows", *COLUMNS, *FEW, "--resume", "copies"]
+    assert main([*command, "--report", "audit.json"]) == 1
+    assert "counted" not in read("audit.json")["capsule"]["options"]  # type: ignore[index]
+
+
 def test_the_query_is_printed_and_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["counts", "--data", "rows", *COLUMNS, "--sql", "--table", "loans"]) == 0
     query = capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from fairaudit.auditing.engines.counting import CountSource
@@ -36,8 +36,12 @@ class LocalEngine(Engine, CountEngine):
     @contextmanager
     def running(self, *, workers: int, memory: int | None) -> Iterator[LocalEngine]:
         engine = copy.copy(self)
-        with tempfile.TemporaryDirectory(prefix="fairaudit-") as folder:
-            engine.store = FrameStore(folder, memory)
+        with ExitStack() as stack:
+
+            def make_folder() -> str:
+                return stack.enter_context(tempfile.TemporaryDirectory(prefix="fairaudit-"))
+
+            engine.store = FrameStore(make_folder, memory)
             yield engine
 
     def takes(self, data: Any) -> bool:

@@ -6,9 +6,10 @@ import errno
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,15 +79,20 @@ class FrameStore:
 
     Parameters
     ----------
-    folder : str
+    make_folder : callable
+        Makes the folder once it is needed, and says where it is.
     memory : int, optional
         Bytes that the audit may take, about.
     """
 
-    def __init__(self, folder: str, memory: int | None = None) -> None:
-        self.folder = folder
+    def __init__(self, make_folder: Callable[[], str], memory: int | None = None) -> None:
+        self.make_folder = make_folder
         self.left = _KEPT if memory is None else memory // _SHARE
         self.files = 0
+
+    @cached_property
+    def folder(self) -> Path:
+        return Path(self.make_folder())
 
     def keep(self, value: Any) -> Any:
         """The value itself, or what `load` makes the same value of."""
@@ -121,7 +127,7 @@ class FrameStore:
     def _write(self, frames: Sequence[pd.DataFrame]) -> StoredFile:
         """Frames of the same columns as the batches of a file."""
         pa = arrow("Arrow")
-        path = str(Path(self.folder, f"{self.files}.arrow"))
+        path = str(self.folder / f"{self.files}.arrow")
         self.files += 1
         batches = [pa.RecordBatch.from_pandas(frame, preserve_index=False) for frame in frames]
         options = pa.ipc.IpcWriteOptions(compression="lz4")
