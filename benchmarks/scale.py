@@ -10,6 +10,8 @@ binary      outcome of two classes; race (5), sex, integer age; scores in [0, 1]
 rare        the same with an event of 2 %: most probabilities are close to 0, some far away
 continuous  continuous outcome, one continuous attribute
 regression  continuous outcome; race (5), sex and integer age, all of which it depends on
+dealt       the table of regression with sex alone, in shards of 200,000 rows that wait on disk
+            (--engine local --memory 500MB)
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 counted     30 % positive; race (5), sex, integer age; scores in [0, 1]; written by DuckDB for many
             rows: `--only counted --rows 1e6,1e7,1e8,1e9`; beyond 10⁸ rows a folder of files of
@@ -50,6 +52,7 @@ SENSITIVE = {
     "rare": "race,sex,age",
     "continuous": "a",
     "regression": "race,sex,age",
+    "dealt": "sex",
     "mixed": "race,sex,a",
 }
 
@@ -60,7 +63,7 @@ def chunk(kind: str, n: int, seed: int) -> pd.DataFrame:
     if kind == "continuous":
         y = 0.8 * a + rng.normal(size=n)
         return pd.DataFrame({"score": y + rng.normal(size=n), "y": y, "a": a, "unused": a})
-    if kind == "regression":
+    if kind in ("regression", "dealt"):
         race, sex, age = rng.integers(0, 5, n), rng.integers(0, 2, n), rng.integers(18, 90, n)
         y = 0.3 * race + 0.5 * sex + 0.02 * age + rng.normal(size=n)
         names = np.array(list("abcde"))[race], np.array(["f", "m"])[sex]
@@ -170,7 +173,9 @@ def table_of(folder: Path, kind: str, rows: int) -> Path:
 
 
 def command_of(path: Path, kind: str, copies: str) -> list[str]:
+    more = ["--engine", "local", "--memory", "500MB"] if kind == "dealt" else []
     return [
+        *more,
         "--data",
         str(path),
         "--predictions",

@@ -53,6 +53,7 @@ def _audit(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) 
     from fairaudit.auditing.engines import ENGINES
     from fairaudit.auditing.engines.count_sources import is_database
     from fairaudit.auditing.engines.counted_audit import files_are_counted
+    from fairaudit.auditing.engines.entry import files_are_dealt
 
     counts = args.table is not None or is_database(args.data)
     if args.engine is not None:
@@ -62,12 +63,16 @@ def _audit(args: argparse.Namespace, roles: Roles, predictor: Predictor | None) 
         raise InputError("--counts is audited alone. Leave --engine, --table and shards out.")
     if in_shards and not counts:
         return _in_shards(args, roles, predictor)
-    if counts or files_are_counted(args.data, roles, plan_from(args, roles), predictor):
+    plan = plan_from(args, roles)
+    large = args.resume is None and files_are_counted(args.data, roles, plan, predictor)
+    if counts or large:
         result = _counted(args, roles, predictor)
         if result is not None:
             return result
         if counts:
             raise InputError("Counting needs classes as outcome, and this one is continuous.")
+        if files_are_dealt(args.data, roles, plan):
+            return _in_shards(args, roles, predictor)
     return _in_one_piece(args, roles, predictor)
 
 

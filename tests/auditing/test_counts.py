@@ -307,7 +307,7 @@ def test_a_file_that_changes_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     make_rows(500).to_parquet(path)
     with (
-        pytest.raises(fa.InputError, match="changed while it was counted"),
+        pytest.raises(fa.InputError, match="changed while it was read"),
         count_sources.open_source(str(path)) as source,
     ):
         source.summarize(["y"])

@@ -226,6 +226,38 @@ def test_a_worker_out_of_memory_is_named(files, tmp_path, monkeypatch, harm, tol
     assert not (tmp_path / "audit.html").exists()
 
 
+def lose_worker(frame, place, always):
+    """The process that counts this piece is killed, the first time or always."""
+    if always or not os.path.exists(place):
+        with open(place, "w"):
+            pass
+        os.kill(os.getpid(), signal.SIGKILL)
+    return frame
+
+
+@pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
+def test_a_worker_killed_while_it_counts(client, tmp_path, always):
+    """Its pieces are counted again, or one line says that they were not."""
+    import dask
+    import dask.dataframe as dd
+
+    frame = frame_of(2_000)
+    lose = dask.delayed(lose_worker)
+    pieces = [dask.delayed(frame[:1_000]), lose(frame[1_000:], str(tmp_path / "lost"), always)]
+    table = dd.from_delayed(pieces, meta=frame[:0], verify_meta=False)
+    named = {"predictions": "score", "outcome": "y", "sensitive": "race,sex"}
+    if not always:
+        pd.testing.assert_frame_equal(fa.counts(table, **named), fa.counts(frame, **named))
+        assert (tmp_path / "lost").exists()
+        return
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+    with pytest.raises(InputError, match="The Dask table was not counted: KilledWorker") as caught:
+        fa.counts(table, **named)
+    assert "Nothing was concluded" in str(caught.value) and "\n" not in str(caught.value)
+    client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
+    client.wait_for_workers(2)
+
+
 def test_a_partition_that_cannot_be_read_is_named(files, client, tmp_path, capsys):
     frame_of().to_parquet(tmp_path / "good.parquet", index=False)
     path = tmp_path / "torn.parquet"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import resource
+import signal
 import sqlite3
+import sys
 import tempfile
 from pathlib import Path
 
@@ -15,6 +18,7 @@ import pytest
 
 from fairaudit.auditing import run
 from fairaudit.auditing.engines import counted_audit, scored_files
+from fairaudit.auditing.engines.sources import FramePartition
 from fairaudit_cli.main import main
 
 pytest.importorskip("duckdb")
@@ -87,6 +91,15 @@ def test_files_are_counted_and_verified(folder: Path, monkeypatch: pytest.Monkey
     assert findings("one.json") == findings("four.json") == findings("five.json")
     whole = [read(name)["capsule"]["table_sha256"] for name in ("four.json", "five.json")]  # type: ignore[index]
     assert whole[0] == whole[1]
+
+
+def test_copies_that_are_kept_are_those_of_a_table(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counted_audit, "MOST_ROWS", 1000)
+    command = ["test", "--data", "rows", *COLUMNS, *FEW, "--resume", "copies"]
+    assert main([*command, "--report", "audit.json"]) == 1
+    assert "counted" not in read("audit.json")["capsule"]["options"]  # type: ignore[index]
 
 
 def test_the_query_is_printed_and_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,6 +203,7 @@ def test_scores_that_cannot_be_kept(
 ) -> None:
     assert main([*scored, "--data", "new", "--where", "income > 99"]) == 2
     assert "No row of 3000 meets" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # half of it would stay
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = set(Path(tempfile.gettempdir()).glob("fairaudit-*"))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))
@@ -199,6 +213,39 @@ def test_scores_that_cannot_be_kept(
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     error = capsys.readouterr().err
     assert "scored rows cannot be written" in error and error.count("\n") == 1
+    assert not Path("none.json").exists()
+    assert set(Path(tempfile.gettempdir()).glob("fairaudit-*")) <= before
+
+
+def list_descendants(process: int) -> list[int]:
+    """Processes that this one started, and theirs, the youngest first."""
+    found: list[int] = []
+    for children in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            found += [*list_descendants(child), child]
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are listed in /proc")
+def test_the_process_of_the_model_is_killed(
+    scored: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    narrow, killed = scored_files.narrow_partition, []
+
+    def kill(piece: FramePartition, *given: object) -> object:
+        if piece.first >= 400 and not killed:
+            killed.append(list_descendants(os.getpid())[0])  # the model; its keeper waits for it
+            os.kill(killed[0], signal.SIGKILL)
+        return narrow(piece, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scored_files, "narrow_partition", kill)
+    inside = [word for word in scored if word != "--no-sandbox"]
+    before = set(Path(tempfile.gettempdir()).glob("fairaudit-*"))
+    assert main([*inside, *FEW, "--data", "new", "--report", "none.json"]) == 2
+    error = capsys.readouterr().err
+    assert killed and "rows from 400 of 'new/0.parquet'" in error and error.count("\n") == 1
     assert not Path("none.json").exists()
     assert set(Path(tempfile.gettempdir()).glob("fairaudit-*")) <= before
 

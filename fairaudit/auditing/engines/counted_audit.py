@@ -16,13 +16,13 @@ from fairaudit.auditing.engines.counting import CountSource, Key, make_counts
 from fairaudit.auditing.engines.duckdb_engine import has_duckdb
 from fairaudit.auditing.engines.entry import audit_table_in_shards, hash_files
 from fairaudit.auditing.engines.scored_files import ScoredFile, score_files
+from fairaudit.auditing.engines.sources import count_parquet_rows
 from fairaudit.auditing.run import choose_rows, run_audit
 from fairaudit.data.cautions import warnings_about
 from fairaudit.data.columns import MAX_OUTCOME_CLASSES, Kind
 from fairaudit.data.facts import Source
 from fairaudit.data.preparation import prepare_resolved
 from fairaudit.data.reading.files import STDIN, file_names, is_parquet
-from fairaudit.data.reading.parquet import arrow
 from fairaudit.data.roles import Roles, column_names
 from fairaudit.errors import InputError
 
@@ -115,18 +115,9 @@ def files_are_counted(
     if STDIN in names or not all(os.path.isfile(name) for name in names):
         return False
     if all(is_parquet(name) for name in names):
-        return _count_parquet_rows(names) > MOST_ROWS
+        return count_parquet_rows(names) > MOST_ROWS
     text = all(name.lower().endswith((".csv", ".tsv")) for name in names)
     return text and sum(os.path.getsize(name) for name in names) > _MANY_BYTES
-
-
-def _count_parquet_rows(names: Sequence[str]) -> int:
-    """By what the files say of themselves; 0 where one cannot be read, which its reader tells."""
-    pa = arrow("Parquet")
-    try:
-        return sum(pa.parquet.read_metadata(name).num_rows for name in names)
-    except (pa.ArrowException, OSError):
-        return 0
 
 
 def audit_counted(

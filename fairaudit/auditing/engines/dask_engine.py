@@ -30,6 +30,7 @@ class DaskEngine(Engine, CountEngine):
     """
 
     name = "dask"
+    counted = "tables of Dask"
 
     def __init__(self, scheduler: str | None = None) -> None:
         self.scheduler = scheduler
@@ -52,10 +53,7 @@ class DaskEngine(Engine, CountEngine):
         self, data: Any, table: str | None = None, *, memory: int | None = None
     ) -> Iterator[CountSource]:
         """A Dask table, counted by whatever computes it: the active client, or threads."""
-        if not self.takes(data):
-            raise InputError(
-                f"Dask counts its own tables. Got a {type(data).__name__}.", argument="engine"
-            )
+        self.refuse_others(data)
         import dask
 
         def compute(function: Callable[[Any], Any]) -> list[Any]:

@@ -10,11 +10,12 @@ from typing import Any
 
 from fairaudit.auditing.engines.counting import CountSource
 from fairaudit.auditing.engines.engine import CountEngine
+from fairaudit.auditing.engines.sources import watch_files
 from fairaudit.auditing.engines.sql_counts import Dialect, SQLSource, make_relation
 from fairaudit.data.reading.files import STDIN, file_names, is_parquet
 from fairaudit.errors import InputError, MissingDependencyError
 
-__all__ = ["DuckDBEngine", "copy_files", "has_duckdb", "read_files", "start_duckdb", "watch_files"]
+__all__ = ["DuckDBEngine", "copy_files", "has_duckdb", "read_files", "start_duckdb"]
 
 _DIALECT = Dialect(not_a_number="isnan({x})")
 _MEMORY = 1 << 29  # unless told; it spills to disk beyond
@@ -79,27 +80,6 @@ def _make_source(connection: Any, relation: str, name: str) -> SQLSource:
 
 def _is_connection(data: Any) -> bool:
     return type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb")
-
-
-@contextmanager
-def watch_files(names: Sequence[str]) -> Iterator[None]:
-    """Files that change meanwhile are an error."""
-    states = [_state(name) for name in names]
-    yield
-    for name, state in zip(names, states, strict=True):
-        if _state(name) != state:
-            raise InputError(
-                f"The file {name!r} changed while it was counted. Wait until it is written, then "
-                "repeat."
-            )
-
-
-def _state(name: str) -> tuple[int, ...]:
-    try:
-        status = os.stat(name)
-    except OSError as error:
-        raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
-    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def read_files(names: Sequence[str]) -> str:

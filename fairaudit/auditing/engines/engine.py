@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.engines.row_hashes import assign_shards, in_sample
 from fairaudit.auditing.engines.sources import KEY
+from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,9 +71,12 @@ class CountEngine(ABC):
     ----------
     suffixes : tuple of str
         Names of files that are databases end so: what is counted in them is named by `table`.
+    counted : str
+        What it counts, as messages say it.
     """
 
     suffixes: tuple[str, ...] = ()
+    counted: str = "its own tables"
 
     @abstractmethod
     def takes(self, data: Any) -> bool:
@@ -93,6 +97,15 @@ class CountEngine(ABC):
         memory : int, optional
             Bytes.
         """
+
+    def refuse_others(self, data: Any) -> None:
+        """An error for data that it does not take."""
+        if not self.takes(data):
+            name = getattr(self, "name", type(self).__name__)
+            raise InputError(
+                f"The engine {name!r} counts {self.counted}. Got a {type(data).__name__}.",
+                argument="engine",
+            )
 
 
 def add_up(arrays: Sequence[Any]) -> Any:

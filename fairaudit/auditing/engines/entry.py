@@ -15,21 +15,25 @@ from fairaudit.auditing.engines.engine import Engine
 from fairaudit.auditing.engines.shard_rows import (
     ROWS_BY_ROWS,
     ShardRows,
+    adds_shifts,
     check_settings,
+    explain_no_shards,
     survey_partitions,
 )
 from fairaudit.auditing.engines.sources import (
     FramePartition,
     ModelFile,
     Partition,
+    count_parquet_rows,
     list_partitions,
     name_errors,
+    watch_files,
 )
 from fairaudit.auditing.run import run_audit
 from fairaudit.auditing.table_rows import TableRows
 from fairaudit.data.facts import Source
 from fairaudit.data.preparation import prepare_resolved
-from fairaudit.data.reading.files import file_names
+from fairaudit.data.reading.files import STDIN, file_names, is_parquet
 from fairaudit.data.reading.parquet import sha256_of
 from fairaudit.errors import InputError
 
@@ -43,7 +47,9 @@ if TYPE_CHECKING:
     from fairaudit.data.roles import ResolvedRoles, Roles
     from fairaudit.models import Predictor
 
-__all__ = ["audit_files", "audit_table_in_shards", "hash_files"]
+__all__ = ["audit_files", "audit_table_in_shards", "files_are_dealt", "hash_files"]
+
+MOST_ROWS_AT_ONCE = 10_000_000  # of a continuous outcome; of more, shards
 
 
 def audit_files(
@@ -60,7 +66,7 @@ def audit_files(
     progress: Progress | None = None,
 ) -> AuditResult:
     """Audit Parquet files on an engine."""
-    partitions, columns = list_partitions(paths)
+    partitions, columns = list_partitions(paths, plan.permutations.memory)
     model = None
     if predictor is not None:
         model = ModelFile(
@@ -69,8 +75,8 @@ def audit_files(
             sha256=predictor.sha256,
             sandbox=predictor.sandbox,
         )
-    with _start_engine(engine, scheduler, plan) as running:
-        names = file_names(paths)
+    names = file_names(paths)
+    with watch_files(names), _start_engine(engine, scheduler, plan) as running:
         places = [_make_absolute(name) for name in names]
         data = tuple(running.gather(running.map("hash of file", _hash_file, names, places)))
         result = _audit_partitions(
@@ -89,6 +95,15 @@ def audit_files(
         )
     notes = () if predictor is None else predictor.notes
     return replace(result, notes=(*result.notes, *notes))
+
+
+def files_are_dealt(paths: Sequence[str], roles: Roles, plan: Plan) -> bool:
+    """Whether a continuous outcome has so many rows that they are tested in shards unless told."""
+    names = file_names(paths)
+    if STDIN in names or not all(map(is_parquet, names)):
+        return False
+    fit = adds_shifts(plan) and explain_no_shards(roles, plan) is None
+    return fit and count_parquet_rows(names) > MOST_ROWS_AT_ONCE
 
 
 def audit_table_in_shards(

@@ -6,8 +6,6 @@ Parquet file with a column per attribute, outcome and prediction, which is remov
 
 from __future__ import annotations
 
-import errno
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairaudit._words import clipped
-from fairaudit.auditing.engines.duckdb_engine import copy_files, start_duckdb, watch_files
-from fairaudit.auditing.engines.sources import PREDICTION, FramePartition, Narrow, narrow_partition
+from fairaudit.auditing.engines.duckdb_engine import copy_files, start_duckdb
+from fairaudit.auditing.engines.sources import (
+    PREDICTION,
+    FramePartition,
+    Narrow,
+    narrow_partition,
+    watch_files,
+)
+from fairaudit.auditing.engines.stored_frames import explain_full_disk
 from fairaudit.data.facts import Excluded
 from fairaudit.data.reading.files import file_names, is_parquet
 from fairaudit.data.reading.parquet import arrow, to_frame, unreadable
@@ -82,20 +87,11 @@ def score_files(
     given = file_names(paths)
     with tempfile.TemporaryDirectory(prefix="fairaudit-") as folder:
         path = Path(folder, "scored.parquet")
-        try:
-            with watch_files(given):
-                names = _as_parquet(given, roles, Path(folder), memory)
-                scored = _write_scored(
-                    names, path, roles=roles, predictor=predictor, memory=memory, progress=progress
-                )
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT):
-                raise
-            raise InputError(
-                f"The scored rows cannot be written to {tempfile.gettempdir()!r}: "
-                f"{os.strerror(error.errno)}. Free some space, or set TMPDIR to another folder. "
-                "Nothing was concluded."
-            ) from None
+        with explain_full_disk("The scored rows"), watch_files(given):
+            names = _as_parquet(given, roles, Path(folder), memory)
+            scored = _write_scored(
+                names, path, roles=roles, predictor=predictor, memory=memory, progress=progress
+            )
         yield scored
 
 

@@ -71,7 +71,15 @@ if TYPE_CHECKING:
     from fairaudit.models import Predictor
     from fairaudit.testing.permutation_result import TestResult
 
-__all__ = ["ROWS_BY_ROWS", "ShardRows", "Surveyed", "check_settings", "survey_partitions"]
+__all__ = [
+    "ROWS_BY_ROWS",
+    "ShardRows",
+    "Surveyed",
+    "adds_shifts",
+    "check_settings",
+    "explain_no_shards",
+    "survey_partitions",
+]
 
 FEWEST_ROWS = 500  # of a shard
 ROWS_BY_BLOCKS = 1 << 20  # of a shard, unless a number of shards is given
@@ -83,24 +91,38 @@ FIT_ROWS, FIT_SHARE = 50_000, 0.2  # rows that densities are fitted on
 
 def check_settings(roles: Roles, plan: Plan) -> None:
     """Refuse what decides about the verdict and cannot be had in several shards."""
+    error = explain_no_shards(roles, plan)
+    if error is not None:
+        raise error
+
+
+def explain_no_shards(roles: Roles, plan: Plan) -> InputError | None:
+    """Why this plan needs one piece; None where several shards will do."""
     if roles.weights is not None:
-        raise InputError(
+        return InputError(
             "Weights cannot be used in shards. Leave 'weights' out.", argument="weights"
         )
     if plan.permutations.stops_early:
-        raise InputError(
+        return InputError(
             "Shards draw all copies: set 'permutations' to a number instead of 'auto'.",
             argument="permutations",
         )
     if plan.law not in ("auto", "exact", "icp", "local") and not isinstance(plan.law, Local):
-        raise InputError(
+        return InputError(
             "Shards have the laws auto, exact, icp and local. Choose one of them, or one piece.",
             argument="law",
         )
     if plan.certify or plan.calibrate:
-        raise InputError(
+        return InputError(
             "Certificates and calibration need the table in one piece, without shards."
         )
+    return None
+
+
+def adds_shifts(plan: Plan, *, categorical: bool = False) -> bool:
+    """Whether shards are answered by sums per group of blocks of neighbors in the outcome."""
+    local = plan.choice_of_law.is_local_in_shards(categorical=categorical)
+    return local and _is_single(plan, "over_shifts")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -161,7 +183,6 @@ def survey_partitions(
     progress("survey", 1, 4)
     categorical = schema.outcome.kind.is_categorical
     fits = not categorical and choose_density(plan, categorical=False) is not None
-    local = plan.choice_of_law.is_local_in_shards(categorical=categorical)
     share = min(FIT_SHARE, FIT_ROWS / schema.rows) if fits else min(1.0, SAMPLE / schema.rows)
     cut = _choose_threshold(schema, plan)
     look = partial(survey_rows, schema=schema, share=share, cut=cut)
@@ -173,7 +194,7 @@ def survey_partitions(
         cut=cut,
         left_out=share if fits else 0.0,
         by_blocks=_can_sum_blocks(schema, survey, plan, ids),
-        by_shifts=local and _is_single(plan, "over_shifts"),
+        by_shifts=adds_shifts(plan, categorical=categorical),
     )
 
 

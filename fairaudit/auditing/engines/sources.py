@@ -34,14 +34,17 @@ __all__ = [
     "ModelFile",
     "Narrow",
     "Partition",
+    "count_parquet_rows",
     "list_partitions",
     "name_errors",
     "narrow_partition",
+    "watch_files",
 ]
 
 #: Columns that are added; no column of a table is called so.
 KEY, ROW, PERSON, PREDICTION = "\0key", "\0row", "\0person", "\0prediction"
-_ROWS = 1 << 20  # of a partition, about
+_FEWEST, _ROWS = 1 << 16, 1 << 20  # of a partition, about
+_BYTES = 1 << 10  # of a row while it is read, scored and coded, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,15 @@ class FramePartition:
         return self.frame
 
 
-def list_partitions(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
-    """The partitions of Parquet files, and the names of their columns."""
+def list_partitions(
+    paths: Sequence[str], memory: int | None = None
+) -> tuple[list[Partition], list[str]]:
+    """The partitions of Parquet files, and the names of their columns.
+
+    They have fewer rows where there is less `memory` (bytes); row groups are not divided.
+    """
     pa = arrow("Parquet")
+    most = _ROWS if memory is None else min(max(memory // _BYTES, _FEWEST), _ROWS)
     partitions: list[Partition] = []
     columns: list[str] = []
     first = 0
@@ -99,12 +108,42 @@ def list_partitions(paths: Sequence[str]) -> tuple[list[Partition], list[str]]:
         for number, size in enumerate(sizes):
             group.append(number)
             rows += size
-            if rows >= _ROWS or number == len(sizes) - 1:
+            if rows >= most or number == len(sizes) - 1:
                 partitions.append(Partition(os.path.abspath(name), tuple(group), first, rows))
                 first, group, rows = first + rows, [], 0
     if first == 0:
         raise InputError("The files have a header and no rows. Pass at least two rows.")
     return partitions, columns
+
+
+def count_parquet_rows(names: Sequence[str]) -> int:
+    """By what the files say of themselves; 0 where one cannot be read, which its reader tells."""
+    pa = arrow("Parquet")
+    try:
+        return sum(pa.parquet.read_metadata(name).num_rows for name in names)
+    except (pa.ArrowException, OSError):
+        return 0
+
+
+@contextmanager
+def watch_files(names: Sequence[str]) -> Iterator[None]:
+    """Files that change meanwhile are an error."""
+    states = [_state(name) for name in names]
+    yield
+    for name, state in zip(names, states, strict=True):
+        if _state(name) != state:
+            raise InputError(
+                f"The file {name!r} changed while it was read. Wait until it is written, then "
+                "repeat."
+            )
+
+
+def _state(name: str) -> tuple[int, ...]:
+    try:
+        status = os.stat(name)
+    except OSError as error:
+        raise InputError(f"The file {name!r} cannot be read: {error.strerror}.") from None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from fairaudit.auditing.engines.counting import CountSource
 from fairaudit.auditing.engines.engine import CountEngine
 from fairaudit.auditing.engines.sql_counts import Dialect, SQLSource
-from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +23,7 @@ class SparkEngine(CountEngine):
     """A table of Spark; only counts leave the cluster."""
 
     name = "spark"
+    counted = "tables of Spark"
 
     def takes(self, data: Any) -> bool:
         return hasattr(data, "createOrReplaceTempView")
@@ -32,10 +32,7 @@ class SparkEngine(CountEngine):
     def open(
         self, data: Any, table: str | None = None, *, memory: int | None = None
     ) -> Iterator[CountSource]:
-        if not self.takes(data):
-            raise InputError(
-                f"Spark counts its own tables. Got a {type(data).__name__}.", argument="engine"
-            )
+        self.refuse_others(data)
         view, session = f"fairaudit_{uuid.uuid4().hex}", data.sparkSession
 
         def query(sql: str) -> pd.DataFrame:
