@@ -44,7 +44,6 @@ class ColumnFacts:
             return f"{text}; some missing"
         return text + (f"; {self.missing} missing" if self.missing else "")
 
-
     def rounded(self) -> ColumnFacts:
         """Without the exact values of the lowest and the highest person."""
         if self.low is None or self.high is None:

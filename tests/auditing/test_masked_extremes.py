@@ -1,4 +1,4 @@
-"""Where groups are masked, no record shows the exact values of the lowest and the highest person."""
+"""Where groups are masked, no record shows the exact lowest and highest values of a column."""
 
 import json
 import re
