@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["as_words", "clipped", "figures", "quiet", "some_names"]
+__all__ = ["as_words", "clipped", "figures", "quiet", "round_outwards", "some_names"]
 
 
 def as_words(names: Sequence[str], last_word: str = "and") -> str:
@@ -42,6 +43,24 @@ def figures(value: float, digits: int = 4) -> str:
     ('25380', '0.05', '2.4e-14')
     """
     return f"{float(f'{value:.{digits}g}'):.12g}"
+
+
+def round_outwards(low: float, high: float) -> tuple[float, float]:
+    """Round numbers that a range lies between: its ends are the values of single people.
+
+    Examples
+    --------
+    >>> round_outwards(17, 90), round_outwards(0.0132, 0.9788), round_outwards(-2.48, 4.98)
+    ((10.0, 90.0), (0.0, 1.0), (-3.0, 5.0))
+    """
+    span = (high - low) or abs(high)
+    if not 0 < span < math.inf:
+        return low, high
+    tenth = span / 10
+    power = 10.0 ** math.floor(math.log10(tenth))
+    step = next(step for step in (power, 2 * power, 5 * power, 10 * power) if step >= tenth)
+    ends = (math.floor(low / step) * step, math.ceil(high / step) * step)
+    return float(f"{ends[0]:.12g}") + 0.0, float(f"{ends[1]:.12g}") + 0.0
 
 
 def some_names(names: list[str], most: int = 12) -> str:

@@ -202,6 +202,7 @@ def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]
     name = str(path)
     try:
         record = parse_json(Path(path).read_text(encoding="utf-8"))
+        edited = isinstance(record, Mapping) and has_digest(record) and not is_unchanged(record)
     except FileNotFoundError:
         raise InputError(f"There is no file {name!r}. Pass a saved result (.json).") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -210,7 +211,7 @@ def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]
         raise InputError(f"The file {name!r} is not JSON, or was cut off: {error}.") from None
     if not isinstance(record, Mapping):
         raise InputError(f"The file {name!r} holds no record of fairaudit.")
-    if not changed and has_digest(record) and not is_unchanged(record):
+    if edited and not changed:
         raise InputError(
             f"The record {name!r} was changed after it was made: its digest does not fit. Do not "
             "believe its numbers; get the file from its author again, or repeat the audit."

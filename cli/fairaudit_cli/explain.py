@@ -43,7 +43,10 @@ def run(args: argparse.Namespace) -> int:
             print(f"{term.name:<{width}}  {textwrap.shorten(term.text, _WIDTH - width - 2)}")
         return ExitCode.OK
     if what.lower().endswith(".json") or os.path.isfile(what):
-        print(quiet_lines(_explain_audit(what)))
+        from fairaudit_cli.vouching import records_may_lie
+
+        with records_may_lie(what):
+            print(quiet_lines(_explain_audit(what)))
         return ExitCode.OK
     _explain_term(what)
     return ExitCode.OK

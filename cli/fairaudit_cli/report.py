@@ -64,10 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from fairaudit_cli.vouching import records_may_lie
     from fairaudit_reports.view.cover import use_cover
 
     read_cover(args)
-    with use_cover(cover_from(args)):
+    with use_cover(cover_from(args)), records_may_lie(args.record):
         return _write(args)
 
 

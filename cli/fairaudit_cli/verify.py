@@ -14,7 +14,7 @@ from fairaudit.records.canonical import DIGEST, has_digest, is_unchanged, withou
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import predictor_from
 from fairaudit_cli.options import MODEL, add_options
-from fairaudit_cli.vouching import command_differences, list_unchecked
+from fairaudit_cli.vouching import command_differences, list_unchecked, records_may_lie
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_plan import Plan
@@ -63,6 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    with records_may_lie(args.record):
+        return _verify(args)
+
+
+def _verify(args: argparse.Namespace) -> int:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.records.signing import check_signature
     from fairaudit.results import read_record

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from fairaudit.errors import InputError
+from fairaudit.errors import FairAuditError, InputError
 from fairaudit.records.canonical import has_digest
 from fairaudit_cli.hints import CommandParser
 from fairaudit_cli.shell_text import split_line
@@ -14,10 +15,26 @@ from fairaudit_cli.shell_text import split_line
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
 
-__all__ = ["command_differences", "describe_origin", "list_unchecked"]
+__all__ = ["command_differences", "describe_origin", "list_unchecked", "records_may_lie"]
 
 #: Settings of a run that decide nothing; they are not compared.
 _OF_THE_RUN = ("jobs", "memory")
+
+
+@contextmanager
+def records_may_lie(path: str) -> Iterator[None]:
+    """One line about a saved record whose values cannot all be right, wherever that shows."""
+    try:
+        yield
+    except (FairAuditError, OSError, MemoryError):
+        raise
+    except Exception as error:  # whatever numbers and texts that do not fit make of any code
+        why = " ".join(str(error).split())[:200] or "no words"
+        raise InputError(
+            f"The record {path!r} cannot be used: its values do not fit each other "
+            f"({type(error).__name__}: {why}). Repeat the audit; if fairaudit wrote this file as "
+            "it is, please report it."
+        ) from error
 
 
 def describe_origin(record: Mapping[str, Any], key: str | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from numbers import Integral
 from typing import Any
 
 from fairaudit.errors import InputError
@@ -119,6 +120,15 @@ class Plan:
                     f"The tolerance of {name!r} must be 0 or more. Got {limit!r}.",
                     argument="tolerance",
                 )
+        for name in ("power", "calibrate"):  # whatever a saved record says
+            if getattr(self, name) not in (True, False):
+                raise InputError(
+                    f"{name!r} must be true or false. Got {getattr(self, name)!r}.", argument=name
+                )
+        if isinstance(self.folds, bool) or not isinstance(self.folds, Integral) or self.folds < 1:
+            raise InputError(
+                f"'folds' must be a whole number, 1 or more. Got {self.folds!r}.", argument="folds"
+            )
         if self.calibrate and self.permutations.stops_early:
             raise InputError(
                 "Calibration needs all copies: set 'permutations' to a number instead of 'auto'.",

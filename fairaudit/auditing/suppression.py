@@ -108,7 +108,9 @@ def mask_audit(result: Shown, fewest: int) -> Shown:
     hidden = () if groups is None else tuple(group for group in groups.cells if group.masked)
     shown = replace(
         shown,
-        table=_mask_columns(result.table, hidden, fewest),
+        table=_mask_columns(
+            result.table, hidden, fewest, rounded=shown.masked and not result.masked
+        ),
         power=None if result.power is None else _mask_power(result.power, shown, hidden, fewest),
         localisation=(
             None
@@ -140,7 +142,7 @@ def _round_numbers(result: Shown, shown: Shown, fewest: int) -> Shown:
     )
     if gaps is not None and groups is not None and gaps.of_predictions:
         groups = round_means(groups, step * unit)
-        gaps = round_gaps(gaps, groups, fewest, result.table.people)
+        gaps = round_gaps(gaps, groups, shown.table, fewest)
     elif gaps is not None and gaps.of_classes:
         gaps = None  # to all others, whom the table of groups does not have in full
     elif gaps is not None and groups is not None:
@@ -272,13 +274,19 @@ def _list_hidden(table: CellTable | None) -> set[Group]:
     return hidden
 
 
-def _mask_columns(table: TableFacts, hidden: Sequence[Cell], fewest: int) -> TableFacts:
-    """Without counts of few missing values, or of those that make a masked group."""
+def _mask_columns(
+    table: TableFacts, hidden: Sequence[Cell], fewest: int, *, rounded: bool
+) -> TableFacts:
+    """Without counts of few missing values, or of those that make a masked group.
+
+    `rounded`: without the exact values of those who have the lowest and the highest.
+    """
     from fairaudit.data.missing_values import MISSING_LEVEL
 
     of_missing = any(MISSING_LEVEL in group.levels for group in hidden)
 
     def mask_column(facts: ColumnFacts) -> ColumnFacts:
+        facts = facts.rounded() if rounded else facts
         masked = of_missing and MISSING_LEVEL in facts.levels
         few = facts.missing is not None and 0 < facts.missing < fewest
         return replace(facts, missing=None) if facts.missing and (few or masked) else facts

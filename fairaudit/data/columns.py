@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairaudit._words import clipped
+from fairaudit._words import clipped, round_outwards
 from fairaudit.data.facts import ColumnFacts
 from fairaudit.data.text_columns import numbers_in, reject_non_text, reject_odd_text
 from fairaudit.errors import InputError
@@ -81,13 +81,14 @@ class Column:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def describe(self) -> str:
+    def describe(self, *, rounded: bool = False) -> str:
         """``race: categorical, 4 levels (a, b, c, d)`` or ``age: continuous, 18 to 90``."""
         if self.kind.is_categorical:
             listed = ", ".join(_short(level_text(level)) for level in self.levels[:6])
             more = ", …" if len(self.levels) > 6 else ""
             return f"{self.name}: {self.kind}, {len(self.levels)} levels ({listed}{more})"
         low, high = float(self.levels[0]), float(self.levels[-1])
+        low, high = round_outwards(low, high) if rounded else (low, high)
         return f"{self.name}: {self.kind}, {low:g} to {high:g}"
 
     def take(self, rows: NDArray[Any]) -> Column:

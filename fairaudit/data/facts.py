@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from fairaudit._words import round_outwards
 
 __all__ = ["ColumnFacts", "Excluded", "Source", "TableFacts"]
 
@@ -17,7 +19,7 @@ class ColumnFacts:
     levels : tuple of str
         Of a categorical column.
     low, high : float or None
-        Of a numeric one.
+        Of a numeric one; rounded outwards where groups are masked.
     missing : int or None
         Values that were missing in the data. None if masked.
     """
@@ -41,6 +43,13 @@ class ColumnFacts:
         if self.missing is None:
             return f"{text}; some missing"
         return text + (f"; {self.missing} missing" if self.missing else "")
+
+    def rounded(self) -> ColumnFacts:
+        """Without the exact values of the lowest and the highest person."""
+        if self.low is None or self.high is None:
+            return self
+        low, high = round_outwards(self.low, self.high)
+        return replace(self, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True)

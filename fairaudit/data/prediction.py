@@ -70,7 +70,7 @@ class Prediction:
         if self.form == "labels":
             return f"labels ({self.columns[0].describe()})"
         if len(self.columns) == 1:
-            return f"scores ({self.columns[0].describe()})"
+            return f"scores ({self.columns[0].describe(rounded=True)})"
         return f"{self.form} ({len(self.columns)} columns)"
 
 

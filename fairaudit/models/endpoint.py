@@ -6,7 +6,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -24,6 +25,8 @@ __all__ = ["TOKEN", "Endpoint", "is_endpoint", "open_endpoint"]
 #: The environment variable with a bearer token; a token in a URL would end up in records.
 TOKEN = "FAIRAUDIT_MODEL_TOKEN"  # noqa: S105
 _V2 = re.compile(r"(.*/v2/models/[^/]+(?:/versions/[^/]+)?)/infer/?")
+_PARTS = 10  # lists and objects of one row of an answer
+_LONGEST = 10_000  # letters of a label
 _AGAIN = (408, 429, 500, 502, 503, 504)
 
 
@@ -112,8 +115,8 @@ class Endpoint:
         )
         answer = self._send(json.dumps(build(rows)).encode())
         try:
-            values = np.asarray(read(answer))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+            values = _as_array(read(answer))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise self._wrong(f"does not answer as {self.protocol} does ({error!r})") from error
         if values.ndim not in (1, 2) or values.dtype == object or len(values) != len(rows):
             raise self._wrong(f"gives {values.shape} values for {len(rows)} rows")
@@ -128,7 +131,8 @@ class Endpoint:
         """Names of inputs, where the service tells them."""
         told = self._send(None, re.sub(r"/infer/?$", "", self.url))
         listed = told.get("inputs") if isinstance(told, dict) else None
-        names = [one.get("name") for one in listed or () if isinstance(one, dict)]
+        listed = listed if isinstance(listed, list) else []
+        names = [one.get("name") for one in listed if isinstance(one, dict)]
         return tuple(name for name in names if isinstance(name, str))
 
     def _send(self, body: bytes | None, url: str | None = None) -> Any:
@@ -143,26 +147,70 @@ class Endpoint:
         request = Request(url or self.url, data=body, headers=headers)  # noqa: S310 - http(s) only
         for attempt in range(self.retries + 1):
             try:
-                with _opener().open(request, timeout=self.timeout) as answer:
-                    data = answer.read(self.most + 1)
+                data = _within(self.timeout, lambda: self._fetch(request))
                 break
             except HTTPError as error:
                 if error.code not in _AGAIN or attempt == self.retries:
-                    told = " ".join(error.read(300).decode("utf-8", "replace").split())
-                    raise self._wrong(f"answers with status {error.code}: {told}") from error
+                    what = f"answers with status {error.code}{self._why(error)}"
+                    raise self._wrong(what) from error
             except (OSError, HTTPException) as error:
                 if attempt == self.retries:
                     raise self._wrong(f"cannot be reached: {error}") from error
             time.sleep(self.wait * 2**attempt)
         if len(data) > self.most:
             raise self._wrong(f"answers with more than {self.most:,} bytes")
+        if data.count(b"[") + data.count(b"{") > _PARTS * (self.batch + _PARTS):
+            raise self._wrong("answers with lists in lists that no rows have")
         try:
             return json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._wrong("answers with something that is not JSON") from error
+
+    def _why(self, error: Any) -> str:
+        """The first words of an answer that is an error, if they come in time."""
+        try:
+            words = _within(self.timeout, lambda: bytes(error.read(300)))
+        except OSError:
+            return ""
+        return f": {' '.join(words.decode('utf-8', 'replace').split())}"
+
+    def _fetch(self, request: Any) -> bytes:
+        with _opener().open(request, timeout=self.timeout) as answer:
+            return bytes(answer.read(self.most + 1))
 
     def _wrong(self, what: str) -> InputError:
         return InputError(f"The model at {_shown(self.url)} {what}.", argument="model")
+
+
+def _within(seconds: float, fetch: Callable[[], bytes]) -> bytes:
+    """What `fetch` returns, if it does in time: a service may send a byte now and then forever."""
+    done: list[bytes] = []
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(fetch())
+        except Exception as error:  # raised again below
+            failed.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if failed:
+        raise failed[0]
+    if not done:
+        raise TimeoutError(f"no whole answer within {seconds:g} s")
+    return done[0]
+
+
+def _as_array(values: Any) -> Array:
+    """As an array, in which each text takes as much room as the longest."""
+    rows = values if isinstance(values, list) else []
+    texts = [row for row in rows if isinstance(row, str)]
+    texts += [x for row in rows if isinstance(row, list) for x in row if isinstance(x, str)]
+    if max(map(len, texts), default=0) > _LONGEST:
+        raise ValueError("a label of more letters than labels have")
+    return np.asarray(values)
 
 
 def _shown(url: str) -> str:
@@ -184,7 +232,7 @@ def _kserve_answer(answer: Any) -> Any:
         (outputs[name] for name in ("predict_proba", "probabilities") if name in outputs),
         answer["outputs"][0],
     )
-    return np.asarray(chosen["data"]).reshape(chosen["shape"])
+    return _as_array(chosen["data"]).reshape(chosen["shape"])
 
 
 def _tensor(name: str, rows: pd.DataFrame) -> dict[str, Any]:

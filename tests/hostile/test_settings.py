@@ -1,7 +1,10 @@
 """Settings and databases of a stranger's repository run no queries of theirs."""
 
+from pathlib import Path
+
 import pytest
 
+from fairaudit.auditing.engines.duckdb_engine import DuckDBEngine
 from fairaudit_cli import main as cli
 
 duckdb = pytest.importorskip("duckdb")
@@ -64,3 +67,14 @@ def test_a_database_reads_no_other_file(project, capsys, words):
     """Its views are queries of whoever made it."""
     status, errors = run(capsys, None if words else "told", *words)
     assert status == 2 and "disabled by configuration" in errors and errors.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["x[1].csv", "x*.csv", "https://127.0.0.1:9/x.csv", "a=1/x.csv"])
+def test_a_file_is_read_that_was_named_and_no_other(name, tmp_path, monkeypatch):
+    """DuckDB took names for patterns, addresses and columns; the digest was of the file itself."""
+    monkeypatch.chdir(tmp_path)
+    Path("x1.csv").write_text("a,y\n7,7\n")
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text("a,y\n5,6\n")
+    with DuckDBEngine().open([name]) as source:
+        assert source.query(f"SELECT * FROM {source.relation}").to_numpy().tolist() == [[5, 6]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -143,12 +144,59 @@ def test_redirects_are_not_followed(service, table):
         ({"scores": []}, "does not answer as mlflow does"),
         ([], "does not answer as mlflow does"),
         ({"predictions": [None] * 400}, "values for 400 rows"),
+        ({"predictions": [{"a": 1}, *[1] * 399]}, "does not answer as mlflow does"),
+        ({"predictions": [{}] * 40_000}, "lists in lists"),
+        ({"predictions": ["x" * 20_000] * 400}, "a label of more letters"),
     ],
 )
 def test_answers_that_cannot_be_used(service, table, answer, told):
     service.answer = answer
     with pytest.raises(InputError, match=told):
         Endpoint(service.url + "/invocations")(table[["x", "bias"]])
+
+
+@pytest.mark.parametrize(
+    "output",
+    [{"shape": [10**30]}, {"shape": "x"}, {"shape": [400], "data": ["x" * 20_000] * 400}, {}],
+)
+def test_answers_of_kserve_that_cannot_be_used(service, table, output):
+    service.answer = {"outputs": [{"name": "predict", "data": [0] * 400, **output}]}
+    service.inputs = ()
+    with pytest.raises(InputError, match="does not answer as kserve does"):
+        Endpoint(service.url + PATHS["kserve"])(table[["x", "bias"]])
+
+
+def test_a_deep_answer(service, table, monkeypatch):
+    deep = "[" * 9_000
+    monkeypatch.setattr(service, "reply", lambda self, *_: reply_bytes(self, deep.encode()))
+    with pytest.raises(InputError, match="not JSON"):
+        Endpoint(service.url + "/invocations#x,bias")(table[["x", "bias"]])
+
+
+def reply_bytes(self, data):
+    self.send_response(200)
+    self.send_header("Content-Length", str(len(data)))
+    self.end_headers()
+    self.wfile.write(data)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_that_never_ends(service, table, monkeypatch, status):
+    """Each byte came in time."""
+    stop = threading.Event()
+
+    def drip(self, *_):
+        self.send_response(status)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        with contextlib.suppress(OSError):
+            while not stop.wait(0.05):
+                self.wfile.write(b" ")
+
+    monkeypatch.setattr(service, "reply", drip)
+    with pytest.raises(InputError, match="no whole answer within" if status == 200 else "400"):
+        Endpoint(service.url + "/invocations#x,bias", timeout=0.3, retries=0)(table[["x", "bias"]])
+    stop.set()
 
 
 def test_an_answer_has_a_limit(service, table):

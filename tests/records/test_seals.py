@@ -465,3 +465,35 @@ def test_a_record_without_findings(here: Path, capsys: pytest.CaptureFixture[str
     Path("audit.json").write_text(json.dumps({**record, "digest": digest_of(record)}))
     status, said = run(capsys, "report", "audit.json")
     assert status == 2 and "it has no findings" in said
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [("power", "no"), ("calibrate", None), ("folds", -5), ("folds", 1e308)]
+)
+def test_a_setting_that_decided_nothing_must_be_one_all_the_same(
+    here: Path, capsys: pytest.CaptureFixture[str], place: str, value: Any
+) -> None:
+    """The repeated audit took it over from the record and found it equal."""
+    forge(lambda record: record["capsule"]["options"].update({place: value}), digest=True)
+    status, shown = run(capsys, *VERIFY)
+    assert status == 2 and shown.count("\n") == 1 and "must be" in shown
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["measures"][0].update(value=1e308, raw=1e308),
+        lambda record: record["portrait"]["scores"][0].update(edges=[1e308, -1e308]),
+        lambda record: record["portrait"]["scores"][0]["levels"].append("x"),
+        lambda record: record["findings"][0].update(p_value=10**400),
+    ],
+)
+@pytest.mark.parametrize("words", [("report", "audit.json", "--to", "html,md"), VERIFY])
+def test_values_that_do_not_fit_are_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], change: Any, words: tuple[str, ...]
+) -> None:
+    """They ended in a traceback."""
+    forge(change, digest=True)
+    status, shown = run(capsys, *words)
+    assert "internal error" not in shown and "Traceback" not in shown
+    assert status == 1 or (status == 2 and shown.count("\n") == 1) or words[0] == "report"

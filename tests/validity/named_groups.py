@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -73,7 +74,7 @@ def names(statement, group) -> bool:
     for levels in (contrast.levels, contrast.others):
         told = dict(zip(contrast.attributes, levels or (), strict=False))
         if "age" in group:
-            ends = [int(end) for end in told.get("age", "49").split(" to ")]
+            ends = [int(end) for end in re.findall(r"\d+", told.get("age", "49"))]
             inside = max(ends) < 49 if group["age"] == "young" else min(ends) > 49
             if inside:
                 return True

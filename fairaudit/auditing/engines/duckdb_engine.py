@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -86,12 +87,21 @@ def read_files(names: Sequence[str]) -> str:
     """The files in DuckDB's words."""
     if STDIN in names:
         raise InputError("Standard input cannot be counted. Pass files.", argument="data")
-    listed = "[" + ", ".join(_text(name) for name in names) + "]"
+    listed = "[" + ", ".join(_text(_literal(name)) for name in names) + "]"
+    plain = "hive_partitioning = false"  # names of folders are no columns
     if all(is_parquet(name) for name in names):
-        return f"read_parquet({listed})"
+        return f"read_parquet({listed}, {plain})"
     marks = "[" + ", ".join(_text(mark) for mark in _MISSING) + "]"
     told = f"header = true, sample_size = -1, nullstr = {marks}, auto_type_candidates = {_KINDS}"
-    return f"read_csv({listed}, {told})"
+    return f"read_csv({listed}, {plain}, {told})"
+
+
+def _literal(name: str) -> str:
+    """This file, and neither those that its name is a pattern of nor an address that it looks like.
+
+    There may be a folder called ``https:``.
+    """
+    return re.sub(r"([*?\[])", r"[\1]", os.path.abspath(name))
 
 
 def copy_files(

@@ -217,7 +217,7 @@ class Schema:
         if len(self.predictions) > 1:
             return f"{self.form} ({len(self.predictions)} columns)"
         facts = replace(self.predictions[0].facts(), name=self.prediction_name)
-        return f"{self.form} ({facts.describe()})"
+        return f"{self.form} ({facts.rounded().describe()})"
 
 
 def make_schema(parts: Sequence[Facts], roles: ResolvedRoles) -> Schema:

@@ -21,6 +21,7 @@ from fairaudit.metrics._prediction_gap import FEWEST, FittedGaps, GapFits
 from fairaudit.permute.copies import stream
 
 if TYPE_CHECKING:
+    from fairaudit.data.facts import TableFacts
     from fairaudit.evidence.measured import CellTable
 
 __all__ = ["bound_prediction_gap", "prediction_gap_table", "round_gaps"]
@@ -147,6 +148,13 @@ def _single(confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2))
 
 
+def _range_text(fit: FittedGaps, fits: Sequence[FittedGaps]) -> str:
+    if fit is fits[0]:
+        return f"up to {figures(fit.high)}"
+    below = f"from {figures(fit.low)}"
+    return below if fit is fits[-1] else f"{below} to {figures(fit.high)}"
+
+
 def bound_prediction_gap(
     fits: Sequence[FittedGaps], alpha: float
 ) -> tuple[float | None, float | None, str]:
@@ -163,8 +171,7 @@ def bound_prediction_gap(
     for fit in fits:
         few = [", ".join(name) for name, m in zip(fit.names, fit.size, strict=True) if m < FEWEST]
         if few:
-            range_ = f" with outcomes from {figures(fit.low)} to {figures(fit.high)}"
-            range_ = "" if len(fits) == 1 else range_
+            range_ = "" if len(fits) == 1 else f" with outcomes {_range_text(fit, fits)}"
             names = "; ".join(few[:3]) + (f" and {len(few) - 3} more" if len(few) > 3 else "")
             return value, None, f"no bound: too few people in {names}{range_}"
         variance = np.diag(fit.covariance)
@@ -176,10 +183,23 @@ def bound_prediction_gap(
     return value, upper, ""
 
 
-def round_gaps(table: GapTable, cells: CellTable, fewest: int, people: int) -> GapTable:
-    """Without the gaps of masked groups; the others, which these people enter, are rounded."""
+def round_gaps(table: GapTable, cells: CellTable, facts: TableFacts, fewest: int) -> GapTable:
+    """Without the gaps of masked groups; the others, which these people enter, are rounded.
+
+    The ranges of the outcome begin and end where `facts`, which are rounded, say.
+    """
     masked = {group.levels for group in cells.cells if group.masked}
-    step = table.unit * step_of(fewest, people)
+    step = table.unit * step_of(fewest, facts.people)
+    low = min((gap.start for gap in table.curve), default=0.0)
+    high = max((gap.stop for gap in table.curve), default=0.0)
+    ends = {
+        low: low if facts.outcome.low is None else facts.outcome.low,
+        high: high if facts.outcome.high is None else facts.outcome.high,
+    }
+    ranges = [
+        replace(gap, start=ends.get(gap.start, gap.start), stop=ends.get(gap.stop, gap.stop))
+        for gap in table.curve
+    ]
     gaps = tuple(
         Gap(levels=gap.levels, rate=gap.rate, value=None, low=None, high=None)
         if gap.levels in masked
@@ -190,7 +210,7 @@ def round_gaps(table: GapTable, cells: CellTable, fewest: int, people: int) -> G
         replace(gap, value=None, low=None, high=None, size=None)
         if gap.levels in masked
         else _rounded(gap, table.unit * step_of(fewest, gap.people))
-        for gap in table.curve
+        for gap in ranges
     )
     return replace(
         table,

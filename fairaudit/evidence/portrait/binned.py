@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit._words import round_outwards
 
 __all__ = ["PredictionBins", "ScoreBins", "bin_predictions", "bin_scores", "score_edges"]
 
@@ -113,8 +114,7 @@ def _in_steps(row: Sequence[int], step: int) -> tuple[int, ...]:
 def score_edges(scores: Array, threshold: float | None) -> Array:
     """Equal bins over the scores, over 0 to 1 where they lie in it; the threshold is an edge."""
     low, high = float(scores.min()), float(scores.max())
-    if low >= 0 and high <= 1:
-        low, high = 0.0, 1.0
+    low, high = (0.0, 1.0) if low >= 0 and high <= 1 else round_outwards(low, high)
     edges = np.linspace(low, high if high > low else low + 1.0, SCORE_BINS + 1)
     if threshold is not None and low < threshold < high:
         nearest = 1 + int(np.abs(edges[1:-1] - threshold).argmin())

@@ -27,7 +27,7 @@ class Contrast:
     ----------
     attributes : tuple of str
     levels : tuple of str
-        The group; of a number a range: ``"18 to 29"``.
+        The group; of a number a range: ``"30 to 34"``, ``"up to 29"``, ``"from 35"``.
     others : tuple of str or None
         Whom they are compared with; None: all others.
     outcome : str or None

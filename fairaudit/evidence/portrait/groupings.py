@@ -63,16 +63,23 @@ def of_attribute(column: Column, ranges: int = RANGES) -> Grouping:
     cuts = np.unique(np.quantile(values, np.arange(1, ranges) / ranges, method="lower"))
     codes = np.searchsorted(cuts, values, side="left")
     occurs, codes = np.unique(codes, return_inverse=True)
+    last = len(occurs) - 1
     levels: list[tuple[str, ...]] = [
-        (_range_text(values[codes == k], column.kind),) for k in range(len(occurs))
+        (_range_text(values[codes == k], column.kind, first=k == 0, last=k == last),)
+        for k in range(len(occurs))
     ]
     return Grouping((column.name,), levels, codes)
 
 
-def _range_text(values: np.ndarray, kind: Kind) -> str:
+def _range_text(values: np.ndarray, kind: Kind, *, first: bool, last: bool) -> str:
+    """``29 to 34``; the ends of all are open, since they are the values of single people."""
     digits = 15 if kind is Kind.INTEGER else 4
     low, high = (figures(float(value), digits) for value in (values.min(), values.max()))
-    return low if low == high else f"{low} to {high}"
+    if low == high:
+        return low
+    if first != last:
+        return f"up to {high}" if first else f"from {low}"
+    return f"{low} to {high}"
 
 
 def _ends(ranges: Grouping) -> Grouping:
