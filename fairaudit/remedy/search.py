@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.errors import InputError
 from fairaudit.remedy.choice import dominated
 from fairaudit.remedy.collapse import KEPT
 from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
@@ -20,6 +21,7 @@ from fairaudit.remedy.forgone import Forgone
 from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.limit import Limit, find_coarse_groups, find_limit
 from fairaudit.remedy.methods import METHODS, Method
+from fairaudit.remedy.pass_chance import FEWEST_OF_FOLD
 from fairaudit.remedy.stages import LEVELS, LEVELS_OF_NUMBERS, Candidate, Stages, search_strengths
 from fairaudit.remedy.trained import Trained
 from fairaudit.remedy.training_job import Job
@@ -214,11 +216,19 @@ def _stages_for(job: Job) -> Stages:
     if table.ids is not None:
         units = np.unique(table.ids.codes[train], return_inverse=True)[1]
     classes = table.outcome.kind.is_categorical
+    folds = deal_folds(table.outcome.codes[train], units, seed, classes=classes)
+    if np.bincount(folds).min() < FEWEST_OF_FOLD:
+        least = FEWEST_OF_FOLD * (int(folds.max()) + 1)
+        raise InputError(
+            f"{len(train)} rows to train and choose on are too few for a search, which needs about "
+            f"{least}. Pass more rows or another 'split', or one method with a fixed 'mu'.",
+            argument=("split", "mu"),
+        )
     return Stages(
         frame=table.frame.iloc[train],
         y=table.target[train],
         columns=[column.take(train) for column in table.attributes],
-        folds=deal_folds(table.outcome.codes[train], units, seed, classes=classes),
+        folds=folds,
         units=units,
         ids=table.roles.ids,
         seed=seed,

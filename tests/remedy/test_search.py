@@ -104,6 +104,13 @@ def test_a_search_takes_no_setting_of_one_method():
         Rule.of(0.5, Goal(), None)
 
 
+def test_a_search_on_too_few_rows_is_one_clear_line():
+    """Folds of 40 rows are needed; 200 rows leave 140 to train and choose on."""
+    with pytest.raises(fa.InputError, match="140 rows .* too few for a search") as error:
+        fa.repair(load_demo(200), sensitive="sex", outcome="repaid", method="search")
+    assert "\n" not in str(error.value) and "split" in error.value.argument
+
+
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     pytest.importorskip("lightgbm")
