@@ -16,7 +16,7 @@ import numpy as np
 from fairaudit.errors import InputError
 from fairaudit.remedy.choice import dominated
 from fairaudit.remedy.collapse import KEPT
-from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
+from fairaudit.remedy.cross_fit import FOLDS, CrossFitted, cross_fit, deal_folds
 from fairaudit.remedy.forgone import Forgone
 from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.limit import Limit, find_coarse_groups, find_limit
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.models import Predictor
 
-__all__ = ["learner_for", "search_models"]
+__all__ = ["FEWEST_OF_SEARCH", "learner_for", "search_models"]
+
+FEWEST_OF_SEARCH = FOLDS * FEWEST_ROWS
 
 #: Weights of equalized odds; 0 is plain training.
 MUS = (0.0, 0.7, 0.95, 0.99)
@@ -216,10 +218,10 @@ def _stages_for(job: Job) -> Stages:
     classes = table.outcome.kind.is_categorical
     folds = deal_folds(table.outcome.codes[train], units, seed, classes=classes)
     if np.bincount(folds).min() < FEWEST_ROWS:
-        least = FEWEST_ROWS * (int(folds.max()) + 1)
         raise InputError(
-            f"{len(train)} rows to train and choose on are too few for a search, which needs about "
-            f"{least}. Pass more rows or another 'split', or one method with a fixed 'mu'.",
+            f"{len(train)} rows to train and choose on are too few for a search, which needs "
+            f"about {FEWEST_OF_SEARCH}. Pass more rows or another 'split', or one method with a "
+            "fixed 'mu'.",
             argument=("split", "mu"),
         )
     return Stages(
