@@ -82,9 +82,9 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
     known, growth = KnownCopies(199, number), len(fresh) / len(split.y)
     for levels, strength in product(LEVELS, STRENGTHS):
         candidate = stages.at(base, 0, strength, levels=levels, attributes=True)
-        table = fa.AuditTable.of(candidate.scores, attributes, split.y)
-        assert candidate.left is not None
-        lefts = {"chance": candidate.left, "old": (2 - strength) ** 2}
+        table = fa.AuditTable.of(candidate.whole, attributes, split.y)
+        assert candidate.error is not None
+        lefts = {"chance": candidate.error, "old": 1.0}
         model = stages.model_of(candidate)
         answers = model.draw_answers(fresh, asked, uniforms)[:, 1]
         yield {
@@ -92,10 +92,10 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
             "split": number,
             "levels": levels,
             "strength": strength,
-            "left": candidate.left,
+            "left": candidate.error,
             **{
                 name: chance_of_table(
-                    table, n_fresh=len(fresh), left=left * growth, known=known
+                    table, n_fresh=len(fresh), left=left * growth, known=known, kept=candidate.kept
                 ).chance
                 for name, left in lefts.items()
             },

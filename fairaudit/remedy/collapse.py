@@ -13,10 +13,19 @@ from fairaudit.data.table import AuditTable
 from fairaudit.geometry.ranks_and_moments import rank_values
 from fairaudit.remedy.rows import predicted_codes
 
-__all__ = ["FEWEST_OTHERS", "KEPT", "ODDS", "auc_lift", "class_scores", "collapse"]
+__all__ = [
+    "FEWEST_OTHERS",
+    "KEPT",
+    "KEPT_TO_CHOOSE",
+    "ODDS",
+    "auc_lift",
+    "class_scores",
+    "collapse",
+]
 
 FEWEST_OTHERS = 0.01  # share of rows with another answer than the most common one
 KEPT = 0.5  # of the ranking: lift of AUC over 1/2, or correlation with a continuous outcome
+KEPT_TO_CHOOSE = 0.55  # on the border of these rows, a model is often beyond it on others
 ODDS = 4.0  # factor between the odds of a predicted share and those that there were
 SPREAD = 0.1  # of the old predictions' standard deviation
 _SURE = 1.645  # standard errors that a ranking must be away from none
@@ -30,13 +39,13 @@ class _Ranking:
     error: float
 
 
-def collapse(new: AuditTable, old: AuditTable) -> str | None:
+def collapse(new: AuditTable, old: AuditTable, *, kept: float = KEPT) -> str | None:
     """Why the new model is none any more beside the old one on these rows; None: it is one.
 
     For classes: (a) fewer than 1 % of the rows (and fewer than a quarter of those in the outcome)
     get another label than the most common one; (b) the lift of AUC over 1/2 is less than
-    half of the old model's, or cannot be told from 0 where the old one's can; (c) the odds of
-    a predicted class are off by more than a factor of 4 from both its odds in the outcome and
+    half (`kept`) of the old model's, or cannot be told from 0 where the old one's can; (c) the odds
+    of a predicted class are off by more than a factor of 4 from both its odds in the outcome and
     those of the old model's predictions. For a continuous outcome: (a) a spread of less than a
     tenth of the old predictions'; (b) as above, by the correlation with the outcome; (c) a mean
     that is more than a standard deviation of the outcome away from both means.
@@ -58,14 +67,15 @@ def collapse(new: AuditTable, old: AuditTable) -> str | None:
     )
     rankings = [_ranking(table, outcome) for table in (new, old)]
     if rankings[0] is not None and rankings[1] is not None:
-        reasons.append(_ranking_lost(rankings[0], rankings[1], outcome.kind.is_categorical))
+        classes = outcome.kind.is_categorical
+        reasons.append(_ranking_lost(rankings[0], rankings[1], classes, kept))
     given = [reason for reason in reasons if reason]
     return "; ".join(given) or None
 
 
-def _ranking_lost(new: _Ranking, old: _Ranking, classes: bool) -> str | None:
+def _ranking_lost(new: _Ranking, old: _Ranking, classes: bool, kept: float) -> str | None:
     there_was = old.value > _SURE * old.error
-    if not there_was or new.value >= max(KEPT * old.value, _SURE * new.error):
+    if not there_was or new.value >= max(kept * old.value, _SURE * new.error):
         return None
     start, name = (0.5, "AUC") if classes else (0.0, "correlation with the outcome")
     return f"its ranking is lost ({name} {start + new.value:.2f}, before {start + old.value:.2f})"

@@ -16,7 +16,7 @@ from fairaudit.remedy.one_of_models import OneOfModels
 from fairaudit.remedy.tradeoff import rows_of, scores_of
 from fairaudit.remedy.training_job import Job, as_pipeline, select_features
 
-__all__ = ["CrossFitted", "cross_fit", "deal_folds"]
+__all__ = ["FOLDS", "CrossFitted", "cross_fit", "deal_folds"]
 
 _MANY = 10_000  # rows from which on three folds are enough
 FOLDS, FOLDS_OF_MANY = 4, 3

@@ -68,10 +68,11 @@ class Judge:
 
         The first ones are those of plain training, beside which others collapse. `left` is for
         models that were made to pass on these rows: the variance of the dependence that is left,
-        in that of the noise of these rows. `whole` are the scores before all but a share `kept`
-        of the people got a constant; the chance to pass follows from them.
+        in that of the noise of these rows. `whole` are the scores before answers were mixed with
+        what depends on nothing, so that a share `kept` is left of the variance; the test and the
+        chance to pass follow from them.
         """
-        from fairaudit.remedy.collapse import collapse
+        from fairaudit.remedy.collapse import KEPT_TO_CHOOSE, collapse
         from fairaudit.remedy.tradeoff import evaluate
 
         table = self.table_of(scores)
@@ -81,25 +82,28 @@ class Judge:
         record = {
             **evaluate(scores, outcome, table.attributes),
             **asdict(quality_of(scores, outcome)),
-            "collapsed": collapse(table, self._plain),
+            "collapsed": collapse(table, self._plain, kept=KEPT_TO_CHOOSE),
         }
         growth = self.coming_rows / len(self.rows)
-        tested = scores if whole is None else whole
-        return record | self._test(tested, None if left is None else left * growth, kept)
+        tested = table if whole is None else self.table_of(whole)
+        return record | self._test(table, tested, None if left is None else left * growth, kept)
 
-    def find_largest_audit(self, scores: Array, left: float | None, chance: float) -> int | None:
+    def find_largest_audit(
+        self, whole: Array, chance: float, *, left: float | None, kept: float
+    ) -> int | None:
         """About how many rows an audit may have that is passed with this chance, by halves.
 
-        `left` is that of `measure`. At most the coming rows; None: fewer than the smallest share.
+        `whole`, `left` and `kept` are those of `measure`. At most the coming rows; None: fewer than
+        the smallest share.
         """
         halves = SMALLEST.bit_length()
-        table, sizes = self.table_of(scores), self.coming_rows // 2 ** np.arange(halves)
+        table, sizes = self.table_of(whole), self.coming_rows // 2 ** np.arange(halves)
         low, high = 0, len(sizes)  # the first size that is passed
         while low < high:
             middle = (low + high) // 2
             rows = max(int(sizes[middle]), 1)
             scaled = None if left is None else left * rows / len(self.rows)
-            if self._expect(table, rows, scaled).chance >= chance:
+            if self._expect(table, rows, scaled, kept).chance >= chance:
                 high = middle
             else:
                 low = middle + 1
@@ -131,19 +135,20 @@ class Judge:
         answers = (
             mixed(scores, outcome, share, np.random.default_rng([seed, 0])) for share in shares
         )
-        tested = [self._test(drawn) for drawn in answers]
+        tested = [self._test(drawn, drawn) for drawn in map(self.table_of, answers)]
         return pd.concat([line, pd.DataFrame(tested)], axis=1)
 
-    def _test(self, scores: Array, left: float | None = None, kept: float = 1.0) -> dict[str, Any]:
-        """The test on these rows, and what it promises for the coming audit."""
-        table = self.table_of(scores)
+    def _test(
+        self, table: AuditTable, whole: AuditTable, left: float | None = None, kept: float = 1.0
+    ) -> dict[str, Any]:
+        """The certificates; the test on these rows, and what it promises for the coming audit."""
         certified = self._certify(table)
         if table.prediction.constant:
             return {"p_value": 1.0, "chance": 1.0, "certified": certified}
         if self.folds is None:
             p_value = self._run(table).p_value
             return {"p_value": p_value, "chance": float("nan"), "certified": certified}
-        expected = self._expect(table, self.coming_rows, left, kept)
+        expected = self._expect(whole, self.coming_rows, left, kept)
         return {"p_value": expected.p_value, "chance": expected.chance, "certified": certified}
 
     def _expect(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairaudit._words import figures
 from fairaudit.auditing.audit_result import AuditResult
 from fairaudit.auditing.findings import Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
@@ -14,6 +15,7 @@ from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.choice import find_trivial_loss
 from fairaudit.remedy.limit import SMALLEST
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
+from fairaudit.remedy.search import FEWEST_OF_SEARCH
 from fairaudit.testing.statistic import statistic_named
 
 if TYPE_CHECKING:
@@ -161,7 +163,8 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     if outcome is Outcome.REPAIRED:
         return tuple(brought)
     if outcome is Outcome.INCONCLUSIVE and trained.curve["dominated"][trained.choice.place]:
-        return ("Another value, or a search over methods (method search).",)
+        search = ", or a search over methods (method search)" if _can_search(job) else ""
+        return (f"Another value{search}.",)
     if outcome is Outcome.INCONCLUSIVE:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
@@ -174,12 +177,12 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
             "Attributes at prediction time (use_sensitive), where the law lets a model have them."
         )
     trivial = _describe_trivial(trained.mixture, job)
-    if job.method is not None:
+    if job.method is not None and _can_search(job):
         passing = "" if trivial is None else f"; even {trivial}"
         advice.append(
             f"A search over methods, with a randomized last stage (method search){passing}."
         )
-    elif trivial is not None:
+    elif job.method is None and trivial is not None:
         advice.append(f"Nothing was found that is better than the trivial mixture: {trivial}.")
     advice.append(
         "A tolerance: choose by a size that you can defend (kpc), and certify it on fresh rows "
@@ -188,15 +191,21 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     return tuple(advice)
 
 
+def _can_search(job: Job) -> bool:
+    """Whether a search would have enough rows to train and choose on."""
+    return sum(len(job.parts[name]) for name in ("train", "choice")) >= FEWEST_OF_SEARCH
+
+
 def _describe_trivial(mixture: pd.DataFrame, job: Job) -> str | None:
     """The trivial mixture that reaches the goal; None: only a constant for everybody does."""
     reached = np.array([job.rule.reached(line) for line in mixture.to_dict("records")])
     enough = mixture[reached & (mixture["share"] < 1)]
     if enough.empty:
         return None
+    share, loss = enough["share"].iloc[0], figures(enough["loss"].iloc[0], 3)
     return (
-        "plain training with a constant answer for a random "
-        f"{100 * enough['share'].iloc[0]:.0f} % passes, at a loss of {enough['loss'].iloc[0]:.3g}"
+        f"plain training with a constant answer for a random {100 * share:.0f} % passes, at a loss "
+        f"of {loss}"
     )
 
 
@@ -237,7 +246,7 @@ def _describe_forgone(offer: Forgone) -> str:
     }
     if offer.loss is None:
         return f"{names[offer.what]} the goal would not be reached either."
-    return f"{names[offer.what]} the goal is reached at a loss of {offer.loss:.3g}."
+    return f"{names[offer.what]} the goal is reached at a loss of {figures(offer.loss, 3)}."
 
 
 def notes_on(result: RemedyResult) -> list[str]:
@@ -257,7 +266,7 @@ def notes_on(result: RemedyResult) -> list[str]:
         trivial = find_trivial_loss(chosen, result.mixture)
         notes.append(
             "Plain training mixed at random with a constant is as fair, up to the error of KPC, at "
-            f"a loss of {trivial:.3g}; the chosen model has {chosen['loss']:.3g}. This repair is "
-            "not worth its price there."
+            f"a loss of {figures(trivial, 3)}; the chosen model has {figures(chosen['loss'], 3)}. "
+            "This repair is not worth its price there."
         )
     return notes

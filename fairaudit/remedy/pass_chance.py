@@ -29,7 +29,7 @@ __all__ = ["KnownCopies", "PassChance", "chance_to_pass", "chance_to_pass_refitt
 _EXCESS = np.array([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0])
 _COPIES = 300
 _REPEATS = 40
-_FEWEST = 40
+FEWEST_ROWS = 40
 _USUAL = 0.1  # dependence beyond what a stage removes, in the units of `_EXCESS`
 
 
@@ -136,8 +136,8 @@ def chance_of_table(
     cancel over the folds: the variance of what a fit to the rows leaves, at the size of the coming
     audit and in units of its noise. What the rows show beyond comes on top, and is thought to be
     small unless they say otherwise. `known` are copies of other predictions for the same rows.
-    `kept` is the share of people who will not get a constant instead: for the coming audit the
-    others are as good as absent.
+    `kept` is the share of the variance of the dependence that is left where answers will be mixed
+    with what depends on nothing.
     """
     _check(n_fresh, alpha, len(table))
     draw = KnownCopies(copies, seed) if known is None else known
@@ -146,7 +146,7 @@ def chance_of_table(
         sample = _Sample(table, draw)
         weights = sample.weigh(_EXCESS) / (1 + _EXCESS / _USUAL) ** 2
         weights /= weights.sum()
-        excess = left + _EXCESS * n_fresh / sample.rows
+        excess = (left + _EXCESS * n_fresh / sample.rows) * kept
         chances = sample.find_scaled_chances(excess, alpha)
         samples = [sample]
     elif folds is None:
@@ -365,8 +365,8 @@ def _find_folds(folds: Any, n: int) -> list[Index]:
     if numbers.shape != (n,):
         raise InputError(f"'folds' must have one number per row ({n}).", argument="folds")
     parts = [np.flatnonzero(numbers == fold) for fold in np.unique(numbers)]
-    if min(map(len, parts)) < _FEWEST:
-        raise InputError(f"A fold has fewer than {_FEWEST} rows. Use fewer.", argument="folds")
+    if min(map(len, parts)) < FEWEST_ROWS:
+        raise InputError(f"A fold has fewer than {FEWEST_ROWS} rows. Use fewer.", argument="folds")
     return parts
 
 
@@ -376,8 +376,8 @@ def _check(n_fresh: int, alpha: float, n: int) -> None:
             "'n_fresh' must be 1 or more and 'alpha' between 0 and 1.",
             argument=("n_fresh", "alpha"),
         )
-    if n < _FEWEST:
-        raise InputError(f"{n} rows are too few to expect anything from; {_FEWEST} are needed.")
+    if n < FEWEST_ROWS:
+        raise InputError(f"{n} rows are too few to expect anything from; {FEWEST_ROWS} are needed.")
 
 
 def _find_interval(chances: Array, weights: Array) -> tuple[float, float]:

@@ -202,9 +202,12 @@ class RemedyResult(Result):
         def rounded(frame: pd.DataFrame) -> pd.DataFrame:
             sizes = {
                 name: frame[name].map(lambda value: coarse(value, step))
-                for name in ("kpc", "kpc_error", "deo", "ranking", "brier", "calibration_error")
+                for name in ("kpc", "deo", "ranking", "brier", "calibration_error")
                 if name in frame
             }
+            if "kpc_error" in frame:
+                errors = frame["kpc_error"].map(lambda value: coarse(value, step, up=True))
+                sizes["kpc_error"] = errors
             if "chance" in frame:
                 sizes["chance"] = frame["chance"].map(lambda value: coarse(value, 0.01))
             if "prediction_gap" in frame:

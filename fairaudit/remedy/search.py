@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairaudit.errors import InputError
 from fairaudit.remedy.choice import dominated
 from fairaudit.remedy.collapse import KEPT
-from fairaudit.remedy.cross_fit import CrossFitted, cross_fit, deal_folds
+from fairaudit.remedy.cross_fit import FOLDS, CrossFitted, cross_fit, deal_folds
 from fairaudit.remedy.forgone import Forgone
 from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.limit import Limit, find_coarse_groups, find_limit
 from fairaudit.remedy.methods import METHODS, Method
+from fairaudit.remedy.pass_chance import FEWEST_ROWS
 from fairaudit.remedy.stages import LEVELS, LEVELS_OF_NUMBERS, Candidate, Stages, search_strengths
 from fairaudit.remedy.trained import Trained
 from fairaudit.remedy.training_job import Job
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
     from fairaudit._types import Progress
     from fairaudit.models import Predictor
 
-__all__ = ["learner_for", "search_models"]
+__all__ = ["FEWEST_OF_SEARCH", "learner_for", "search_models"]
+
+FEWEST_OF_SEARCH = FOLDS * FEWEST_ROWS
 
 #: Weights of equalized odds; 0 is plain training.
 MUS = (0.0, 0.7, 0.95, 0.99)
@@ -64,7 +68,7 @@ class _Search:
             model = base.of_folds[candidate.place]
             table = self.job.trained_table
             scores = table.of_larger_level(candidate.scores, model)
-            whole = table.of_larger_level(base.scores[candidate.place], model)
+            whole = table.of_larger_level(candidate.whole, model)
             self.candidates[candidate.key] = candidate
             self.records[candidate.key] = {
                 "method": base.method.name,
@@ -73,10 +77,7 @@ class _Search:
                 "levels": candidate.levels,
                 "attributes": candidate.attributes,
                 **self.judge.measure(
-                    scores,
-                    left=candidate.left,
-                    whole=whole if candidate.kept < 1 else None,
-                    kept=candidate.kept,
+                    scores, left=candidate.error, whole=whole, kept=candidate.kept
                 ),
             }
         return self.records[candidate.key]
@@ -90,18 +91,17 @@ class _Search:
         """Look at one base model and stages on it; the smallest loss that reaches the goal.
 
         A base model with a loss above the best known is left: a stage does not lower its loss.
-        Trees that know the attributes and were trained towards equalized odds get no stage:
-        their scores hide on these rows what they show on others.
+        Trees that know the attributes get no stage: they are no better below one, and trained
+        towards equalized odds their scores hide on these rows what they show on others.
         """
-        start = Candidate(base=base, place=place, scores=base.scores[place])
+        start = self.stages.leave(base, place)
         record = self.look(start)
         best = self._better(record, best)
         if self.reaches(start) or not randomize or record["loss"] >= best:
             return best
-        trivial = place == 0 and not base.attributes  # with a constant it is the trivial mixture
-        if record["chance"] >= _HOPEFUL and not trivial:
+        if record["chance"] >= _HOPEFUL and place > 0:  # plain training: the trivial mixture
             best = self._strengthen(lambda s: self.stages.dilute(base, place, s), best)
-        if base.attributes and place > 0:
+        if base.attributes:
             return best
         several = LEVELS if self.job.table.outcome.kind.is_categorical else LEVELS_OF_NUMBERS
         for levels in several[: None if place == 0 else 1]:
@@ -145,7 +145,7 @@ def search_models(job: Job, old: Predictor | None, progress: Progress | None) ->
         bases.append(cross_fit(job, learner, list(_WITH_ATTRIBUTES), folds, attributes=True))
     best, done = float("inf"), 0
     # the first is what others are compared with
-    found.look(Candidate(base=plain, place=0, scores=plain.scores[0]))
+    found.look(stages.leave(plain, 0))
     for base in bases:
         for place in reversed(range(len(base.values))):
             best = found.follow(
@@ -202,8 +202,10 @@ def _find_limit(
         chance=job.rule.chance,
         alpha=job.plan.alpha,
     )
-    scores = table.of_larger_level(nearest.scores, nearest.base.of_folds[nearest.place])
-    passes = found.judge.find_largest_audit(scores, nearest.left, job.rule.chance)
+    whole = table.of_larger_level(nearest.whole, nearest.base.of_folds[nearest.place])
+    passes = found.judge.find_largest_audit(
+        whole, job.rule.chance, left=nearest.error, kept=nearest.kept
+    )
     return replace(limit, passes=passes)
 
 
@@ -214,11 +216,19 @@ def _stages_for(job: Job) -> Stages:
     if table.ids is not None:
         units = np.unique(table.ids.codes[train], return_inverse=True)[1]
     classes = table.outcome.kind.is_categorical
+    folds = deal_folds(table.outcome.codes[train], units, seed, classes=classes)
+    if np.bincount(folds).min() < FEWEST_ROWS:
+        raise InputError(
+            f"{len(train)} rows to train and choose on are too few for a search, which needs "
+            f"about {FEWEST_OF_SEARCH}. Pass more rows or another 'split', or one method with a "
+            "fixed 'mu'.",
+            argument=("split", "mu"),
+        )
     return Stages(
         frame=table.frame.iloc[train],
         y=table.target[train],
         columns=[column.take(train) for column in table.attributes],
-        folds=deal_folds(table.outcome.codes[train], units, seed, classes=classes),
+        folds=folds,
         units=units,
         ids=table.roles.ids,
         seed=seed,
@@ -231,8 +241,8 @@ def _price_what_is_not_allowed(
     """The smallest loss that would reach the goal with one more permission."""
     job, forgone = found.job, []
     if not job.use_sensitive:
-        base = cross_fit(job, learner, [0.0], folds, attributes=True)
-        looks = [(known, 0) for known in (base, plain)]
+        known = cross_fit(job, learner, list(_WITH_ATTRIBUTES), folds, attributes=True)
+        looks = [(known, 1), (known, 0), (plain, 0)]
         loss = _find_best(found, looks, mixture, attributes=True, randomize=job.randomize)
         forgone.append(Forgone(what="attributes", loss=loss))
     if not job.randomize:

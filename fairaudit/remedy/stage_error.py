@@ -14,15 +14,22 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 
-__all__ = ["HALVES", "deal_halves", "find_stage_error", "split_outcome"]
+__all__ = ["count_halves", "deal_halves", "find_stage_error", "split_outcome"]
 
-HALVES = 6
+_FEWEST, _MOST = 6, 60  # halves
+_TERMS = 200  # directions times halves: the fewer, the more a search takes the luckiest estimate
 _PARTS = 10  # of a continuous outcome
 _SMALL = 1e-6  # directions of the functions that vary less, as a share, are left out
 
 
-def deal_halves(units: Index, seed: int, count: int = HALVES) -> list[Index]:
+def count_halves(functions: int) -> int:
+    """How many halves tell enough, where the attributes have so many functions."""
+    return int(np.clip(np.ceil(_TERMS / max(functions, 1)), _FEWEST, _MOST))
+
+
+def deal_halves(units: Index, functions: int, seed: int) -> list[Index]:
     """Random halves of the rows, those of one person together."""
+    count = count_halves(functions)
     rng = np.random.default_rng([seed, 23])
     people = int(units.max()) + 1
     drawn = (rng.permutation(people) < people // 2 for _ in range(count))

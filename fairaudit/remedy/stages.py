@@ -44,9 +44,15 @@ class Candidate:
     stage_sees : bool
         Whether the stage knows the sensitive attributes.
     error : float or None
-        Of the stage at full strength, where it is known (`find_stage_error`).
+        What the stage leaves at full strength, where that is known (`find_stage_error`): variance
+        of the dependence, in that of the noise of as many rows. Trees that were trained towards
+        equalized odds leave more or less, by their features, and folds have to tell.
     scores : array
         On the training rows, out of fold.
+    whole : array
+        The same before answers were mixed with what depends on nothing: of the base model, or of
+        the stage at full strength. Evidence from these serves all strengths, so that the chance
+        to pass rises with them and the luckiest draw is not taken.
     """
 
     base: CrossFitted
@@ -56,6 +62,7 @@ class Candidate:
     stage_sees: bool = False
     error: float | None = None
     scores: Array = field(repr=False)
+    whole: Array = field(repr=False)
 
     @property
     def mu(self) -> float:
@@ -67,25 +74,18 @@ class Candidate:
 
     @property
     def kept(self) -> float:
-        """Share of the people whose answer is no constant."""
-        return 1.0 if self.levels or not self.strength else 2.0 - self.strength
+        """What is left of the variance of the dependence in `whole`, in that of the noise.
+
+        For an audit, people with a constant are as good as absent. Answers of mere chance are
+        there, with as much noise as others.
+        """
+        own = 1.0 - max(self.strength - 1.0, 0.0)
+        return own**2 if self.levels else own
 
     @property
     def attributes(self) -> bool:
         """Whether the sensitive attributes must be known when it predicts."""
         return self.stage_sees or self.base.attributes
-
-    @property
-    def left(self) -> float | None:
-        """Variance of the dependence that is left, in that of the noise of as many rows.
-
-        Moments that are zero on these rows are off by their error on others; mere chance among the
-        answers depends on nothing. None where it is not known: trees that were trained towards
-        equalized odds leave more or less, by their features, and folds have to tell.
-        """
-        if self.error is None:
-            return None
-        return float(self.error * (1 - max(self.strength - 1, 0.0)) ** 2)
 
     @property
     def key(self) -> tuple[int, int, float, int, bool]:
@@ -119,39 +119,49 @@ class Stages:
                 self._fit(base, place, rows, levels=levels, attributes=attributes)
                 for rows in outside
             ]
-        scores = np.array(base.scores[place], dtype=np.float64)
-        uniforms = np.random.default_rng([self.seed, 22]).random((len(scores), 3))
-        for fold, stage in zip(folds, self._fitted[key], strict=True):
-            rows = np.flatnonzero(self.folds == fold)
-            answers = stage.at_strength(strength).draw_answers(
-                scores[rows], self._take(rows), uniforms[rows]
-            )
-            scores[rows] = answers if scores.ndim > 1 else answers[:, -1]
         return Candidate(
             base=base,
             place=place,
             strength=strength,
             levels=levels,
             stage_sees=attributes,
-            error=self._find_error(base, place, levels) if attributes and place == 0 else None,
-            scores=scores,
+            error=self._find_error(base, place) if attributes and place == 0 else None,
+            scores=self._draw(self._fitted[key], base.scores[place], strength),
+            whole=self._draw(self._fitted[key], base.scores[place], min(strength, 1.0)),
         )
 
-    def _find_error(self, base: CrossFitted, place: int, levels: int) -> float:
-        """What the stage leaves because it is fitted to these rows and not to everybody."""
-        key = (id(base), place, levels)
+    def _draw(self, stages: list[DerivedPredictor], told: Array, strength: float) -> Array:
+        """Answers for scores, each row by the stage that has not seen it."""
+        scores = np.array(told, dtype=np.float64)
+        uniforms = np.random.default_rng([self.seed, 22]).random((len(scores), 3))
+        for fold, stage in enumerate(stages):
+            rows = np.flatnonzero(self.folds == fold)
+            answers = stage.at_strength(strength).draw_answers(
+                scores[rows], self._take(rows), uniforms[rows]
+            )
+            scores[rows] = answers if scores.ndim > 1 else answers[:, -1]
+        return scores
+
+    def _find_error(self, base: CrossFitted, place: int) -> float:
+        """What a stage leaves because it is fitted to these rows and not to everybody.
+
+        That of the fewest levels, which leaves the most, stands for all: every estimate has its
+        own luck, and a search would take the luckiest.
+        """
+        key = (id(base), place)
         if key not in self._errors:
-            everyone = np.arange(len(self.y))
-            stages = [
-                self._fit(base, place, rows, levels=levels, attributes=True)
-                for rows in (everyone, *deal_halves(self.units, self.seed))
-            ]
-            known = stages[0].read_scores(base.scores[place], len(self.y))
-            whole, *halves = (stage.find_level_chances(known, self.columns) for stage in stages)
             classes = is_classifier(base.of_folds[place])
+            levels = min(LEVELS if classes else LEVELS_OF_NUMBERS)
+            whole = self._fit_all(base, place, levels=levels, attributes=True)
+            psi, values = whole.basis_(self.columns), whole.answers_.values
             parts = np.unique(self.y, return_inverse=True)[1] if classes else split_outcome(self.y)
-            psi, values = stages[0].basis_(self.columns), stages[0].answers_.values
-            self._errors[key] = find_stage_error(whole, halves, values, psi, parts)
+            known = whole.read_scores(base.scores[place], len(self.y))
+            chances = []
+            for rows in deal_halves(self.units, psi.shape[1], self.seed):
+                half = self._fit(base, place, rows, levels=levels, attributes=True)
+                chances.append(half.find_level_chances(known, self.columns))
+            expected = whole.find_level_chances(known, self.columns)
+            self._errors[key] = find_stage_error(expected, chances, values, psi, parts)
         return self._errors[key]
 
     def dilute(self, base: CrossFitted, place: int, strength: float) -> Candidate:
@@ -161,7 +171,13 @@ class Stages:
         constant = self._find_constant(base, place)
         one_of_two = scores.ndim == 1 and np.ndim(constant) > 0
         scores[uniforms < strength - 1] = constant[-1] if one_of_two else constant
-        return Candidate(base=base, place=place, strength=strength, scores=scores)
+        whole = base.scores[place]
+        return Candidate(base=base, place=place, strength=strength, scores=scores, whole=whole)
+
+    def leave(self, base: CrossFitted, place: int) -> Candidate:
+        """The base model as it is."""
+        scores = base.scores[place]
+        return Candidate(base=base, place=place, scores=scores, whole=scores)
 
     def _find_constant(self, base: CrossFitted, place: int) -> Any:
         """What is best to say where nothing is known: the shares of the classes, or the mean."""
@@ -182,11 +198,15 @@ class Stages:
                 ids=self.ids,
                 random_state=self.seed,
             )
-        everyone = np.arange(len(self.y))
-        stage = self._fit(
-            base, place, everyone, levels=candidate.levels, attributes=candidate.stage_sees
-        )
+        stage = self._fit_all(base, place, levels=candidate.levels, attributes=candidate.stage_sees)
         return stage.at_strength(candidate.strength)
+
+    def _fit_all(
+        self, base: CrossFitted, place: int, *, levels: int, attributes: bool
+    ) -> DerivedPredictor:
+        """The stage of all rows."""
+        everyone = np.arange(len(self.y))
+        return self._fit(base, place, everyone, levels=levels, attributes=attributes)
 
     def _fit(
         self, base: CrossFitted, place: int, rows: Index, *, levels: int, attributes: bool

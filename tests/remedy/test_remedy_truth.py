@@ -500,6 +500,10 @@ def test_a_chosen_model_that_still_violates_is_not_written_by_auto(told, tmp_pat
     assert result.refused and not out.exists() and result.advice
     asked = repair(lending(3000), mu=0.5, out=out, **given)  # this very model was asked for
     assert asked.outcome is Outcome.NOT_REPAIRED and out.exists()
+    assert any("method search" in sentence for sentence in asked.advice)
+    few = repair(lending(200), mu=0.5, **told(PLAIN, Told(x=1.0, z=1.0)))  # a search needs more
+    assert few.outcome is Outcome.NOT_REPAIRED
+    assert not any("method search" in sentence for sentence in few.advice)
 
 
 # ---------------------------------------------------------------- 4: the commands of the README

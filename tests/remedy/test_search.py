@@ -15,13 +15,15 @@ from fairaudit.data.columns import columns_from
 from fairaudit.datasets import load_demo
 from fairaudit.models import load_model
 from fairaudit.remedy.choice import Rule
-from fairaudit.remedy.cross_fit import deal_folds
+from fairaudit.remedy.cross_fit import CrossFitted, deal_folds
 from fairaudit.remedy.goal import Goal
+from fairaudit.remedy.methods import METHODS
 from fairaudit.remedy.one_of_models import OneOfModels
 from fairaudit.remedy.partly_constant import PartlyConstant
 from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.remedy.remedy_result import Outcome
+from fairaudit.remedy.stages import Stages
 
 
 @pytest.mark.parametrize(
@@ -82,12 +84,50 @@ def test_quality_is_that_of_scikit_learn():
     assert exact.calibration_error == pytest.approx(0.0, abs=1e-12)
 
 
-def test_what_a_repair_leaves_lowers_the_chance():
+def test_what_a_repair_leaves_lowers_the_chance_and_mere_chance_raises_it():
     rng = np.random.default_rng(3)
     y, sex = rng.integers(0, 2, (2, 800))
     table = fa.AuditTable.of(y + rng.normal(size=800), {"sex": sex}, y)
     chances = [chance_of_table(table, n_fresh=800, left=left).chance for left in (0.0, 0.5, 2.0)]
     assert chances[0] > chances[1] > chances[2]
+    mixed = [chance_of_table(table, n_fresh=800, left=2.0, kept=kept).chance for kept in (0.6, 0.2)]
+    assert chances[2] < mixed[0] < mixed[1]
+
+
+def test_all_strengths_of_a_stage_are_judged_by_the_same_answers():
+    """Each by its own draws, a search would take the strength with the luckiest ones."""
+    rng = np.random.default_rng(11)
+    n = 400
+    sex, y = rng.integers(0, 2, (2, n))
+    X = pd.DataFrame({"x": y + sex + rng.normal(size=n)})
+    model = LogisticRegression().fit(X, y)
+    base = CrossFitted(
+        method=METHODS.get("boosting"),
+        values=[0.0],
+        train=lambda place: model,
+        of_folds=[model],
+        scores=[model.predict_proba(X)[:, 1]],
+        features=["x"],
+        attributes=False,
+        notes=(),
+    )
+    stages = Stages(
+        frame=X,
+        y=y,
+        columns=list(columns_from({"sex": sex}, argument="sensitive_features")),
+        folds=np.arange(n) % 4,
+        units=np.arange(n),
+        ids=None,
+        seed=0,
+    )
+    full, mixed = (
+        stages.at(base, 0, strength, levels=4, attributes=True) for strength in (1.0, 1.3)
+    )
+    assert (mixed.whole == full.scores).all() and (mixed.scores != full.scores).any()
+    assert mixed.error == full.error > 0
+    assert (full.kept, mixed.kept) == (1.0, pytest.approx(0.49))
+    constant = stages.dilute(base, 0, 1.3)
+    assert (constant.whole == base.scores[0]).all() and constant.kept == pytest.approx(0.7)
 
 
 def test_a_search_takes_no_setting_of_one_method():
@@ -102,6 +142,13 @@ def test_a_search_takes_no_setting_of_one_method():
         fa.repair(frame, **given, goal="pass", kpc=0.1)
     with pytest.raises(fa.InputError, match="Choose by one of"):
         Rule.of(0.5, Goal(), None)
+
+
+def test_a_search_on_too_few_rows_is_one_clear_line():
+    """Folds of 40 rows are needed; 200 rows leave 140 to train and choose on."""
+    with pytest.raises(fa.InputError, match="140 rows to train and choose on are too few") as error:
+        fa.repair(load_demo(200), sensitive="sex", outcome="repaid", method="search")
+    assert "\n" not in str(error.value) and "split" in error.value.argument
 
 
 @pytest.fixture(scope="module")

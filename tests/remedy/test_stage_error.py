@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairaudit.remedy.stage_error import deal_halves, find_stage_error, split_outcome
+from fairaudit.remedy.stage_error import count_halves, deal_halves, find_stage_error, split_outcome
 
 GROUPS = 4
 
@@ -14,10 +14,17 @@ def _rates(groups, answers, rows):
 
 def test_halves_keep_people_together_and_are_halves():
     units = np.repeat(np.arange(300), 3)
-    for rows in deal_halves(units, 0):
+    for rows in deal_halves(units, 1, 0):
         inside = np.isin(np.arange(900), rows).reshape(300, 3)
         assert (inside.all(axis=1) | ~inside.any(axis=1)).all()
         assert inside[:, 0].sum() == 150
+
+
+def test_the_fewer_directions_the_more_halves():
+    """Few directions tell little each, and a search takes the luckiest estimate."""
+    counts = [count_halves(functions) for functions in (1, 4, 10, 100)]
+    assert counts == sorted(counts, reverse=True) and counts[1] >= 4 * counts[3]
+    assert len(deal_halves(np.arange(100), 4, 0)) == counts[1]
 
 
 @pytest.mark.parametrize("kept", [1.0, 0.5])
@@ -35,7 +42,9 @@ def test_the_error_of_means_of_groups_is_one_and_shrinks_with_them(kept):
 
         stages = [
             np.column_stack([1 - up, up])
-            for up in (shift(rows) for rows in (np.arange(n), *deal_halves(np.arange(n), repeat)))
+            for up in (
+                shift(rows) for rows in (np.arange(n), *deal_halves(np.arange(n), 17, repeat))
+            )
         ]
         psi, values = np.eye(GROUPS)[groups], np.array([[0.0], [1.0]])
         parts = np.zeros(n, dtype=int)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairaudit_reports.view.cover import level_labels
+from fairaudit_reports.view.cover import level_labels, name_label
 from fairaudit_reports.view.groups_view import count_decimals
 from fairaudit_reports.view.numerals import chance_text, fixed, loss_text, p_text
 from fairaudit_reports.view.wording import capitalize, end_sentence, join_names
@@ -113,7 +113,8 @@ def _changes(
         if a.value is None or b.value is None:
             continue
         if fixed(a.value, digits) != fixed(b.value, digits):
-            label = ", ".join(level_labels(names, new.levels))
+            pairs_of_name = zip(names, level_labels(names, new.levels), strict=True)
+            label = ", ".join(f"{name_label(name)} = {level}" for name, level in pairs_of_name)
             if not few or (b.rows or 0) >= _ENOUGH:
                 found.append((b.value - a.value, label, a.value, b.value))
     return sorted(found)
