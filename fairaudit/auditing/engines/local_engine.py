@@ -26,8 +26,7 @@ class LocalEngine(Engine, CountEngine):
     name = "local"
     counted = "frames"
 
-    def __init__(self) -> None:
-        self.store: FrameStore | None = None
+    store: FrameStore | None = None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """What the record keeps; where frames wait is no setting."""
@@ -41,7 +40,7 @@ class LocalEngine(Engine, CountEngine):
             def make_folder() -> str:
                 return stack.enter_context(tempfile.TemporaryDirectory(prefix="fairaudit-"))
 
-            engine.store = FrameStore(make_folder, memory)
+            vars(engine)["store"] = FrameStore(make_folder, memory)  # subclasses may be frozen
             yield engine
 
     def takes(self, data: Any) -> bool:
