@@ -12,7 +12,7 @@ export MKL_NUM_THREADS ?= 1
 # Compiled modules are kept: the tests start Python hundreds of times.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test coverage docs gallery docs-test newcomer lint architecture pythons bench validity torture versions clean
+.PHONY: setup demo test coverage docs gallery pages docs-test newcomer lint architecture pythons bench validity torture versions clean
 
 setup: $(STAMP)
 
@@ -48,7 +48,11 @@ docs: $(STAMP)
 gallery: $(STAMP)
 	$(BIN)/python examples/render.py
 
-# Minutes. Every Python block and shell command of README and docs; `make test` runs the quick ones.
+# Minutes. The quick Python blocks and shell commands of README and docs; CI runs them.
+pages: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m pages tests/docs
+
+# Many minutes. All of them, one after the other.
 docs-test: $(STAMP)
 	$(BIN)/python tests/docs/documents.py
 

@@ -25,12 +25,10 @@ def quiet_plots(monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] if "gallery" in name else []) for name in NAMES],
-)
+@pytest.mark.pages
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_runs_as_printed(name, tmp_path):
-    """All blocks but the slow ones; `make docs-test` runs those too, and the gallery."""
+    """All blocks but the slow ones; `make docs-test` runs those too."""
     run_page(ROOT / name, tmp_path.resolve(), slow=False)
 
 

@@ -1,4 +1,4 @@
-"""The pages of the gallery are those of the scripts; test_docs.py runs them and compares output."""
+"""The pages of the gallery are those of the scripts; `make pages` runs them and compares output."""
 
 from __future__ import annotations
 
