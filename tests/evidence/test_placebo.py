@@ -63,7 +63,7 @@ def test_a_wrong_density_fails_its_placebo():
     assert result.calibration.alarms > 0.3
 
 
-@pytest.mark.parametrize("law", ["prediction", "monotone"])
+@pytest.mark.parametrize("law", ["monotone", pytest.param("prediction", marks=pytest.mark.slow)])
 def test_laws_that_move_the_prediction_are_calibrated(law):
     """Their placebos move the attributes, and each planted table has copies of its own."""
     rng = np.random.default_rng(3)

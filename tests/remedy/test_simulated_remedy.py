@@ -30,7 +30,7 @@ def curve(table, tested, density):
     return np.array(found)
 
 
-@pytest.mark.parametrize("k", [1, 5, 10])
+@pytest.mark.parametrize("k", [5, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 10))])
 @pytest.mark.parametrize(("make", "tested"), [(simulate_1, slice(None)), (simulate_2, slice(1))])
 def test_near_the_oracle_and_fairer_than_plain_training(make, tested, k):
     tables = [make(900, k, seed=seed, settings="program") for seed in range(2)]
