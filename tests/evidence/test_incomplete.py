@@ -70,7 +70,7 @@ def test_fillings_say_whether_the_verdict_hangs_on_them():
     assert len(tried.tried) == 7 and tried.high == 0.01
     for bounds in result.bounds:
         assert bounds.best <= bounds.known <= bounds.worst
-    score, y, sex, rng = table()
+    score, y, sex, rng = table(seed=1)
     gone = rng.random(len(y)) < 0.3
     result = fa.audit_incomplete(
         score, y_true=y, sensitive={"sex": np.where(gone, None, sex)}, permutations=QUICK

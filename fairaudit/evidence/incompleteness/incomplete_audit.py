@@ -211,7 +211,7 @@ def _test_missingness(table: AuditTable, name: str, permutations: Permutations) 
     missing = _is_missing(table.attributes[0])
     (column,) = columns_from({f"{name} is missing": missing}, argument="sensitive")
     result = run_test(
-        replace(table, attributes=(column,)), statistic="kpc", permutations=permutations
+        replace(table, attributes=(column,)), statistic="omnibus", permutations=permutations
     )
     p = result.p_value if np.isfinite(result.p_value) and result.inconclusive is None else None
     return MissingnessTest(
@@ -330,7 +330,7 @@ def _test_fillings(
             {name: groups.names[codes]}, argument="sensitive", kinds={name: Kind.CATEGORICAL.value}
         )
         result = run_test(
-            replace(table, attributes=(column,)), statistic="kpc", permutations=permutations
+            replace(table, attributes=(column,)), statistic="omnibus", permutations=permutations
         )
         if np.isfinite(result.p_value):
             tried[title] = result.p_value
