@@ -131,6 +131,8 @@ def describe_people(attributes: tuple[str, ...], levels: tuple[str, ...]) -> str
     'Black, Female'
     >>> describe_people(("sex", "age"), ("1", "18 to 29"))
     'people with sex 1, age 18 to 29'
+    >>> describe_people(("race", "age"), ("white", "from 51"))
+    'white, age from 51'
     """
     text = describe_group(attributes, levels)
     known = current_cover().levels
@@ -155,6 +157,8 @@ def _speaks(name: str, level: str) -> bool:
     """Whether a level is a word that readers understand without the attribute."""
     if level in current_cover().levels.get(name, {}):
         return True
+    if re.match(r"from [-−.\d]", level):  # a range of numbers
+        return False
     return bool(re.match(r"[^\W\d_]{3}", level)) and level.lower() not in _PLAIN
 
 
