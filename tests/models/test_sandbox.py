@@ -266,3 +266,20 @@ def test_numbers_are_computed_by_the_same_instructions(tmp_path):
             text=True,
         )
         assert done.stdout == "True\n", done.stderr
+
+
+def test_numbers_do_not_depend_on_how_the_table_lies_in_memory(tmp_path):
+    """Products of matrices differ in their last bits if rows lie together instead of columns."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(500, 9))
+    by_rows = pd.DataFrame(values, columns=list("abcdefghi"), copy=False)
+    by_columns = pd.DataFrame({name: by_rows[name].to_numpy() for name in by_rows})
+    model = LogisticRegression().fit(by_rows, values[:, 0] > 0)
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
+    assert by_rows.to_numpy().flags.c_contiguous and not by_columns.to_numpy().flags.c_contiguous
+    made = [
+        load_model(str(tmp_path / "model.pkl"), sandbox=sandbox).predict(table)["score"].tolist()
+        for sandbox in (True, False)
+        for table in (by_rows, by_columns)
+    ]
+    assert made[1:] == made[:-1]
