@@ -23,7 +23,7 @@ from pathlib import Path
 from fairaudit.models.sandbox import client
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = ("models", "confinement", "tables", "kills")
+SECTIONS = ("models", "confinement", "hangs", "tables", "kills")
 LIBRARIES = ("skops.io", "xgboost", "lightgbm", "catboost", "onnxruntime")
 
 
