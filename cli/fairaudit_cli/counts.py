@@ -78,25 +78,37 @@ def run(args: argparse.Namespace) -> int:
 def _mask(frame: pd.DataFrame, count: str, fewest: int, roles: ResolvedRoles) -> pd.DataFrame:
     """Counts that show single people become empty, which `test` refuses.
 
-    Sums of counts are known from elsewhere, as from an audit: with a count go those of the same
-    group and outcome, and there is never a single such group for an outcome.
+    Sums are known from elsewhere, as from an audit: the rows with an outcome, those of a group
+    among them. Of each sum so much becomes empty that the small counts could be many others.
     """
     if fewest <= 0:
         return frame
-    outcome, people = frame[roles.outcome], frame[count]
-    groups = frame.groupby([roles.outcome, *roles.sensitive], dropna=False)[count]
-    hidden = (groups.transform("min") < fewest).to_numpy()
-    number, size = groups.ngroup(), groups.transform("sum")
-    for level in outcome[hidden].unique():
-        same = (outcome == level).to_numpy() if level == level else outcome.isna().to_numpy()
-        if number[same & hidden].nunique() == 1 and not hidden[same].all():
-            hidden = hidden | (number == number[size[same & ~hidden].idxmin()]).to_numpy()
+    people = frame[count]
+    hidden = people < fewest
+    small = int(hidden.sum())
+    for _, same in frame.groupby(roles.outcome, dropna=False):
+        groups = same.groupby(list(roles.sensitive), dropna=False)[count]
+        sizes = groups.sum()
+        gone = _hide_more(sizes, sizes < fewest, fewest)
+        for (_, counts), whole in zip(groups, gone, strict=True):
+            own = _hide_more(counts, (counts < fewest) | whole, fewest)
+            hidden[counts.index[own]] = True
     print(
-        f"{int((people < fewest).sum()):,} counts below {fewest} are masked, and "
-        f"{int(hidden.sum()) - int((people < fewest).sum()):,} that would give them away",
+        f"{small:,} counts below {fewest} are masked, and {int(hidden.sum()) - small:,} that would "
+        "give them away",
         file=sys.stderr,
     )
     return frame.assign(**{count: people.astype("Int64").mask(hidden)})
+
+
+def _hide_more(sizes: pd.Series[int], hidden: pd.Series[bool], fewest: int) -> Any:
+    """What is hidden, and the smallest others, until each small one has `fewest` candidates."""
+    made = hidden.to_numpy().copy()
+    for place in sizes.to_numpy().argsort(kind="stable"):
+        if not made.any() or sizes.to_numpy()[made].sum() >= 2 * fewest - 1:
+            break
+        made[place] = True
+    return made
 
 
 def _print_data(text: str, what: str, way_out: str = "") -> None:
