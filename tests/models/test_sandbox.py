@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairaudit.errors import InputError
 from fairaudit.models import load_model, opened_here
-from fairaudit.models.sandbox import Limits, client
+from fairaudit.models.sandbox import Limits, client, probe
 from fairaudit.models.sandbox.wire import Channel
 from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 from fairaudit_cli.main import main
@@ -283,3 +283,13 @@ def test_numbers_do_not_depend_on_how_the_table_lies_in_memory(tmp_path):
         for table in (by_rows, by_columns)
     ]
     assert made[1:] == made[:-1]
+
+
+@pytest.mark.parametrize("executable", ["/nowhere/python", "/etc/passwd"])
+def test_an_interpreter_that_cannot_be_started_is_one_line(executable, folder, monkeypatch):
+    """That of another user's environment: doctor and the audit ended in a traceback."""
+    monkeypatch.setattr(client, "_server", None)
+    monkeypatch.setattr(sys, "executable", executable)
+    with pytest.raises(InputError, match=r"its process was not started \(\[Errno"):
+        load_model("model.pkl")
+    assert all("not started" in why for why in probe().values())
