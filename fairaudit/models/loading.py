@@ -28,7 +28,7 @@ from fairaudit.models.skops_file import open_skops
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
 #: Warnings of xgboost begin with the time and a line of its source, and say more than one line.
 _OF_XGBOOST = re.compile(r"\[[\d:]+\] [A-Z]+: \S+:\d+: ")
-_OLDER_XGBOOST = "If you are loading a serialized model"
+_ONCE = "If you are loading a serialized model"  # said of the first old file of a process only
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
 _UNDERSTOOD = (
     ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm, catboost), .skops, .onnx, .json "
@@ -273,24 +273,16 @@ def _versions(caught: Sequence[Any]) -> str:
 
 
 def _notes(caught: Sequence[Any]) -> tuple[str, ...]:
+    texts = [_OF_XGBOOST.sub("", str(warning.message), count=1) for warning in caught]
     others = [
-        _told(warning.message)
-        for warning in caught
+        first_line(Warning(text))
+        for text, warning in zip(texts, caught, strict=True)
         if type(warning.message).__name__ != "InconsistentVersionWarning"
         and not issubclass(warning.category, (DeprecationWarning, PendingDeprecationWarning))
+        and not text.startswith(_ONCE)
     ]
     versions = _versions(caught)
     return tuple(dict.fromkeys([*([versions] if versions else []), *others]))
-
-
-def _told(message: Any) -> str:
-    text = _OF_XGBOOST.sub("", str(message), count=1)
-    if text.startswith(_OLDER_XGBOOST):
-        return (
-            "Pickled by an older xgboost than the one that opened it: results may differ. "
-            "Booster.save_model of that version makes a file for later ones."
-        )
-    return first_line(Warning(text))
 
 
 def open_pickle(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
