@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["as_words", "clipped", "figures", "quiet", "round_outwards", "some_names"]
+__all__ = ["as_words", "clipped", "figures", "in_figure", "quiet", "round_outwards", "some_names"]
 
 
 def as_words(names: Sequence[str], last_word: str = "and") -> str:
@@ -82,3 +82,18 @@ def quiet(text: str) -> str:
     """
     line = "".join(char if char.isprintable() else " " for char in text)
     return re.sub(r"#(?=#\w*\[)", "# ", re.sub(r":(?=:)", ": ", line))
+
+
+def in_figure(text: str) -> str:
+    """A name that matplotlib shows as it is.
+
+    It takes what stands between dollars for a formula, and leaves names that begin with an
+    underscore out of legends.
+
+    Examples
+    --------
+    >>> in_figure("$0-$50"), in_figure("_other")
+    ('\\\\$0-\\\\$50', ' _other')
+    """
+    shown = quiet(text).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

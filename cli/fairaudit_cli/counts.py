@@ -16,6 +16,8 @@ from fairaudit_cli.options import add_options
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairaudit.data.roles import ResolvedRoles
+
 __all__ = ["OPTIONS", "add_arguments", "run"]
 
 OPTIONS = (
@@ -39,10 +41,7 @@ _ORDERS = re.compile(r"(?m)^\s*::|##\w*\[|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = (
-        "Counts of fewer than --suppress rows are left out, and such a table cannot be audited "
-        "any more: pass --suppress 0 for counts that are."
-    )
+    parser.epilog = "A table with counts left empty cannot be audited any more."
     add_options(parser, "counts", OPTIONS)
     parser.set_defaults(suppress=0)
 
@@ -67,22 +66,49 @@ def run(args: argparse.Namespace) -> int:
             _print_data(query + ";\n", "The query")
             return ExitCode.OK
         made = make_counts(source, resolved, count=args.count, **told)
-    frame = _mask(made.frame, args.count, args.suppress)
+    frame = _mask(made.frame, args.count, args.suppress, resolved)
     _write(frame, args.out)
     for name, bins in made.binned.items():
         print(f"{name}: {bins} bins", file=sys.stderr)
-    rows = int(made.frame[args.count].sum())
-    print(f"{rows:,} rows in {len(made.frame):,} combinations", file=sys.stderr)
+    rows, shown = int(frame[args.count].sum()), int(frame[args.count].notna().sum())
+    print(f"{rows:,} rows in {shown:,} combinations", file=sys.stderr)
     return ExitCode.OK
 
 
-def _mask(frame: pd.DataFrame, count: str, fewest: int) -> pd.DataFrame:
-    """Counts that show single people become empty, which `test` refuses."""
+def _mask(frame: pd.DataFrame, count: str, fewest: int, roles: ResolvedRoles) -> pd.DataFrame:
+    """Counts that show single people become empty, which `test` refuses.
+
+    Sums are known from elsewhere, as from an audit: the rows with an outcome, those of a group
+    among them. Of each sum so much becomes empty that the small counts could be many others.
+    """
     if fewest <= 0:
         return frame
-    few = frame[count] < fewest
-    print(f"{int(few.sum()):,} counts below {fewest} are masked", file=sys.stderr)
-    return frame.assign(**{count: frame[count].astype("Int64").mask(few)})
+    people = frame[count]
+    hidden = people < fewest
+    small = int(hidden.sum())
+    for _, same in frame.groupby(roles.outcome, dropna=False):
+        groups = same.groupby(list(roles.sensitive), dropna=False)[count]
+        sizes = groups.sum()
+        gone = _hide_more(sizes, sizes < fewest, fewest)
+        for (_, counts), whole in zip(groups, gone, strict=True):
+            own = _hide_more(counts, (counts < fewest) | whole, fewest)
+            hidden[counts.index[own]] = True
+    print(
+        f"{small:,} counts below {fewest} are masked, and {int(hidden.sum()) - small:,} that would "
+        "give them away",
+        file=sys.stderr,
+    )
+    return frame.assign(**{count: people.astype("Int64").mask(hidden)})
+
+
+def _hide_more(sizes: pd.Series[int], hidden: pd.Series[bool], fewest: int) -> Any:
+    """What is hidden, and the smallest others, until each small one has `fewest` candidates."""
+    made = hidden.to_numpy().copy()
+    for place in sizes.to_numpy().argsort(kind="stable"):
+        if not made.any() or sizes.to_numpy()[made].sum() >= 2 * fewest - 1:
+            break
+        made[place] = True
+    return made
 
 
 def _print_data(text: str, what: str, way_out: str = "") -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairaudit._words import quiet
+from fairaudit.data.reading.write import write_text
 from fairaudit.errors import FairAuditError, InputError
 from fairaudit_cli.ci_files import CI_FILES, find_package
 from fairaudit_cli.exit_codes import ExitCode
@@ -75,13 +76,14 @@ def run(args: argparse.Namespace) -> int:
     ci = None if args.ci == _NO_CI else Path(CI_FILES[args.ci].path)
     if ci is not None and ci.exists() and not args.force:
         raise InputError(f"{str(ci)!r} is there already. Pass --force, or --ci none.")
+    for path in (target, *([] if ci is None else [ci])):
+        _inside(path)  # before any work
     found = _look_around(args)
     package = ""
     written = [_write_settings(target, found)]
     if ci is not None:
-        ci.parent.mkdir(parents=True, exist_ok=True)
         package = args.package or find_package()
-        ci.write_text(CI_FILES[args.ci].make(package), encoding="utf-8")
+        write_text(_inside(ci), CI_FILES[args.ci].make(package))
         written.append(str(ci))
     print(quiet(f"wrote {' and '.join(written)}"))
     for line in found.to_toml().splitlines():
@@ -113,10 +115,21 @@ class _Found:
         if self.outcome is not None:
             values["outcome"] = self.outcome
         values["report"] = list(_REPORTS)
-        # strings and lists of JSON are those of TOML
+        # strings and lists of JSON are those of TOML, but for one letter
         return "".join(
             f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in values.items()
+        ).replace("\x7f", "\\u007f")
+
+
+def _inside(path: Path) -> str:
+    """Where a file goes that a link may stand for: one of a stranger could be that of a shell."""
+    place, here = os.path.realpath(path), os.path.realpath("")
+    if os.path.commonpath([place, here]) != here:
+        raise InputError(
+            f"{str(path)!r} leads out of this folder, to {place!r}. Remove the link, or write the "
+            "settings yourself."
         )
+    return place
 
 
 def _find_target(*, force: bool) -> Path:
@@ -125,7 +138,7 @@ def _find_target(*, force: bool) -> Path:
     if own.exists() and not force:
         raise InputError("'fairaudit.toml' is there already. Edit it, or pass --force.")
     if shared.exists() and not own.exists():
-        if "[tool.fairaudit" in shared.read_text(encoding="utf-8"):
+        if "[tool.fairaudit" in _read(shared):
             raise InputError("'pyproject.toml' has [tool.fairaudit] already. Edit it there.")
         return shared
     return own
@@ -134,10 +147,23 @@ def _find_target(*, force: bool) -> Path:
 def _write_settings(target: Path, found: _Found) -> str:
     text = found.to_toml()
     if target.name == "pyproject.toml":
-        before = target.read_text(encoding="utf-8")
-        text = f"{before.rstrip()}\n\n[tool.fairaudit]\n{text}"
-    target.write_text(text, encoding="utf-8")
+        text = f"{_read(target).rstrip()}\n\n[tool.fairaudit]\n{text}"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            "The name of a file or column here is no text (it is not UTF-8). Rename it, or name "
+            "others: --model, --data."
+        ) from None
+    write_text(_inside(target), text)
     return str(target)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{str(path)!r} cannot be read: {error}.") from None
 
 
 def _look_around(args: argparse.Namespace) -> _Found:

@@ -14,6 +14,7 @@ from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import permutations_from, predictor_from, roles_from
 from fairaudit_cli.option_values import TEXT, Option, option
 from fairaudit_cli.options import MODEL, ROLES, add_options
+from fairaudit_cli.vouching import records_may_lie
 
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
@@ -58,12 +59,18 @@ def run(args: argparse.Namespace) -> int:
 
     check_outputs(args, MonitorResult)
     said = _check_anchor(args)
-    result = _show_state(args) if not args.data else _add_batch(args)
+    with records_may_lie(args.state):  # what was rehashed may be anything, before a batch too
+        result = _read_state(args)
+    if args.data:
+        result = _add_batch(args)
+    if result is None:
+        raise InputError(f"There is no state {args.state!r} yet. Pass --data FILE to begin it.")
     if said is not None:
         result = result.with_note(said)
     _keep_head(args)
     last_lines = [] if args.anchor is None else [f"head: {result.head}"]
-    deliver(result, args, last_lines=last_lines)
+    with records_may_lie(args.state):
+        deliver(result, args, last_lines=last_lines)
     return ExitCode.of(result.verdict)
 
 
@@ -92,14 +99,12 @@ def _keep_head(args: argparse.Namespace) -> None:
     Anchor(args.anchor).keep(StateFile(args.state))
 
 
-def _show_state(args: argparse.Namespace) -> MonitorResult:
+def _read_state(args: argparse.Namespace) -> MonitorResult | None:
     from fairaudit.monitoring.fairness_monitor import result_of
     from fairaudit.monitoring.state import StateFile
 
     file = StateFile(args.state)
-    if file.settings is None:
-        raise InputError(f"There is no state {args.state!r} yet. Pass --data FILE to begin it.")
-    return result_of(file)
+    return None if file.settings is None else result_of(file)
 
 
 def _add_batch(args: argparse.Namespace) -> MonitorResult:

@@ -283,7 +283,9 @@ _OPTIONS = (
         f"mask groups of fewer than K people in all output (default: {SUPPRESS}; 0: none)",
         also={
             "missing": "leave groups of fewer than K people out of the gaps (default: "
-            f"{SUPPRESS}; 0: none)"
+            f"{SUPPRESS}; 0: none)",
+            "counts": "leave counts of fewer than K rows empty, and others that give them away "
+            "(default: 0, none)",
         },
         default=SUPPRESS,
         file=("test", "plan", "remedy", "compare"),

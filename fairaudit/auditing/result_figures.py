@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fairaudit._words import in_figure
 from fairaudit.auditing.result_frames import pick
 from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit.testing.permutation_result import plot_null
@@ -49,7 +50,7 @@ def _make_axes(ax: Any, height: float, *, panels: int = 1, width: float = 6.4) -
 
 def _finish(ax: Any, **labels: str) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set(**labels)
+    ax.set(**{where: in_figure(text) for where, text in labels.items()})
     return ax
 
 
@@ -88,7 +89,7 @@ def _draw_gaps(result: Any, ax: Any, rate: str | None = None) -> Any:
         unit = "predictions given the outcome" if name == "prediction" else name
         label = f"gap in {unit if ax is None else ', '.join(rates)} ({confidence})"
         _finish(panel, xlabel=label)
-    axes[0].set_yticks(range(len(groups)), groups)
+    axes[0].set_yticks(range(len(groups)), [in_figure(name) for name in groups])
     if ax is not None and len(rates) > 1:
         axes[0].legend(frameon=False)
     return axes[0] if ax is not None or len(axes) == 1 else axes
@@ -118,7 +119,7 @@ def _draw_intervals(
         color=faces,
         edgecolors=color,
         zorder=3,
-        label=label,
+        label=in_figure(label),
     )
 
 
@@ -134,7 +135,7 @@ def _draw_groups(result: Any, ax: Any, measure: str | None = None) -> Any:
     shown = frame[frame["measure"] == name].sort_values("value").tail(_MOST_GROUPS)
     (panel,) = _make_axes(ax, 1.2 + 0.3 * len(shown))
     _draw_intervals(panel, shown, range(len(shown)), color=_COLORS[0], label=name)
-    panel.set_yticks(range(len(shown)), shown["group"])
+    panel.set_yticks(range(len(shown)), [in_figure(name) for name in shown["group"]])
     return _finish(panel, xlabel=f"{name} (95 %)")
 
 
@@ -152,7 +153,9 @@ def _draw_curves(result: Any, ax: Any, attribute: str | None = None) -> Any:
     for number, ((outcome, group), line) in enumerate((whole or lines)[:_MOST_CURVES]):
         color = _COLORS[number % len(_COLORS)]
         words = [text for text in (group, outcome) if isinstance(text, str)]
-        panel.plot(line["x"], line["value"], color=color, label=", ".join(words) or "all")
+        panel.plot(
+            line["x"], line["value"], color=color, label=in_figure(", ".join(words) or "all")
+        )
         panel.fill_between(line["x"], line["low"], line["high"], color=color, alpha=0.15, lw=0)
     panel.axhline(0, color="0.5", linewidth=1, zorder=1)
     panel.legend(frameon=False)
@@ -184,14 +187,14 @@ def _draw_scores(result: Any, ax: Any, attribute: str | None = None, outcome: An
                 color=_COLORS[number % len(_COLORS)],
                 linestyle=_DASHES[number % len(_DASHES)],
                 linewidth=1.6,
-                label=level,
+                label=in_figure(level),
             )
         threshold = result.portrait.scores[0].threshold
         if threshold is not None:
             panel.axvline(threshold, color="0.5", linewidth=1, linestyle=":", zorder=1)
         among = f"{result.table.outcome.name} = {name}"
         _finish(panel, xlabel=f"score, among {among}", ylabel="density")
-    axes[0].legend(frameon=False, title=frame["attribute"].iloc[0])
+    axes[0].legend(frameon=False, title=in_figure(frame["attribute"].iloc[0]))
     return axes[0] if len(axes) == 1 or ax is not None else axes
 
 
@@ -203,9 +206,9 @@ def _draw_predictions(result: Any, ax: Any, attribute: str | None) -> Any:
     for number, (level, line) in enumerate(frame.groupby("level", sort=False)):
         color, mean = _COLORS[number % len(_COLORS)], line["mean"].astype(float)
         reach = 1.96 * line["deviation"].astype(float) / line["rows"].clip(lower=1) ** 0.5
-        panel.plot(line["outcome"], mean, color=color, label=level)
+        panel.plot(line["outcome"], mean, color=color, label=in_figure(level))
         panel.fill_between(line["outcome"], mean - reach, mean + reach, color=color, alpha=0.15)
-    panel.legend(frameon=False, title=frame["attribute"].iloc[0])
+    panel.legend(frameon=False, title=in_figure(frame["attribute"].iloc[0]))
     return _finish(panel, xlabel=result.table.outcome.name, ylabel="mean prediction (95 %)")
 
 
@@ -227,7 +230,7 @@ def _draw_power(result: Any, ax: Any) -> Any:
     _require_rows(frame, "power", "it was not computed")
     (panel,) = _make_axes(ax, 1.2 + 0.3 * len(frame))
     panel.barh(range(len(frame)), frame["shift"].astype(float), color=_COLORS[0], height=0.6)
-    panel.set_yticks(range(len(frame)), frame["group"])
+    panel.set_yticks(range(len(frame)), [in_figure(name) for name in frame["group"]])
     share = f"{frame['power'].iloc[0]:.0%}"
     return _finish(panel, xlabel=f"found in {share} of tables: score shift, standard deviations")
 

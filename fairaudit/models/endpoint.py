@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import numpy as np
 
@@ -72,13 +72,7 @@ class Endpoint:
         most: int = 64 * 2**20,
         wait: float = 0.5,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.username is not None or parts.password is not None:
-            raise InputError(
-                f"The URL of a model may not hold a password: it would stand in the record. Set "
-                f"{TOKEN} in the environment instead.",
-                argument="model",
-            )
+        parts = _parts_of(url)
         if not parts.path.rstrip("/").endswith("/invocations") and not _V2.fullmatch(parts.path):
             raise InputError(
                 f"{_shown(url)} follows no protocol that is known here: …/invocations (MLflow) or "
@@ -153,7 +147,7 @@ class Endpoint:
                 if error.code not in _AGAIN or attempt == self.retries:
                     what = f"answers with status {error.code}{self._why(error)}"
                     raise self._wrong(what) from error
-            except (OSError, HTTPException) as error:
+            except (OSError, HTTPException, UnicodeError) as error:
                 if attempt == self.retries:
                     raise self._wrong(f"cannot be reached: {error}") from error
             time.sleep(self.wait * 2**attempt)
@@ -211,6 +205,21 @@ def _as_array(values: Any) -> Array:
     if max(map(len, texts), default=0) > _LONGEST:
         raise ValueError("a label of more letters than labels have")
     return np.asarray(values)
+
+
+def _parts_of(url: str) -> SplitResult:
+    """The parts of an address that may stand in a record, as that of a model does."""
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InputError(f"{_shown(url)} is no URL: {error}.", argument="model") from None
+    if parts.username is not None or parts.password is not None or parts.query:
+        raise InputError(
+            "The URL of a model may hold neither a password nor a query (?…): it would stand in "
+            f"the record. Set {TOKEN} in the environment instead.",
+            argument="model",
+        )
+    return parts
 
 
 def _shown(url: str) -> str:

@@ -26,6 +26,9 @@ from fairaudit.models.sandbox import Limits, Model, SandboxedModel, describe_gap
 from fairaudit.models.skops_file import open_skops
 
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
+#: Warnings of xgboost begin with the time and a line of its source, and say more than one line.
+_OF_XGBOOST = re.compile(r"\[[\d:]+\] [A-Z]+: \S+:\d+: ")
+_ONCE = "If you are loading a serialized model"  # said of the first old file of a process only
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
 _UNDERSTOOD = (
     ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm, catboost), .skops, .onnx, .json "
@@ -270,11 +273,13 @@ def _versions(caught: Sequence[Any]) -> str:
 
 
 def _notes(caught: Sequence[Any]) -> tuple[str, ...]:
+    texts = [_OF_XGBOOST.sub("", str(warning.message), count=1) for warning in caught]
     others = [
-        first_line(warning.message)
-        for warning in caught
+        first_line(Warning(text))
+        for text, warning in zip(texts, caught, strict=True)
         if type(warning.message).__name__ != "InconsistentVersionWarning"
         and not issubclass(warning.category, (DeprecationWarning, PendingDeprecationWarning))
+        and not text.startswith(_ONCE)
     ]
     versions = _versions(caught)
     return tuple(dict.fromkeys([*([versions] if versions else []), *others]))

@@ -53,23 +53,24 @@ def model_file(folder: Path, source: str) -> Path:
     """The file that the description of a model names."""
     import yaml
 
+    broken = (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError)
     try:
         description: Any = yaml.safe_load((folder / "MLmodel").read_text(encoding="utf-8"))
-        flavors = dict(description["flavors"])
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+        flavors = {str(name): dict(told or {}) for name, told in description["flavors"].items()}
+    except (*broken, yaml.YAMLError) as error:
         raise InputError(
             f"{source!r} has no description that can be read (MLmodel).", argument="model"
         ) from error
     for flavor, key in _FILES.items():
-        name = (flavors.get(flavor) or {}).get(key)
-        if not isinstance(name, str):
+        name = flavors.get(flavor, {}).get(key)
+        if not isinstance(name, str) or "\0" in name:
             continue
         file = (folder / name).resolve()
         if folder not in file.parents or not file.is_file():
             raise InputError(f"{source!r} names a file that is not its own.", argument="model")
         return file
     raise InputError(
-        f"{source!r} is a model of {', '.join(sorted(map(str, flavors)))}; known here: "
+        f"{source!r} is a model of {', '.join(sorted(flavors)[:9])}; known here: "
         f"{', '.join(_FILES)}. Audit a column of predictions instead.",
         argument="model",
     )

@@ -150,7 +150,7 @@ class Predictor:
         if on not in ("scores", "labels"):
             raise InputError(f"'on' must be 'scores' or 'labels'. Got {on!r}.", argument="on")
         adapter = adapter_of(self.model)
-        rows = self._rows(frame, adapter)
+        rows = self._rows(frame if self.sandbox else _by_columns(frame), adapter)
         with self._explained(), no_side_effects(self.guarded):
             if on == "scores":
                 scores = adapter.scores(rows)
@@ -224,6 +224,16 @@ def _guessed(feature: str, names: Sequence[str]) -> str:
 
 def folded(name: str) -> str:
     return re.sub(r"\W", "_", name)
+
+
+def _by_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table as it lies in memory where the sandbox gets it: last bits depend on that."""
+    import pandas as pd
+
+    if not frame.shape[1]:
+        return frame
+    columns = [frame.iloc[:, j].copy() for j in range(frame.shape[1])]
+    return pd.concat(columns, axis=1).set_axis(frame.columns, axis=1)
 
 
 def _one_column(values: Any) -> NDArray[Any]:

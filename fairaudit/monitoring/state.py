@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -67,12 +68,14 @@ class StateFile:
         first, _ = _line(batch, last)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            beside = Path(name)  # new: a name that others can guess may be a link of theirs
             try:
-                with beside.open("wb") as file:
+                with os.fdopen(handle, "wb") as file:
                     file.write(head + first)
                     file.flush()
                     os.fsync(file.fileno())
+                beside.chmod(0o644)
                 _put(beside, self.path)
             finally:
                 beside.unlink(missing_ok=True)

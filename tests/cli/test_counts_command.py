@@ -133,6 +133,29 @@ def test_masked_counts_are_not_audited(folder: Path, capsys: pytest.CaptureFixtu
     assert "'n' has" in capsys.readouterr().err
 
 
+def test_no_masked_count_is_the_rest_of_a_sum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The number of all rows was printed: one masked count was what the others left of it."""
+    groups = {"a": (30, 90, 60, 30), "b": (25, 55, 40, 30), "c": (3, 37, 4, 3)}  # 7 with outcome 1
+    cells = [(0, 1), (0, 0), (1, 1), (1, 0)]
+    rows = [
+        (group, *cell)
+        for group, counts in groups.items()
+        for cell, count in zip(cells, counts, strict=True)
+        for _ in range(count)
+    ]
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(rows, columns=["g", "y", "label"]).to_csv("t.csv", index=False)
+    words = "counts --data t.csv --predictions label --outcome y --sensitive g --suppress 10"
+    assert main(words.split()) == 0
+    shown = capsys.readouterr()
+    hidden = [line for line in shown.out.splitlines() if line.endswith(",")]
+    assert hidden == ["0,c,0,", "0,c,1,", "1,b,0,", "1,b,1,", "1,c,0,", "1,c,1,"]
+    assert "3 counts below 10 are masked, and 3 that would give them away" in shown.err
+    assert "290 rows in 6 combinations" in shown.err and "407" not in shown.out + shown.err
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

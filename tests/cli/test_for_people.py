@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -123,6 +124,47 @@ def test_init_names_what_it_cannot_see(here, capsys):
     assert cli.main(["init"]) == 2
     told = capsys.readouterr().err
     assert "What is --model? Several files could be it: model.pkl, other.pkl." in told
+
+
+@pytest.mark.parametrize(
+    ("link", "words"),
+    [
+        ("pyproject.toml", ["--ci", "none"]),
+        ("fairaudit.toml", ["--ci", "none", "--force"]),
+        (".github", []),
+        ("fairaudit.gitlab-ci.yml", ["--ci", "gitlab", "--force"]),
+    ],
+)
+def test_init_writes_through_no_link_out_of_the_project(link, words, here, tmp_path, capsys):
+    """A repository had it write names of files, with $(…) in them, into a file of the shell."""
+    outside = tmp_path.parent / f"outside {link}"
+    if link == ".github":
+        outside.mkdir()
+    elif link != "fairaudit.toml":
+        outside.write_text("# mine\n")
+    (here / link).symlink_to(outside)
+    assert cli.main(["init", *words]) == 2
+    told = capsys.readouterr().err
+    assert f"'{link}" in told and "leads out of this folder" in told and told.count("\n") == 1
+    if outside.is_file():
+        assert outside.read_text() == "# mine\n"
+    else:
+        assert not outside.exists() or not any(outside.iterdir())
+    assert [p.name for p in here.iterdir() if p.name.startswith("fairaudit.")] in ([], [link])
+
+
+def test_init_writes_settings_that_can_be_read_whatever_files_are_called(here, capsys):
+    (here / "test.csv").rename(here / "test\x7f.csv")
+    assert cli.main(["init", "--ci", "none"]) == 0
+    assert cli.main(["test", "--permutations", "19", "--no-power"]) in (0, 1, 3)
+    (here / "fairaudit.toml").unlink()
+    (here / "pyproject.toml").write_bytes(b"\xff")
+    assert cli.main(["init", "--ci", "none"]) == 2
+    assert "'pyproject.toml' cannot be read" in capsys.readouterr().err
+    (here / "pyproject.toml").unlink()
+    os.rename("test\x7f.csv", b"test\xff.csv")
+    assert cli.main(["init", "--ci", "none"]) == 2
+    assert "is no text (it is not UTF-8)" in capsys.readouterr().err
 
 
 def test_init_asks_on_a_terminal(here, capsys, monkeypatch):

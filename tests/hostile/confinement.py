@@ -25,7 +25,7 @@ from unchecked import opener_of
 
 from fairaudit.models.sandbox import Limits, client
 
-__all__ = ["torture"]
+__all__ = ["left_over", "torture"]
 
 #: Column of the table → layers that are switched off.
 COLUMNS = {
@@ -149,7 +149,7 @@ def _try_file(name: str, discard: Discard, without: tuple[str, ...] = ()) -> Tri
         effects = {
             "files": files_of(folder) != before,
             "network": discard.heard(),
-            "processes": bool(_left()),
+            "processes": bool(left_over()),
             "secret": SECRET in told or "root:x:" in told,
             "time": late,
         }
@@ -165,7 +165,7 @@ def _try(code: str, without: tuple[str, ...], *, predicting: bool = True) -> str
         data = attack_file(canaries.fill(code), predicting=predicting)
         said = attack(data, without=without, limits=Limits(2 * 2**30, SECONDS))
         found = [*canaries.touched(), *(["secret"] if SECRET in (said or "") else [])]
-        found += ["processes"] if _left() else []
+        found += ["processes"] if left_over() else []
         if said is None and not found and code in _WITHOUT_CANARY:
             found.append("done")
         signal.signal(signal.SIGUSR1, before)
@@ -173,7 +173,7 @@ def _try(code: str, without: tuple[str, ...], *, predicting: bool = True) -> str
     return ", ".join(found)
 
 
-def _left() -> set[int]:
+def left_over() -> set[int]:
     end = time.monotonic() + 5
     while (left := descendants(client._server.process.pid)) and time.monotonic() < end:
         time.sleep(0.01)

@@ -215,7 +215,7 @@ def test_stopped_while_an_onnx_loop_runs(folder):
     assert not (folder / "audit.json").exists()
 
 
-def endless_loop():
+def endless_loop(names=DEMO_FEATURES[:2], step="Mul"):
     """A model of 2**62 rounds over two columns."""
     pytest.importorskip("onnx")
     from onnx import TensorProto, helper
@@ -223,11 +223,10 @@ def endless_loop():
     def value(name, kind=TensorProto.FLOAT, shape=None):
         return helper.make_tensor_value_info(name, kind, shape)
 
-    names = DEMO_FEATURES[:2]
     body = helper.make_graph(
         [
             helper.make_node("Identity", ["go"], ["go_on"]),
-            helper.make_node("Mul", ["old", names[1]], ["new"]),
+            helper.make_node(step, ["old", names[1]], ["new"]),
         ],
         "body",
         [value("round", TensorProto.INT64, []), value("go", TensorProto.BOOL, []), value("old")],

@@ -78,3 +78,11 @@ def test_a_file_is_read_that_was_named_and_no_other(name, tmp_path, monkeypatch)
     Path(name).write_text("a,y\n5,6\n")
     with DuckDBEngine().open([name]) as source:
         assert source.query(f"SELECT * FROM {source.relation}").to_numpy().tolist() == [[5, 6]]
+
+
+@pytest.mark.parametrize("name", ["sqlite:x.duckdb", "md:x.duckdb"])
+def test_a_database_is_a_file_whatever_it_is_called(project, capsys, name):
+    """DuckDB fetched an extension for it from the network, or would have logged in elsewhere."""
+    Path("d.duckdb").rename(name)
+    Path("fairaudit.toml").write_text(f"data = {name!r}\ntable = 'people'\n{ROLES}")
+    assert cli.main(["test"]) in (0, 1, 3)

@@ -119,6 +119,21 @@ def test_a_pdf_shows_markup_of_its_typesetter_as_text(pdf):
     assert not re.search(r"\b(eval|read|plugin)\(|#(include|import)\b", template)
 
 
+@pytest.mark.parametrize("what", ["groups", "gaps", "scores"])
+def test_figures_show_names_as_they_are(what):
+    """A formula that is none ended in a traceback; a level such as _hidden was in no legend."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    levels = ("_hidden", "$0-$50", "$\\unknown{")
+    shown = audited(levels, "$g_{", ("no$\\x$", "yes")).plot(what)
+    axes = np.atleast_1d(shown).ravel()
+    axes[0].figure.canvas.draw()
+    legend = axes[0].get_legend()
+    texts = axes[0].get_yticklabels() if legend is None else legend.get_texts()
+    told = " ".join(text.get_text().replace("\\$", "$") for text in texts)
+    assert all(level in told for level in levels)
+    pyplot.close("all")
+
+
 @pytest.fixture(scope="module")
 def masked():
     few = (*PLAIN[:2], "few", "fewer")

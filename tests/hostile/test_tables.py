@@ -26,6 +26,7 @@ from tables import (
 
 import fairaudit as fa
 from fairaudit.data.reading import files
+from fairaudit_cli.main import main
 
 ASK = ("--predictions", "p", "--outcome", "y", "--sensitive", "sex,age", "--permutations", "19")
 
@@ -449,3 +450,15 @@ def test_numbers_of_a_text_file_are_read_to_the_bit(tmp_path):
     pd.DataFrame({"p": numbers}).to_csv(tmp_path / "t.csv", index=False)
     frame, _ = files.read_tables([str(tmp_path / "t.csv")])
     assert (frame["p"].to_numpy() == numbers).all()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no such device")
+@pytest.mark.parametrize("command", ["test", "init"])
+def test_a_table_that_is_a_device_is_not_read(command, tmp_path, monkeypatch, capsys):
+    """A link in a repository to one without end filled the memory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test.csv").symlink_to("/dev/zero")
+    (tmp_path / "fairaudit.toml").write_text("data = 'test.csv'\nsensitive = 'g'\n")
+    more = ["--force", "--ci", "none"] if command == "init" else ["--predictions", "p"]
+    assert main([command, *more]) == 2
+    assert capsys.readouterr().err == "fairaudit: error: 'test.csv' is a device. Pass a file.\n"

@@ -82,6 +82,9 @@ def test_a_pickle_of_mlflow_passes_the_same_allow_list(mlflow, tmp_path):
         ("flavors: {python_function: {loader_module: evil}}", "is a model of python_function"),
         ("!!python/object/apply:os.system [touch ran]", "no description that can be read"),
         ("[]", "no description that can be read"),
+        ("flavors: {sklearn: text}", "no description that can be read"),
+        ('flavors: {sklearn: {pickled_model: "a\\0b"}}', "is a model of sklearn"),
+        (f"flavors: {'[' * 20_000}", "no description that can be read"),
     ],
 )
 def test_descriptions_that_are_refused(tmp_path, text, told):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -208,8 +209,10 @@ def test_a_token_comes_from_the_environment_and_not_from_the_url(service, table,
     monkeypatch.setenv(TOKEN, "secret")
     Endpoint(service.url + "/invocations")(table[["x", "bias"]])
     assert service.requests[0]["headers"]["Authorization"] == "Bearer secret"
-    with pytest.raises(InputError, match=f"may not hold a password.*{TOKEN}"):
-        Endpoint("http://me:pass@host/invocations")
+    for url in ("http://me:pass@host/invocations", "http://host/invocations?code=secret#x"):
+        with pytest.raises(InputError, match=f"neither a password nor a query.*{TOKEN}") as told:
+            Endpoint(url)
+        assert "pass@" not in str(told.value) and "secret" not in str(told.value)
 
 
 def test_missing_values_are_null(service, table):
@@ -224,6 +227,20 @@ def test_what_cannot_be_a_service():
         load_model("http://127.0.0.1:9/predict")
     with pytest.raises(InputError, match="cannot be reached"):
         Endpoint("http://127.0.0.1:9/invocations", retries=0)(pd.DataFrame({"a": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://[::1/invocations", "is no URL: Invalid IPv6 URL"),
+        (f"http://{'a' * 70}.test/invocations", "cannot be reached: encoding with 'idna'"),
+        ("http://127.0.0.1:x/invocations", "cannot be reached: nonnumeric port"),
+        ("http://127.0.0.1:9/a b/invocations", "cannot be reached: URL can't contain control"),
+    ],
+)
+def test_an_address_that_is_none_is_one_line(url, told):
+    with pytest.raises(InputError, match=re.escape(told)):
+        Endpoint(url, retries=0)(pd.DataFrame({"a": [1]}))
 
 
 def test_a_file_of_settings_cannot_name_a_service(tmp_path, monkeypatch, capsys, table):

@@ -55,7 +55,7 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.models import Predictor, load_model, predictor_of
+from fairaudit.models import Predictor, load_model, loading, predictor_of
 from fairaudit.models.safe_pickle import is_allowed, load_pickle, unpack
 
 RNG = np.random.default_rng(3)
@@ -1067,3 +1067,19 @@ def test_modules_that_cannot_be_imported(tmp_path, monkeypatch):
         load_model("broken_for_tests:f")
     with pytest.raises(InputError, match="Install what wanting_for_tests needs"):
         load_model("wanting_for_tests:f")
+
+
+@pytest.mark.parametrize("time", ["05:59:42", "06:00:01"])
+def test_a_note_of_xgboost_has_no_time(time, tmp_path, monkeypatch):
+    """A record would be another one each second; and what is said once is another one later."""
+    where = f"[{time}] WARNING: /workspace/src/common/error_msg.h:83: "
+    once = "If you are loading a serialized model (like pickle in Python, RDS in R) or\nanother"
+    (tmp_path / "model.pkl").write_bytes(b"x")
+
+    def opened(*_):
+        warnings.warn(where + once, UserWarning, stacklevel=2)
+        warnings.warn(f"{where}Falling back\nto something", UserWarning, stacklevel=2)
+        return LogisticRegression()
+
+    monkeypatch.setitem(loading.OPEN, ".pkl", opened)
+    assert load_model(str(tmp_path / "model.pkl"), sandbox=False).notes == ("Falling back",)

@@ -18,7 +18,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from fairaudit.errors import InputError
 from fairaudit.models import load_model, opened_here
-from fairaudit.models.sandbox import Limits, client
+from fairaudit.models.sandbox import Limits, client, probe
 from fairaudit.models.sandbox.wire import Channel
 from fairaudit.models.sandbox.wire_tables import pack_table, unpack_table
 from fairaudit_cli.main import main
@@ -266,3 +266,30 @@ def test_numbers_are_computed_by_the_same_instructions(tmp_path):
             text=True,
         )
         assert done.stdout == "True\n", done.stderr
+
+
+def test_numbers_do_not_depend_on_how_the_table_lies_in_memory(tmp_path):
+    """Products of matrices differ in their last bits if rows lie together instead of columns."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(500, 9))
+    by_rows = pd.DataFrame(values, columns=list("abcdefghi"), copy=False)
+    by_columns = pd.DataFrame({name: by_rows[name].to_numpy() for name in by_rows})
+    model = LogisticRegression().fit(by_rows, values[:, 0] > 0)
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps(model))
+    assert by_rows.to_numpy().flags.c_contiguous and not by_columns.to_numpy().flags.c_contiguous
+    made = [
+        load_model(str(tmp_path / "model.pkl"), sandbox=sandbox).predict(table)["score"].tolist()
+        for sandbox in (True, False)
+        for table in (by_rows, by_columns)
+    ]
+    assert made[1:] == made[:-1]
+
+
+@pytest.mark.parametrize("executable", ["/nowhere/python", "/etc/passwd"])
+def test_an_interpreter_that_cannot_be_started_is_one_line(executable, folder, monkeypatch):
+    """That of another user's environment: doctor and the audit ended in a traceback."""
+    monkeypatch.setattr(client, "_server", None)
+    monkeypatch.setattr(sys, "executable", executable)
+    with pytest.raises(InputError, match=r"its process was not started \(\[Errno"):
+        load_model("model.pkl")
+    assert all("not started" in why for why in probe().values())

@@ -127,3 +127,24 @@ def test_a_line_that_is_no_json_with_a_right_hash(tmp_path: Path) -> None:
         (tmp_path / "s.state").write_bytes(whole + text + b" " + check + b"\n")
         with pytest.raises(InputError, match="damaged in line 3"):
             StateFile(tmp_path / "s.state")
+
+
+@pytest.mark.parametrize(
+    "change", [{"alpha": 0}, {"alpha": None}, {"betting": []}, {"weights": "\x1b[2J"}, {"bets": -1}]
+)
+def test_a_state_that_lies_is_one_line(
+    change: dict[str, object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(words(0)) == 0
+    rewrite(tmp_path / "s.state", 0, **change)
+    for command in (["monitor", "--state", "s.state"], words(1)):
+        capsys.readouterr()
+        status = main(command)
+        shown = capsys.readouterr()
+        assert (status, shown.err) == (0, "") if "bets" in change else status == 2, shown.err
+        assert shown.err.count("\n") <= 1 and "Traceback" not in shown.err
+    assert len(StateFile("s.state").batches) == 1 + ("bets" in change)

@@ -101,6 +101,16 @@ def test_two_runs_at_once(tmp_path):
     assert len(StateFile(path).batches) == 2
 
 
+def test_a_new_state_is_written_through_no_link(tmp_path):
+    """Its first name had the number of the process in it, which a folder of links can cover."""
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / f".s.state.{os.getpid()}").symlink_to(victim)
+    StateFile(tmp_path / "s.state").begin({"alpha": 0.05}, {"rows": 1})
+    assert victim.read_text() == "mine" and len(StateFile(tmp_path / "s.state").batches) == 1
+    assert len(list(tmp_path.iterdir())) == 3
+
+
 def test_killed_while_it_writes(tmp_path):
     path = tmp_path / "s.state"
     StateFile(path).begin({"alpha": 0.05}, {"rows": 0})

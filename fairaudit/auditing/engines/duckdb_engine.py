@@ -128,7 +128,9 @@ def start_duckdb(memory: int | None, path: str = ":memory:") -> Iterator[Any]:
         )
     with tempfile.TemporaryDirectory(prefix="fairaudit-") as spill:
         try:
-            connection = duckdb.connect(path, read_only=path != ":memory:")
+            # a file, though it is called md:x.duckdb: DuckDB would fetch an extension, or log in
+            place = path if path == ":memory:" else os.path.abspath(path)
+            connection = duckdb.connect(place, read_only=path != ":memory:")
         except duckdb.Error as error:
             why = " ".join(str(error).split()).rstrip(".")
             raise InputError(f"The database {path!r} cannot be opened: {why}.") from None

@@ -163,6 +163,8 @@ def _bytes_of(name: str) -> bytes:
     try:
         with open(name, "rb") as file:
             before = os.fstat(file.fileno())
+            if stat.S_ISCHR(before.st_mode):  # as a link of a stranger's may be: it has no end
+                raise InputError(f"{name!r} is a device. Pass a file.", argument="data")
             data = file.read()
         after = os.stat(name)
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from fairaudit._words import in_figure
 from fairaudit.results import Result
 
 if TYPE_CHECKING:
@@ -238,10 +239,14 @@ class SamplePlan(Result):
         ax = ax or plt.subplots()[1]
         for plan in self.groups:
             n = [point.rows for point in plan.curve]
-            (line,) = ax.plot(n, [point.fitted for point in plan.curve], label=plan.group)
+            (line,) = ax.plot(
+                n, [point.fitted for point in plan.curve], label=in_figure(plan.group)
+            )
             ax.plot(n, [point.found for point in plan.curve], "o", color=line.get_color())
         ax.axhline(self.power, color="0.6", linestyle=":")
-        ax.set(xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02), title=self.goal)
+        ax.set(
+            xscale="log", xlabel="rows", ylabel="power", ylim=(0, 1.02), title=in_figure(self.goal)
+        )
         ax.legend()
         return ax
 

@@ -137,7 +137,10 @@ def _start(request: dict[str, Any]) -> tuple[Channel, socket.socket]:
     global _server
     with _lock:
         if _server is None or not _server.usable:
-            _server = _Server()
+            try:
+                _server = _Server()
+            except OSError as error:  # this interpreter, or what it is a link to, is not ours
+                raise Ended(f"not started ({error})") from error
             atexit.register(_end_all, _server)
         return _server.start(request)
 
@@ -256,6 +259,8 @@ def explain(ended: Ended, name: str, limits: Limits) -> InputError:
     elif ended.why == "memory":
         more = f"'isolate' {-(-2 * limits.memory // 2**30)}GB"
         why = f"it needed more than {limits.size} of memory. Give it more ({more}), or pass"
+    elif ended.why.startswith("not started"):
+        why = f"its process was {ended.why}. Pass"
     elif ended.why == "broken":
         why = "its process answered what no model answers. It looks hostile; pass"
     else:
