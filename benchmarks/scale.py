@@ -15,15 +15,15 @@ dealt       the table of regression with sex alone, in shards of 200,000 rows th
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 counted     30 % positive; race (5), sex, integer age; scores in [0, 1]; written by DuckDB for many
             rows: `--only counted --rows 1e6,1e7,1e8,1e9`; beyond 10⁸ rows a folder of files of
-            10⁸ rows each, which are one file by several names
+            10⁸ rows each (9 GB for 10⁹ rows)
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, fairpipe's permutation test, RCIT of
             causal-learn, where PEERS_PYTHON (default: this Python) has them
 estimate    10⁹ rows on 32 workers, from the CPU that a row costs (--per-row) in the lines of dask
 
 Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh
-process on one thread: CPU and the largest resident size are those of the whole process (and of its
-workers), imports and reading included.
+process on one thread: CPU is that of the whole process and of its workers, imports and reading
+included; the peak is the largest resident size of the process and that of its largest worker.
 """
 
 from __future__ import annotations
@@ -98,18 +98,20 @@ COPY (
 """
 
 
-def write_counted(rows: int, path: Path) -> None:
+def write_counted(rows: int, path: Path, seed: int = 50) -> None:
     import duckdb
 
     if rows > PART:
-        first = table_of(path.parent, "counted", PART)
-        path.mkdir()
+        path.mkdir(exist_ok=True)
         for number in range(rows // PART):
-            os.link(first, path / f"{number}.parquet")
+            part = path / f"{number}.parquet"
+            if not part.exists():
+                write_counted(PART, part, seed=number)
         return
 
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1; SET memory_limit = '2GB'; SELECT setseed(0.5)")
+        seeded = f"SELECT setseed({seed / 100})"
+        connection.execute(f"SET threads = 1; SET memory_limit = '2GB'; {seeded}")
         connection.execute(COUNTED.format(rows=rows, path=path))
 
 
@@ -199,7 +201,8 @@ def lines(folder: Path, kinds: list[str], sizes: list[int], copies: str) -> None
             growth = f"{got['cpu'] / before:.1f}-fold" if before else ""
             before = got["cpu"]
             told = f"| {kind} | {rows:,} | {got['copies']} | {got['cpu']:.1f} | {growth} | "
-            print(f"{told}{got['wall']:.0f} | {got['peak']:.0f} | {got['p']:.3f} |", flush=True)
+            peak = got["peak"] + got["worker"]
+            print(f"{told}{got['wall']:.0f} | {peak:.0f} | {got['p']:.3f} |", flush=True)
 
 
 def through_dask(folder: Path, sizes: list[int], copies: str) -> None:

@@ -33,9 +33,14 @@ from scipy.special import ndtri
 import fairaudit as fa
 from fairaudit.data.counted_table import bin_columns, merge_rows
 from fairaudit.geometry.block_sums import CoarseBlocks
-from fairaudit.testing.core import judge_questions
-from fairaudit.testing.count_evaluation import CountedBlocks, CountEvaluation
+from fairaudit.permute.count_copies import TOGETHER
+from fairaudit.testing.block_evaluation import evaluate_sums
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
+from fairaudit.testing.core import prepare_copies
+from fairaudit.testing.count_evaluation import CountedBlocks
+from fairaudit.testing.evaluation import Scope, make_evaluation
 from fairaudit.testing.omnibus import Omnibus
+from fairaudit.testing.p_value import Null
 from fairaudit.testing.product_parts import raise_residuals
 
 ROWS, COPIES = 2_000, 39
@@ -93,11 +98,22 @@ def test_bins(table: fa.AuditTable, bins: int, seed: int) -> float:
     counted = CountedBlocks(merge_rows(binned))
     names = [column.name for column in table.attributes]
     question = CoarseBlocks(counted.space, names, None)
+    form = Omnibus().over_blocks([question], counted.seen, seed=seed)
+    bound = form.bind(counted.sum_data(form.columns)[0])
+    sampler = counted.make_sampler(seed)
+    drawn = [copy for chunk in range(-(-COPIES // TOGETHER)) for copy in sampler.draw(chunk)]
+    columns = counted.make_columns(form.columns)
+    (observed,) = evaluate_sums(bound, counted.sum_data(form.columns))
+    (copies,) = evaluate_sums(bound, counted.sum_tables(drawn[:COPIES], columns))
+    return Null(observed[0], copies, Omnibus().weights).p_value()
+
+
+def test_rows(table: fa.AuditTable, seed: int) -> float:
     permutations, omnibus = fa.Permutations(n=COPIES, seed=seed), Omnibus()
-    form = omnibus.over_blocks([question], counted.seen, seed=seed)
-    evaluation = CountEvaluation(counted, [question], form, permutations)
-    (result,) = judge_questions(evaluation, [question.n], [omnibus], permutations)
-    return float(result.p_value)
+    fitted = prepare_copies(table, ChoiceOfLaw(), permutations)
+    evaluation = make_evaluation([Scope(table)], fitted, [omnibus], permutations)
+    copies = evaluation.values(range(COPIES))[0]
+    return Null(evaluation.observed[0], copies, omnibus.weights).p_value()
 
 
 def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Path) -> None:
@@ -108,10 +124,7 @@ def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Pat
                 table = fa.AuditTable.of(score, attributes, y)
                 found = {str(count): test_bins(table, count, seed) for count in bins}
                 if rows:
-                    drawn = fa.Permutations(n=COPIES, seed=seed)
-                    found["rows"] = fa.equalized_odds_test(
-                        score, y_true=y, sensitive=attributes, permutations=drawn
-                    ).p_value
+                    found["rows"] = test_rows(table, seed)
                 file.write(json.dumps({"setting": setting, "seed": seed, **found}) + "\n")
                 file.flush()
 
