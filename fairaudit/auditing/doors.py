@@ -154,10 +154,8 @@ def audit(
     _reject_unknown(settings)
     if X is None and (is_lazy(model) or hasattr(model, "columns")):
         model, X = None, model  # a table in the place of the model
-    if engine is None and hasattr(X, "to_delayed"):
-        raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
-    if engine is None and is_lazy(X):
-        engine = "lazy"
+    if engine is None:
+        engine = _choose_engine(X)
     X = X if counts is None else _take_counts(counts, model, X, engine, shards)
     given = {
         "count": None if counts is None else count,
@@ -211,6 +209,13 @@ def audit(
         predictor=predictor,
         progress=progress,
     )
+
+
+def _choose_engine(X: Any) -> str | None:
+    """None for rows in memory."""
+    if hasattr(X, "to_delayed"):
+        raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
+    return "lazy" if is_lazy(X) else None
 
 
 def _take_counts(counts: Any, *others: Any) -> Any:

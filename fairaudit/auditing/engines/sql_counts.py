@@ -162,7 +162,8 @@ def explain_database(name: str) -> Iterator[None]:
     except (InputError, MissingDependencyError, MemoryError):
         raise
     except Exception as error:  # every database has errors of its own
-        why = " ".join(str(error).partition("\nLINE ")[0].split()).rstrip(".")  # and no query
+        words = str(error).partition("\nLINE ")[0].partition("The search space used was")[0]
+        why = " ".join(words.split()).rstrip(".")  # without the query, and what DuckDB tried
         what = f"The counts of {name} were not made" if name else "The files cannot be counted"
         raise InputError(f"{what}: {why[:_LONGEST]}. Nothing was concluded.") from error
 
