@@ -152,8 +152,7 @@ def audit(
     from fairaudit.models import predictor_of
 
     _reject_unknown(settings)
-    if X is None and (is_lazy(model) or hasattr(model, "columns")):
-        model, X = None, model  # a table in the place of the model
+    model, X = _take_table(model, X)
     if engine is None:
         engine = _choose_engine(X)
     X = X if counts is None else _take_counts(counts, model, X, engine, shards)
@@ -209,6 +208,18 @@ def audit(
         predictor=predictor,
         progress=progress,
     )
+
+
+def _take_table(model: Any, X: Any) -> tuple[Any, Any]:
+    """Model and table; the table may stand in the place of the model."""
+    if X is None and (is_lazy(model) or hasattr(model, "columns") or hasattr(model, "cursor")):
+        model, X = None, model
+    if hasattr(X, "cursor"):
+        raise InputError(
+            "A connection has many tables. Count one of them, and audit the counts: "
+            "fa.audit(counts=fa.counts(connection, table='loans', …), …)."
+        )
+    return model, X
 
 
 def _choose_engine(X: Any) -> str | None:

@@ -6,6 +6,7 @@ Spark and Ibis are not part of `dev`: `nox -s lazy` installs them and runs this 
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import warnings
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,12 @@ def test_what_lazy_tables_cannot_do_is_one_line() -> None:
     with pytest.raises(fa.InputError, match="of the lazy table were not made") as caught:
         fa.audit(broken, **NAMES)
     assert "\n" not in str(caught.value)
+
+
+def test_a_connection_is_told_what_to_do() -> None:
+    with sqlite3.connect(":memory:") as connection, pytest.raises(fa.InputError) as caught:
+        fa.audit(connection, **NAMES)
+    assert "table='loans'" in str(caught.value)
 
 
 def test_ibis(tmp_path: Path) -> None:
