@@ -73,6 +73,14 @@ def mlflow(session: nox.Session) -> None:
 
 
 @nox.session(python=NEWEST)
+def lazy(session: nox.Session) -> None:
+    """Spark (which needs Java) and Ibis; hundreds of megabytes, for one engine."""
+    session.install("--quiet", ".[counts,dask,spark,test]", "ibis-framework[duckdb,sqlite]")
+    tests = ["tests/auditing/test_lazy_engine.py", "tests/auditing/test_counts.py"]
+    session.run("python", "-m", "pytest", *(session.posargs or tests))
+
+
+@nox.session(python=NEWEST)
 def newest(session: nox.Session) -> None:
     """The newest versions of everything that the index has."""
     install(session, "--upgrade", "--upgrade-strategy", "eager")

@@ -1,8 +1,7 @@
 """Time and memory of an audit by rows: 10⁴ … 10⁷, one machine and Dask, and peers beside it.
 
     python benchmarks/scale.py                          # 10⁴ … 10⁶, binary and continuous
-    python benchmarks/scale.py --rows 1e7 --copies 199 --only binary
-    python benchmarks/scale.py --only continuous --rows 1e6 --copies 99
+    python benchmarks/scale.py --only counted --rows 1e6,1e7,1e8,1e9
     python benchmarks/scale.py --only dask --rows 1e6
     PEERS_PYTHON=<python> python benchmarks/scale.py --only peers --rows 1e5,1e6
 
@@ -15,15 +14,14 @@ dealt       the table of regression with sex alone, in shards of 200,000 rows th
 mixed       binary outcome; race (5), sex and a continuous attribute: no ties to use
 counted     30 % positive; race (5), sex, integer age; scores in [0, 1]; written by DuckDB for many
             rows: `--only counted --rows 1e6,1e7,1e8,1e9`; beyond 10⁸ rows a folder of files of
-            10⁸ rows each, which are one file by several names
+            10⁸ rows each (9 GB for 10⁹ rows)
 dask        binary, in shards: in this process, then through Dask with 1 and 2 workers
 peers       fairlearn's MetricFrame with 100 bootstraps, fairpipe's permutation test, RCIT of
             causal-learn, where PEERS_PYTHON (default: this Python) has them
-estimate    10⁹ rows on 32 workers, from the CPU that a row costs (--per-row) in the lines of dask
 
 Tables are generated in chunks and written as Parquet. Each line is `fairaudit test` in a fresh
-process on one thread: CPU and the largest resident size are those of the whole process (and of its
-workers), imports and reading included.
+process on one thread: CPU is that of the whole process and of its workers, imports and reading
+included; the peak is the largest resident size of all of them together, seen five times a second.
 """
 
 from __future__ import annotations
@@ -98,18 +96,20 @@ COPY (
 """
 
 
-def write_counted(rows: int, path: Path) -> None:
+def write_counted(rows: int, path: Path, seed: int = 50) -> None:
     import duckdb
 
     if rows > PART:
-        first = table_of(path.parent, "counted", PART)
-        path.mkdir()
+        path.mkdir(exist_ok=True)
         for number in range(rows // PART):
-            os.link(first, path / f"{number}.parquet")
+            part = path / f"{number}.parquet"
+            if not part.exists():
+                write_counted(PART, part, seed=number)
         return
 
     with duckdb.connect() as connection:
-        connection.execute("SET threads = 1; SET memory_limit = '2GB'; SELECT setseed(0.5)")
+        seeded = f"SELECT setseed({seed / 100})"
+        connection.execute(f"SET threads = 1; SET memory_limit = '2GB'; {seeded}")
         connection.execute(COUNTED.format(rows=rows, path=path))
 
 
@@ -161,8 +161,27 @@ def measured(arguments: list[str]) -> dict[str, float]:
 
 def fresh(*arguments: str, python: str = sys.executable) -> dict[str, float]:
     command = [python, __file__, "--measure", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=out, stderr=errors)
+        together = 0.0
+        while process.poll() is None:
+            together = max(together, resident_mb(process.pid))
+            time.sleep(0.2)
+        out.seek(0)
+        errors.seek(0)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command, None, errors.read())
+        return {**json.loads(out.read().splitlines()[-1]), "together": together}
+
+
+def resident_mb(process: int) -> float:
+    """Of a process and those that it started, one by one."""
+    try:
+        resident = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096 / 2**20
+        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    except OSError:  # it has ended
+        return 0.0
+    return resident + sum(resident_mb(int(child)) for child in children)
 
 
 def table_of(folder: Path, kind: str, rows: int) -> Path:
@@ -199,7 +218,8 @@ def lines(folder: Path, kinds: list[str], sizes: list[int], copies: str) -> None
             growth = f"{got['cpu'] / before:.1f}-fold" if before else ""
             before = got["cpu"]
             told = f"| {kind} | {rows:,} | {got['copies']} | {got['cpu']:.1f} | {growth} | "
-            print(f"{told}{got['wall']:.0f} | {got['peak']:.0f} | {got['p']:.3f} |", flush=True)
+            peak = max(got["peak"], got["together"])
+            print(f"{told}{got['wall']:.0f} | {peak:.0f} | {got['p']:.3f} |", flush=True)
 
 
 def through_dask(folder: Path, sizes: list[int], copies: str) -> None:
@@ -221,22 +241,6 @@ def through_dask(folder: Path, sizes: list[int], copies: str) -> None:
             told = f"| {rows:,} | {shards} | {name} | {got['cpu']:.1f} | {got['wall']:.0f} | "
             print(f"{told}{peak:.0f} | {got['p']:.3f} |", flush=True)
         assert len(set(seen)) == 1, seen
-
-
-def estimate(cpu_per_row: float, copies: int, workers: int = 32, rows: float = 1e9) -> None:
-    """What `rows` would take on `workers`, from the CPU that a row costs on one."""
-    cells, width = 1_440, 60
-    shards = rows / 2**20
-    sums = 8 * cells * width * (copies + 1)
-    shuffled = rows * (8 + 8 + 8 + 4 * 4)  # key, row number, score, and codes
-    print(
-        f"{rows:.0e} rows, {copies} copies, {workers} workers: "
-        f"{rows * cpu_per_row / workers / 3600:.1f} h of computing on each"
-    )
-    print(
-        f"shuffled once: {shuffled / 1e9:.0f} GB; sums: {sums / 1e6:.0f} MB per shard, "
-        f"{shards:.0f} shards, {sums * shards / 1e9:.0f} GB in all, in rounds of 64 MB"
-    )
 
 
 def fairlearn_bootstrap(frame: pd.DataFrame) -> None:
@@ -323,7 +327,6 @@ def main() -> None:
     parser.add_argument("--only", default="binary,continuous")
     parser.add_argument("--rows", default="1e4,1e5,1e6")
     parser.add_argument("--copies", help="default: 999, and 99 for a continuous outcome")
-    parser.add_argument("--per-row", type=float, default=1e-4, help="CPU s, for the estimate")
     parser.add_argument("--folder", help="where tables are kept (default: a temporary one)")
     parser.add_argument("--measure", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -341,9 +344,6 @@ def main() -> None:
                 continue
             if kind == "peers":
                 peers(folder, sizes)
-                continue
-            if kind == "estimate":
-                estimate(args.per_row, int(args.copies or 199))
                 continue
             lines(folder, [kind], sizes, args.copies or ("99" if kind == "continuous" else "999"))
 

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "add_arguments", "run"]
 
+
+def _list_dialects() -> tuple[str, ...]:
+    from fairaudit.auditing.engines.sql_counts import DIALECTS
+
+    return tuple(DIALECTS)
+
+
 OPTIONS = (
     "data",
     "table",
@@ -34,6 +41,15 @@ OPTIONS = (
     option("out", TEXT, "FILE", "write the counts (.csv, .parquet) instead of printing them"),
     option("count", TEXT, "NAME", "what the column of counts is called (n)", default="n"),
     option("sql", ON, None, "print the query and count nothing; bins are those of the data given"),
+    option(
+        "dialect",
+        TEXT,
+        "NAME",
+        "of the query: {names}",
+        names=_list_dialects,
+        closed=True,
+        default="ansi",
+    ),
 )
 
 #: What `quiet` breaks in sentences; data cannot be changed.
@@ -49,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from fairaudit.auditing.engines.count_sources import is_database, open_source
     from fairaudit.auditing.engines.counting import choose_keys, make_counts
-    from fairaudit.auditing.engines.sql_counts import write_sql
+    from fairaudit.auditing.engines.sql_counts import DIALECTS, write_sql
     from fairaudit.data.reading.write import check_writable
 
     args.model = None
@@ -62,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
         resolved = roles.resolve(source.columns())
         if args.sql:
             _, keys, _ = choose_keys(source, resolved, **told)
-            query = write_sql(keys, args.table or "your_table", count=args.count, named=True)
+            table, dialect = args.table or "your_table", DIALECTS[args.dialect]
+            query = write_sql(keys, table, dialect, args.count, named=True)
             _print_data(query + ";\n", "The query")
             return ExitCode.OK
         made = make_counts(source, resolved, count=args.count, **told)

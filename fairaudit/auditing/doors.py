@@ -21,6 +21,7 @@ from fairaudit.auditing.run import audit_table
 from fairaudit.data.columns import split_kinds
 from fairaudit.data.facts import Source
 from fairaudit.data.preparation import prepare, prepare_given
+from fairaudit.data.reading.frames import is_lazy
 from fairaudit.data.roles import Roles, column_names
 from fairaudit.errors import InputError
 from fairaudit.testing.permutations import Permutations
@@ -118,7 +119,8 @@ def audit(
         Test in shards, in this process (``"local"``), by Dask (``"dask"``) or by an engine of your
         own. `X` is then a frame or a Dask table (which may also stand in the place of the model),
         and outcome, sensitive, predictions and ids are names of its columns. Engines that count
-        (``"duckdb"``, ``"spark"``) audit the counts of `X`; see `fairaudit.counts`.
+        (``"duckdb"``, ``"lazy"``) audit the counts of `X`, as is done with lazy tables (Spark,
+        Ibis, lazy Polars, relations of DuckDB); see `fairaudit.counts`.
     scheduler : str, optional
         Address of a running Dask; by default its active client, or workers on this machine.
     shards : int, optional
@@ -150,10 +152,9 @@ def audit(
     from fairaudit.models import predictor_of
 
     _reject_unknown(settings)
-    if X is None and hasattr(model, "columns"):
-        model, X = None, model  # a table in the place of the model
-    if engine is None and hasattr(X, "to_delayed"):
-        raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
+    model, X = _take_table(model, X)
+    if engine is None:
+        engine = _choose_engine(X)
     X = X if counts is None else _take_counts(counts, model, X, engine, shards)
     given = {
         "count": None if counts is None else count,
@@ -207,6 +208,25 @@ def audit(
         predictor=predictor,
         progress=progress,
     )
+
+
+def _take_table(model: Any, X: Any) -> tuple[Any, Any]:
+    """Model and table; the table may stand in the place of the model."""
+    if X is None and (is_lazy(model) or hasattr(model, "columns") or hasattr(model, "cursor")):
+        model, X = None, model
+    if hasattr(X, "cursor"):
+        raise InputError(
+            "A connection has many tables. Count one of them, and audit the counts: "
+            "fa.audit(counts=fa.counts(connection, table='loans', …), …)."
+        )
+    return model, X
+
+
+def _choose_engine(X: Any) -> str | None:
+    """None for rows in memory."""
+    if hasattr(X, "to_delayed"):
+        raise InputError("A Dask table is audited in shards. Pass engine='dask'.")
+    return "lazy" if is_lazy(X) else None
 
 
 def _take_counts(counts: Any, *others: Any) -> Any:
@@ -274,7 +294,7 @@ def _check_sizes(name: str, given: Mapping[str, float] | None) -> dict[str, floa
 
 def _set_roles(X: Any, given: Mapping[str, Any], roles: Roles) -> Roles:
     """The roles of columns of `X`, given by their names."""
-    if not hasattr(X, "columns"):
+    if not is_lazy(X) and not hasattr(X, "columns"):
         raise InputError("Shards need X: a frame or a Dask table.")
     named: dict[str, Any] = {}
     for role, value in given.items():

@@ -18,6 +18,7 @@ from fairaudit.data.prediction import (
     read_prediction,
     unnamed_scores,
 )
+from fairaudit.data.reading.frames import read_frame
 from fairaudit.data.roles import Roles, column_names, unknown_column
 from fairaudit.errors import InputError
 
@@ -151,9 +152,7 @@ class AuditTable:
         >>> table.attributes[0].describe()
         'age: integer, 31 to 62'
         """
-        import narwhals as nw
-
-        table = nw.from_native(frame, eager_only=True)
+        table = read_frame(frame)
         roles = Roles(
             sensitive=column_names(sensitive),
             predictions=column_names(predictions),

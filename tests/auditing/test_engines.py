@@ -132,10 +132,7 @@ def test_an_engine_of_a_third_party_needs_two_methods():
 @pytest.mark.parametrize(
     ("engine", "words"),
     [
-        (
-            "flink",
-            "'engine' parameter must be one of local, dask, duckdb, sql, spark, or an object",
-        ),
+        ("flink", "'engine' parameter must be one of local, dask, duckdb, sql, lazy, or an object"),
         (7, "The 'engine' parameter must be one of local, dask"),
         (LocalEngine, r"is the class LocalEngine. Pass an instance: LocalEngine\(\)"),
     ],
@@ -154,7 +151,7 @@ def test_engines_can_be_registered(monkeypatch):
             return Noting
 
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Point])
-    assert ENGINES.names() == ["local", "dask", "duckdb", "sql", "spark", "noting"]
+    assert ENGINES.names() == ["local", "dask", "duckdb", "sql", "lazy", "noting"]
     found = fa.audit(X=people(), engine="noting", shards=2, **NAMES)
     assert found.capsule.options["engine"]["parameters"] == {"label": "here"}
 

@@ -89,6 +89,7 @@ def test_our_remedies(name):
 
 def test_our_counting_engines(tmp_path):
     duckdb, dask = pytest.importorskip("duckdb"), pytest.importorskip("dask.dataframe")
+    polars = pytest.importorskip("polars")
 
     def write_parquet(frame):
         frame[:700].to_parquet(tmp_path / "0.parquet")
@@ -110,12 +111,19 @@ def test_our_counting_engines(tmp_path):
         connection.execute("CREATE TABLE loans AS SELECT * FROM given")
         return connection, "SELECT * FROM loans"
 
+    def make_lazy(frame):
+        return polars.from_pandas(frame).lazy()
+
+    def make_relation(frame):
+        connection, _ = write_duckdb(frame)
+        return connection.table("loans")
+
     stores = {
         "local": [lambda frame: frame],
         "dask": [lambda frame: dask.from_pandas(frame, npartitions=3)],
         "duckdb": [write_parquet, write_text, write_duckdb],
         "sql": [write_sqlite],
-        "spark": [],  # takes seconds to start: tests/auditing/test_counts.py
+        "lazy": [make_lazy, make_relation],  # and tests/auditing/test_lazy_engine.py
     }
     assert list(stores) == list(ENGINES.built_in)
     for name, ways in stores.items():

@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +32,16 @@ import pandas as pd
 from scipy.special import ndtri
 
 import fairaudit as fa
-from fairaudit.data.counted_table import bin_columns, merge_rows
-from fairaudit.geometry.block_sums import CoarseBlocks
-from fairaudit.testing.core import judge_questions
-from fairaudit.testing.count_evaluation import CountedBlocks, CountEvaluation
+from fairaudit._types import Index
+from fairaudit.data.counted_table import bin_columns
+from fairaudit.geometry.block_sums import BlockSpace, CoarseBlocks
+from fairaudit.testing.block_evaluation import evaluate_sums
+from fairaudit.testing.choice_of_law import ChoiceOfLaw
+from fairaudit.testing.core import prepare_copies
+from fairaudit.testing.count_evaluation import CountedBlocks
+from fairaudit.testing.evaluation import RowEvaluation, Scope, make_evaluation
 from fairaudit.testing.omnibus import Omnibus
+from fairaudit.testing.p_value import Null
 from fairaudit.testing.product_parts import raise_residuals
 
 ROWS, COPIES = 2_000, 39
@@ -88,16 +94,49 @@ def draw(setting: str, seed: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]
     return score, y, pd.DataFrame({"race": race.astype(str), "sex": sex, "age": age})
 
 
-def test_bins(table: fa.AuditTable, bins: int, seed: int) -> float:
-    binned, _ = bin_columns(table, bins, None)
-    counted = CountedBlocks(merge_rows(binned))
-    names = [column.name for column in table.attributes]
-    question = CoarseBlocks(counted.space, names, None)
-    permutations, omnibus = fa.Permutations(n=COPIES, seed=seed), Omnibus()
-    form = omnibus.over_blocks([question], counted.seen, seed=seed)
-    evaluation = CountEvaluation(counted, [question], form, permutations)
-    (result,) = judge_questions(evaluation, [question.n], [omnibus], permutations)
-    return float(result.p_value)
+def test_rows(evaluation: RowEvaluation, copies: Index) -> float:
+    return _find_p(evaluation.observed[0], evaluation.questions[0].values(copies))
+
+
+def test_bins(table: fa.AuditTable, bins: int, copies: Index, seed: int) -> float:
+    """The test on bins, with attributes exchanged by the same permutations."""
+    binned = bin_columns(table, bins, None)[0]
+    binned = replace(binned, times=np.ones(len(table), dtype=np.intp))
+    counted = CountedBlocks(binned)
+    question = CoarseBlocks(counted.space, [column.name for column in table.attributes], None)
+    form = Omnibus().over_blocks([question], counted.seen, seed=seed)
+    observed = counted.sum_data(form.columns)
+    bound, columns = form.bind(observed[0]), counted.make_columns(form.columns)
+    block = BlockSpace.of(binned.require_outcome(), binned.attributes, binned.times)[1]
+    tables = _count_copies(counted, binned, block, copies)
+    (data,), (drawn,) = (
+        evaluate_sums(bound, sums) for sums in (observed, counted.sum_tables(tables, columns))
+    )
+    return _find_p(data[0], drawn)
+
+
+def _count_copies(
+    counted: CountedBlocks, table: fa.AuditTable, block: Index, copies: Index
+) -> list[list[Index]]:
+    codes = table.require_outcome().codes
+    by_class = []
+    for own in counted.classes:
+        rows = np.flatnonzero(codes == own.code)
+        place = np.zeros(len(rows), dtype=np.intp)
+        for column in table.prediction.columns:
+            place = np.unique(place * len(column.levels) + column.codes[rows], return_inverse=True)[
+                1
+            ]
+        height, width = own.table.shape
+        moved = (block[copies[:, rows]] - own.blocks.start) * width + place
+        by_class.append(
+            [np.bincount(m, minlength=height * width).reshape(height, width) for m in moved]
+        )
+    return [list(tables) for tables in zip(*by_class, strict=True)]
+
+
+def _find_p(observed: np.ndarray, copies: np.ndarray) -> float:
+    return Null(observed, copies, Omnibus().weights).p_value()
 
 
 def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Path) -> None:
@@ -106,12 +145,13 @@ def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Pat
             for setting in settings:
                 score, y, attributes = draw(setting, seed)
                 table = fa.AuditTable.of(score, attributes, y)
-                found = {str(count): test_bins(table, count, seed) for count in bins}
+                permutations = fa.Permutations(n=COPIES, seed=seed)
+                fitted = prepare_copies(table, ChoiceOfLaw(), permutations)
+                copies = fitted.sampler.block(range(COPIES))
+                found = {str(count): test_bins(table, count, copies, seed) for count in bins}
                 if rows:
-                    drawn = fa.Permutations(n=COPIES, seed=seed)
-                    found["rows"] = fa.equalized_odds_test(
-                        score, y_true=y, sensitive=attributes, permutations=drawn
-                    ).p_value
+                    evaluation = make_evaluation([Scope(table)], fitted, [Omnibus()], permutations)
+                    found["rows"] = test_rows(evaluation, copies)
                 file.write(json.dumps({"setting": setting, "seed": seed, **found}) + "\n")
                 file.flush()
 

@@ -1,4 +1,4 @@
-"""Size and power in shards (`make validity`); the table of docs/scale.md is made by shards.py."""
+"""Size and power in shards (`make validity`); the table of docs/shards.md is made by shards.py."""
 
 import sys
 from pathlib import Path

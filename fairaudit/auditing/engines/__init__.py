@@ -20,6 +20,6 @@ ENGINES = Registry(
         "dask": Named("fairaudit.auditing.engines.dask_engine:DaskEngine"),
         "duckdb": Named("fairaudit.auditing.engines.duckdb_engine:DuckDBEngine"),
         "sql": Named("fairaudit.auditing.engines.sql_engine:SQLEngine"),
-        "spark": Named("fairaudit.auditing.engines.spark_engine:SparkEngine"),
+        "lazy": Named("fairaudit.auditing.engines.lazy_engine:LazyEngine"),
     },
 )

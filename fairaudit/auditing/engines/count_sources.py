@@ -18,7 +18,7 @@ __all__ = ["choose_engine", "is_database", "open_source"]
 def open_source(
     data: Any, table: str | None = None, *, engine: Any = None, memory: int | None = None
 ) -> Iterator[CountSource]:
-    """A source of counts: a frame, a table of Dask or Spark, a connection, or paths."""
+    """A source of counts: a frame, a lazy table, one of Dask, a connection, or paths."""
     if isinstance(data, (str, os.PathLike)):
         data = [data]
     if isinstance(data, (list, tuple)):
@@ -49,7 +49,7 @@ def choose_engine(data: Any, engine: Any = None) -> Any:
         if known.takes(data):
             return known
     raise InputError(
-        f"A {type(data).__name__} cannot be counted. Pass a frame, a table of Dask or Spark, a "
+        f"A {type(data).__name__} cannot be counted. Pass a frame, a lazy table, one of Dask, a "
         "connection with 'table', or paths of files.",
         argument="table",
     )

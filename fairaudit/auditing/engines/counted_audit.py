@@ -62,14 +62,15 @@ def counts(
     Parameters
     ----------
     data : frame, table, connection or paths
-        A frame (pandas, Polars, Arrow), a table of Dask or Spark, a connection to a database, or
-        files (Parquet and CSV by DuckDB; a DuckDB or SQLite database).
+        A frame (pandas, Polars, Arrow), a lazy table (Spark, Ibis, Polars, DuckDB) or one of Dask,
+        a connection to a database, or files (Parquet and CSV by DuckDB; a DuckDB or SQLite
+        database).
     predictions, sensitive : names of columns
     outcome : str
     table : str, optional
         Of a database: the name of a table, or a query.
     engine : str or CountEngine, optional
-        What counts: ``"local"``, ``"dask"``, ``"duckdb"``, ``"sql"``, ``"spark"`` or one of your
+        What counts: ``"local"``, ``"dask"``, ``"duckdb"``, ``"sql"``, ``"lazy"`` or one of your
         own; by default the first that takes the data.
     count : str
         What the column of counts is called.
@@ -202,7 +203,8 @@ def audit_table_on_engine(
         )
     if predictor is not None:
         raise InputError(
-            "What an engine counts has its predictions among its columns. Leave the model out.",
+            "What an engine counts has its predictions among its columns. Leave the model out, or "
+            "pass the rows in memory.",
             argument="engine",
         )
     result = audit_counted(table, roles, plan, engine=engine, progress=progress)

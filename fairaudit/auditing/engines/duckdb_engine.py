@@ -80,7 +80,8 @@ def _make_source(connection: Any, relation: str, name: str) -> SQLSource:
 
 
 def _is_connection(data: Any) -> bool:
-    return type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb")
+    ours = type(data).__module__.partition(".")[0] in ("duckdb", "_duckdb")
+    return ours and hasattr(data, "cursor")  # a relation has none
 
 
 def read_files(names: Sequence[str]) -> str:

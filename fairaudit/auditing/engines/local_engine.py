@@ -12,7 +12,7 @@ from fairaudit.auditing.engines.counting import CountSource
 from fairaudit.auditing.engines.engine import TOGETHER, CountEngine, Engine, add_up
 from fairaudit.auditing.engines.frame_counts import FrameSource
 from fairaudit.auditing.engines.stored_frames import FrameStore, StoredFrame
-from fairaudit.data.reading.frames import as_pandas
+from fairaudit.data.reading.frames import as_pandas, is_lazy
 
 __all__ = ["LocalEngine"]
 
@@ -44,8 +44,10 @@ class LocalEngine(Engine, CountEngine):
             yield engine
 
     def takes(self, data: Any) -> bool:
-        elsewhere = ("to_delayed", "createOrReplaceTempView", "cursor", "fetchall")
-        return hasattr(data, "columns") and not any(hasattr(data, name) for name in elsewhere)
+        elsewhere = ("to_delayed", "cursor")
+        if any(hasattr(data, name) for name in elsewhere) or is_lazy(data):
+            return False
+        return hasattr(data, "columns")
 
     @contextmanager
     def open(

@@ -1,4 +1,4 @@
-"""Counts in SQL: DuckDB over files, any database with a connection, Spark.
+"""Counts in SQL: DuckDB over files, any database with a connection.
 
 Only GROUP BY, CASE, floor and comparisons are used; numbers that decide about bins are whole ones
 or powers of two, so that every database finds the same counts.
@@ -6,7 +6,8 @@ or powers of two, so that every database finds the same counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,28 +21,58 @@ from fairaudit.errors import InputError, MissingDependencyError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Dialect", "SQLSource", "make_relation", "write_sql"]
+__all__ = ["DIALECTS", "Dialect", "SQLSource", "explain_database", "make_relation", "write_sql"]
 
 _LONGEST = 400  # letters of a database's own words
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a database writes names, and what it calls a number that is none."""
+    """What databases write differently.
+
+    Parameters
+    ----------
+    quote : str
+        Around names.
+    double, integer : str
+        The types of 64 bits, as CAST has them.
+    not_a_number : str
+        A condition on {x}; empty where there is no such number.
+    """
 
     quote: str = '"'
-    not_a_number: str = ""  # a condition on {x}; empty where there is no such number
+    double: str = "DOUBLE PRECISION"
+    integer: str = "BIGINT"
+    not_a_number: str = ""
 
     def name(self, column: str) -> str:
         return f"{self.quote}{column.replace(self.quote, 2 * self.quote)}{self.quote}"
 
     def number(self, column: str) -> str:
         """A column as floating-point numbers, of which all are numbers or missing."""
-        x = f"CAST({self.name(column)} AS DOUBLE PRECISION)"
-        x = f"CAST({self.name(column)} AS DOUBLE)" if self.quote == "`" else x
+        x = f"CAST({self.name(column)} AS {self.double})"
         if not self.not_a_number:
             return x
         return f"CASE WHEN NOT {self.not_a_number.format(x=x)} THEN {x} END"
+
+    def cell(self, x: str, grid: Grid) -> str:
+        scale = f"{2 ** abs(grid.power)}e0"
+        places = f"floor({x} {'*' if grid.power >= 0 else '/'} {scale})"
+        cell = f"2 * CAST({places} AS {self.integer})"
+        if grid.threshold is None:
+            return cell
+        return f"{cell} + CASE WHEN {x} >= {_write_number(grid.threshold)} THEN 1 ELSE 0 END"
+
+
+#: By the names that `fairaudit counts --sql --dialect` takes.
+DIALECTS = {
+    "ansi": Dialect(),
+    "bigquery": Dialect(quote="`", double="FLOAT64", not_a_number="IS_NAN({x})"),
+    "mysql": Dialect(quote="`", double="DOUBLE", integer="SIGNED"),
+    "postgres": Dialect(not_a_number="{x} = 'NaN'"),
+    "snowflake": Dialect(not_a_number="{x} = 'NaN'"),
+    "spark": Dialect(quote="`", double="DOUBLE", not_a_number="isnan({x})"),
+}
 
 
 class SQLSource:
@@ -71,15 +102,11 @@ class SQLSource:
 
     def query(self, sql: str) -> pd.DataFrame:
         """The answer; errors of the database become one line."""
-        try:
+        with explain_database(self.name):
             return self.ask(sql)
-        except (InputError, MissingDependencyError, MemoryError):
-            raise
-        except Exception as error:  # every database has errors of its own
-            raise InputError(_explain(error, self.name)) from error
 
     def columns(self) -> list[str]:
-        nothing = self.query(f"SELECT * FROM {self.relation} LIMIT 0")  # noqa: S608  as named
+        nothing = self.query(f"SELECT * FROM {self.relation} WHERE 1 = 0")  # noqa: S608  as named
         return [str(column) for column in nothing.columns]
 
     def summarize(self, names: Sequence[str]) -> tuple[int, dict[str, Numbers]]:
@@ -107,9 +134,9 @@ class SQLSource:
         condition = "x IS NOT NULL"
         if within is not None:
             inside = ", ".join(str(key) for key in within.tolist())
-            condition += f" AND {_write_cell('x', grid.coarser())} IN ({inside})"
+            condition += f" AND {self.dialect.cell('x', grid.coarser())} IN ({inside})"
         numbers = f"(SELECT {x} AS x FROM {self.relation}) AS t"  # noqa: S608  names are quoted
-        place = _write_cell("x", grid)
+        place = self.dialect.cell("x", grid)
         cells = f"(SELECT x, {place} AS g FROM {numbers} WHERE {condition}) AS u"  # noqa: S608
         asked = "g, count(*) AS n, min(x) AS a, max(x) AS b"
         frame = self.query(f"SELECT {asked} FROM {cells} GROUP BY g")  # noqa: S608
@@ -127,10 +154,18 @@ class SQLSource:
         return self.query(f"{sql}\nLIMIT {most + 1}")
 
 
-def _explain(error: Exception, name: str) -> str:
-    why = " ".join(str(error).partition("\nLINE ")[0].split()).rstrip(".")  # no query in a message
-    what = f"The counts of {name} were not made" if name else "The files cannot be counted"
-    return f"{what}: {why[:_LONGEST]}. Nothing was concluded."
+@contextmanager
+def explain_database(name: str) -> Iterator[None]:
+    """Errors of a database become one line; files have their names in them."""
+    try:
+        yield
+    except (InputError, MissingDependencyError, MemoryError):
+        raise
+    except Exception as error:  # every database has errors of its own
+        words = str(error).partition("\nLINE ")[0].partition("The search space used was")[0]
+        why = " ".join(words.split()).rstrip(".")  # without the query, and what DuckDB tried
+        what = f"The counts of {name} were not made" if name else "The files cannot be counted"
+        raise InputError(f"{what}: {why[:_LONGEST]}. Nothing was concluded.") from error
 
 
 def make_relation(table: str | None) -> str:
@@ -150,14 +185,6 @@ def _read_range(low: Any, high: Any) -> Numbers:
     return Numbers(float(low), float(high), whole)
 
 
-def _write_cell(x: str, grid: Grid) -> str:
-    scale = f"{2 ** abs(grid.power)}e0"
-    cell = f"2 * CAST(floor({x} {'*' if grid.power >= 0 else '/'} {scale}) AS BIGINT)"
-    if grid.threshold is None:
-        return cell
-    return f"{cell} + CASE WHEN {x} >= {_write_number(grid.threshold)} THEN 1 ELSE 0 END"
-
-
 def _write_number(value: float) -> str:
     """As a floating-point number: a decimal one would be compared as such."""
     text = repr(float(value))
@@ -174,25 +201,30 @@ def write_sql(
 ) -> str:
     """The query that counts; `named`: bins by the numbers that stand for them, for people."""
     dialect = dialect or Dialect()
-    inner, outer = [], []
+    cells, places = [], []
     for k, key in enumerate(keys):
         if key.bins is None:
-            inner.append(f"{dialect.name(key.name)} AS k{k}")
-            outer.append(f"k{k}")
+            cells.append(f"{dialect.name(key.name)} AS k{k}")
+            places.append(f"t.k{k}")
             continue
-        inner.append(f"{_write_cell(dialect.number(key.name), key.bins.grid)} AS k{k}")
-        places = [_write_number(v) if named else str(j) for j, v in enumerate(key.bins.values)]
-        tree = _write_tree(f"k{k}", key.bins, places, 0, len(key.bins))
-        outer.append(f"CASE WHEN k{k} IS NOT NULL THEN {tree} END")
-    chosen = ",\n  ".join(
-        f"{column} AS {dialect.name(key.name)}" for column, key in zip(outer, keys, strict=True)
-    )
-    numbers = ", ".join(str(k + 1) for k in range(len(keys)))
+        cells.append(f"{dialect.cell(dialect.number(key.name), key.bins.grid)} AS k{k}")
+        values = [_write_number(v) if named else str(j) for j, v in enumerate(key.bins.values)]
+        tree = _write_tree(f"t.k{k}", key.bins, values, 0, len(key.bins))
+        places.append(f"CASE WHEN t.k{k} IS NOT NULL THEN {tree} END AS k{k}")
+    columns = [f"u.k{k}" for k in range(len(keys))]
+    chosen = [
+        f"{column} AS {dialect.name(key.name)}" for column, key in zip(columns, keys, strict=True)
+    ]
     return (
-        f"SELECT\n  {chosen},\n  count(*) AS {dialect.name(count)}\nFROM (\n  SELECT\n    "
-        + ",\n    ".join(inner)
-        + f"\n  FROM {relation}\n) AS t\nGROUP BY {numbers}"
+        f"SELECT\n  {_list(chosen, 2)},\n  count(*) AS {dialect.name(count)}\n"
+        f"FROM (\n  SELECT\n    {_list(places, 4)}\n"
+        f"  FROM (\n    SELECT\n      {_list(cells, 6)}\n    FROM {relation}\n  ) t\n) u\n"
+        f"GROUP BY {', '.join(columns)}"
     )
+
+
+def _list(parts: Sequence[str], indent: int) -> str:
+    return f",\n{' ' * indent}".join(parts)
 
 
 def _write_tree(cell: str, bins: Bins, places: Sequence[str], start: int, stop: int) -> str:

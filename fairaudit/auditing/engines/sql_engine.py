@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairaudit.auditing.engines.counting import CountSource
 from fairaudit.auditing.engines.engine import CountEngine
-from fairaudit.auditing.engines.sql_counts import Dialect, SQLSource, make_relation
+from fairaudit.auditing.engines.sql_counts import DIALECTS, Dialect, SQLSource, make_relation
 from fairaudit.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,21 +19,41 @@ if TYPE_CHECKING:
 
 __all__ = ["SQLEngine"]
 
+#: Modules of drivers → their dialects.
+_DRIVERS = {
+    "MySQLdb": "mysql",
+    "databricks": "spark",
+    "google.cloud.bigquery": "bigquery",
+    "mysql": "mysql",
+    "pg8000": "postgres",
+    "psycopg": "postgres",
+    "psycopg2": "postgres",
+    "pymysql": "mysql",
+    "snowflake": "snowflake",
+}
+
 
 class SQLEngine(CountEngine):
     """A connection of Python's database interface, or a file of SQLite.
 
     Parameters
     ----------
-    dialect : Dialect, optional
-        Where names are quoted otherwise, or there are numbers that are none.
+    dialect : Dialect or str, optional
+        One of `DIALECTS`, or what a database writes differently; by default what is known of
+        the driver.
     """
 
     name = "sql"
     suffixes = (".sqlite", ".sqlite3")
 
-    def __init__(self, dialect: Dialect | None = None) -> None:
-        self.dialect = dialect
+    def __init__(self, dialect: Dialect | str | None = None) -> None:
+        if isinstance(dialect, str) and dialect not in DIALECTS:
+            raise InputError(
+                f"The 'dialect' parameter must be one of {', '.join(DIALECTS)}, or a Dialect. "
+                f"Got {dialect!r} instead.",
+                argument="dialect",
+            )
+        self.dialect = DIALECTS[dialect] if isinstance(dialect, str) else dialect
 
     def takes(self, data: Any) -> bool:
         if isinstance(data, list):
@@ -60,9 +80,15 @@ class SQLEngine(CountEngine):
         if type(connection).__module__.startswith("sqlite3"):
             _add_floor(connection)
         relation = make_relation(table)
-        return SQLSource(
-            lambda sql: _fetch(connection, sql), relation, self.dialect, name=str(table)
-        )
+        dialect = self.dialect or _find_dialect(connection)
+        return SQLSource(lambda sql: _fetch(connection, sql), relation, dialect, name=str(table))
+
+
+def _find_dialect(connection: Any) -> Dialect:
+    """By the driver that made the connection."""
+    driver = type(connection).__module__
+    known = (name for start, name in _DRIVERS.items() if f"{driver}.".startswith(f"{start}."))
+    return DIALECTS[next(known, "ansi")]
 
 
 def _open_file(path: str) -> Any:

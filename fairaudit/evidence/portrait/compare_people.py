@@ -142,7 +142,7 @@ def _estimate(
                 error=float(np.sqrt((whole**2).sum() * min(n) / (min(n) - 1))),
                 error_of_equals=sides.error_of_equals(n),
                 people=n,
-                influence=whole[:: stride_of(count)],
+                influence=whole[:: stride_of(count)].copy(),  # a view keeps all people
             )
         )
         if two:
@@ -223,10 +223,10 @@ def _largest_draws(estimates: Sequence[_Estimate], means: Sequence[GroupMeans], 
     sampled = np.concatenate(
         [[estimate.influence for estimate in estimates], *(own.influence for own in means)]
     )
-    norms = np.sqrt((sampled**2).sum(axis=1))
+    norms = np.sqrt([float((influence**2).sum()) for influence in sampled])
     norms[norms == 0] = 1.0
-    scaled = sampled / norms[:, None]
-    shared = scaled @ scaled.T
+    sampled /= norms[:, None]  # in place: with many rows this is what an audit takes most for
+    shared = sampled @ sampled.T
     root, start, blocks = symmetric_root(shared), len(estimates), []
     for own in means:
         stop, pairs = start + len(own.groups), own.pairs()

@@ -124,7 +124,7 @@ def average_groups(
         people=counts[groups],
         variance=float(np.average(rest**2, weights=weights[rows])),
         covariance=influence @ influence.T,
-        influence=influence[:, :: stride_of(count)],
+        influence=influence[:, :: stride_of(count)].copy(),
     )
 
 
