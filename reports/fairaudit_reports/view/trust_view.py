@@ -60,8 +60,8 @@ def list_calibration_facts(calibration: Calibration, alpha: float) -> list[tuple
         ("calibrated", "yes" if calibration.passed else clean(f"no; {calibration.because}")),
         (
             "placebo",
-            f"{100 * calibration.alarms:.1f} % of {placebos} placebos have p ≤ {alpha:g}; p-values not "
-            f"too small: p = {p_text(calibration.uniform)}",
+            f"{100 * calibration.alarms:.1f} % of {placebos} placebos have p ≤ {alpha:g}; p-values "
+            f"not too small: p = {p_text(calibration.uniform)}",
         ),
         (
             "planted",
