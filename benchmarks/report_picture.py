@@ -3,7 +3,7 @@
     python benchmarks/report_picture.py audit.json docs/images
 
 Takes the saved record of an audit and an installed Chromium; writes the first screen, the same on a
-phone in the dark, the pictures of scores by one attribute, and the first page of the PDF.
+phone in the dark, the pictures of scores by the first attribute, and the first page of the PDF.
 """
 
 from __future__ import annotations
@@ -51,8 +51,11 @@ def photograph(html: str, browser: str, folder: Path) -> None:
         chromium = driver.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         page = _open(chromium, html, 1280, "light")
         page.screenshot(path=folder / "report.png")
-        part = page.locator("#scores .charts").first
-        part.screenshot(path=folder / "report-scores.png")
+        heading, charts = (page.locator(f"#scores {part}").first for part in ("h3", ".charts"))
+        top, box = heading.bounding_box(), charts.bounding_box()
+        height = box["y"] + box["height"] - top["y"]
+        clip = {"x": box["x"], "y": top["y"], "width": box["width"], "height": height}
+        page.screenshot(path=folder / "report-scores.png", full_page=True, clip=clip)
         phone = _open(chromium, html, 375, "dark")
         phone.screenshot(path=folder / "report-phone.png")
         chromium.close()

@@ -139,7 +139,8 @@ def check_format(form: str, kind: type[Result]) -> str:
     """The format, if it is installed and shows results of this kind."""
     known = _renderers()
     if form not in known:
-        raise InputError(f"There is no report format {form or '(none)'!r}. {_others(kind)}")
+        missing = f"There is no report format {form!r}" if form else "A report needs an ending"
+        raise InputError(f"{missing}. {_others(kind)}")
     if not _shows(known[form].load(), kind):
         raise not_shown(form, kind)
     return form
@@ -208,7 +209,9 @@ def read_record(path: str | Path, *, changed: bool = False) -> Mapping[str, Any]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"The file {name!r} cannot be read: {error}.") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"The file {name!r} is not JSON, or was cut off: {error}.") from None
+        raise InputError(
+            f"The file {name!r} is not JSON, or was cut off: {error}. Pass a saved result (.json)."
+        ) from None
     if not isinstance(record, Mapping):
         raise InputError(f"The file {name!r} holds no record of fairaudit.")
     if edited and not changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from fairaudit.errors import MissingDependencyError
+from fairaudit.errors import InputError, MissingDependencyError
 from fairaudit_cli.exit_codes import ExitCode
 
 __all__ = ["add_arguments", "run"]
@@ -18,10 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "The script is written once and starts no Python when a key is pressed; write it again "
         "after an update. It needs shtab: pip install shtab."
     )
-    parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help=", ".join(_SHELLS))
+    parser.add_argument(
+        "shell", metavar="SHELL", nargs="?", choices=_SHELLS, help=", ".join(_SHELLS)
+    )
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.shell is None:
+        raise InputError(f"For which shell? Use one of: {', '.join(_SHELLS)}.")
     try:
         import shtab
     except ImportError:

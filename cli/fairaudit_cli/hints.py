@@ -7,12 +7,15 @@ import re
 import shlex
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import NoReturn
 
 from fairaudit.errors import InputError
 
 __all__ = ["CommandParser", "no_command", "reject_left_over", "reject_unknown_options"]
 
+_MODELS = (".pkl", ".pickle", ".joblib", ".skops", ".onnx", ".ubj", ".cbm", ".pt", ".keras")
+_TABLES = (".csv", ".tsv", ".parquet", ".feather", ".arrow", ".xlsx")
 _NEGATIVE = re.compile(r"-\.?\d")
 
 
@@ -60,7 +63,12 @@ def reject_left_over(
     )
     begin = next((k for k in range(place - 1, -1, -1) if _looks_like_option(words[k])), None)
     if begin is None:
-        raise InputError(f"{left[0]!r} belongs to no option. '{parser.prog} --help' lists them.")
+        ending = Path(left[0]).suffix.lower()
+        option = "--model" if ending in _MODELS else "--data" if ending in _TABLES else None
+        hint = f"'{parser.prog} --help' lists them."
+        if option in known:
+            hint = f"Did you mean {option} {shlex.quote(left[0])}?"
+        raise InputError(f"{left[0]!r} belongs to no option. {hint}")
     option, equals, value = words[begin].partition("=")
     action = known[option]
     if action.nargs == 0:

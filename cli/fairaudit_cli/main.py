@@ -101,6 +101,8 @@ def _one_line(text: str) -> str:
 
 
 def _run(argv: list[str]) -> int:
+    if argv[:1] == ["help"]:  # `fairaudit help test`
+        argv = [*argv[1:2], "--help"]
     called = argv[0] if argv else None
     parser, command = _parsers(called)
     if called is None:  # 0 would let a gate pass that has lost its arguments

@@ -57,7 +57,6 @@ OPTIONS: tuple[str | Option, ...] = (
     "json",
     "config",
 )
-FEWEST_ROWS = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,12 +84,14 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("Plan for one effect at a time, as in --effect tpr_gap=0.05.")
     if args.width is not None and len(args.width) != 1:
         raise InputError("Plan for one width at a time, as in --width tpr_gap=0.05.")
+    from fairaudit.evidence.power.power_result import FEWEST_PILOT_ROWS
+
     roles = roles_from(args)
     frame, args.sources = read_tables(args.data)
     table = prepare(frame, roles, predictor_from(args)).table
-    if len(table) < FEWEST_ROWS:
+    if len(table) < FEWEST_PILOT_ROWS:
         raise InputError(
-            f"A pilot of {len(table)} rows is too small to plan from; at least {FEWEST_ROWS}."
+            f"A pilot of {len(table)} rows is too small to plan from; at least {FEWEST_PILOT_ROWS}."
         )
     with ProgressBar() as bar:
         plan = _plan_sample(table, args, bar)

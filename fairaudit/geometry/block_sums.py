@@ -321,9 +321,9 @@ def add_sums(total: Any, blocks: Index, features: Any) -> None:
     for at in range(0, features.shape[0], _CHUNK):
         some = features[at : at + _CHUNK]
         rows = some.shape[0]
-        ones, pointer = np.ones(rows), np.arange(rows + 1, dtype=np.int32)
+        place, pointer = np.zeros(rows, dtype=np.int32), np.arange(rows + 1, dtype=np.int32)
+        members = csc_array((np.ones(rows), place, pointer), shape=(total[0].shape[0], rows))
         for copy, block in enumerate(blocks):
-            place = block[at : at + _CHUNK].astype(np.int32)
-            members = csc_array((ones, place, pointer), shape=(total[copy].shape[0], rows))
+            members.indices[:] = block[at : at + _CHUNK]  # one per column: sorted as they are
             added = times(members, some)
             total[copy] += added.toarray() if dense and not isinstance(added, np.ndarray) else added

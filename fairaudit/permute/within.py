@@ -32,13 +32,14 @@ class WithinOutcome(CopySampler):
         self.n = len(strata)
         self.seed = seed
         # `rows` lists the rows stratum by stratum; in each, `size` consecutive rows form a unit
-        self.strata = _group_units(strata, units)
+        self.strata = _group_units(strata, units)  # units × rows of a unit
+        self.moved = [m.ravel() if m.shape[1] == 1 else m for m in self.strata]
 
     def block(self, copies: range) -> Index:
         result = np.empty((len(copies), self.n), dtype=np.intp)
         for place, copy in enumerate(copies):
             rng = stream(self.seed, 1, copy)
-            for members in self.strata:  # units × rows of a unit
+            for members in self.moved:
                 result[place, members] = members[rng.permutation(len(members))]
         return result
 

@@ -31,6 +31,7 @@ from fairaudit.testing.omnibus_blocks import OmnibusOverBlocks
 from fairaudit.testing.omnibus_shifts import GivenRows, OmnibusOverShifts, SeenAttributes
 from fairaudit.testing.product_parts import (
     ProductParts,
+    count_in_tile,
     find_places,
     multiply_along,
     raise_residuals,
@@ -206,7 +207,8 @@ class _Products(ProductParts):
 
     def values(self, copies: Index) -> Array:
         """Every part (columns) on every copy (rows), some copies at a time."""
-        some = max(1, _AT_ONCE // self.n)
+        some, full = max(1, _AT_ONCE // self.n), count_in_tile(self.left.shape[1])
+        some = max(some - some % full, min(some, full))
         blocks = (copies[at : at + some] for at in range(0, len(copies), some))
         return np.vstack([self.evaluate(self._move(block)) for block in blocks])
 

@@ -225,7 +225,7 @@ class _Columns:
         a, functions = given.seen.numbers, form.functions
         self.scan = SubgroupScan(form.trees, a, given.strata)
         leaves = self.scan.count * self.scan.width
-        self.leaves = self.scan.places.reshape(self.scan.count, len(a))
+        self.leaves = self.scan.places
         self.share = self.scan.share_of_leaves.reshape(leaves, -1).T
         self.lines = given.smoother.fit(lambda rows: functions(a[rows]))
         self.known = len(self.lines.windows)

@@ -13,6 +13,7 @@ from fairaudit.testing.stopping import AfterReached, OnceSettled
 __all__ = ["Permutations"]
 
 _BLOCK = 1 << 18  # numbers of copies × rows that are held at once
+_TOGETHER = 8  # copies that are multiplied together, where there are so many
 _REACHED = 20  # copies that reach the data at alpha, of as many as `auto` draws at most
 _CALIBRATION = 99  # copies that tell how rare values of several statistics are
 
@@ -134,4 +135,5 @@ class Permutations:
 
     def batch_for(self, rows: int) -> int:
         block = _BLOCK if self.memory is None else min(_BLOCK, self.memory // 64)
-        return self.batch or max(1, min(self.n, block // rows))
+        copies = block // rows
+        return self.batch or max(1, min(self.n, copies - copies % _TOGETHER or copies))

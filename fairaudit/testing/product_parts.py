@@ -13,6 +13,7 @@ from fairaudit.testing.subgroup_scan import SubgroupScan
 
 __all__ = [
     "ProductParts",
+    "count_in_tile",
     "find_places",
     "invert_lines",
     "multiply_along",
@@ -181,14 +182,21 @@ def _multiply(moved: Array, right: Array) -> Array:
     if rows > _MANY_ROWS or not 0 < width <= _TILE:
         return np.asarray(moved @ right)
     result = np.empty((copies, width, right.shape[1]))
-    together = _TILE // width
-    tile = np.zeros((_TILE, rows))
+    together = count_in_tile(width)
     for at in range(0, copies, together):
         some = moved[at : at + together]
         filled = len(some) * width
-        tile[:filled] = some.reshape(filled, rows)
+        tile = some.reshape(filled, rows)
+        if filled < _TILE:
+            tile = np.zeros((_TILE, rows))
+            tile[:filled] = some.reshape(filled, rows)
         result[at : at + together] = (tile @ right)[:filled].reshape(len(some), width, -1)
     return result
+
+
+def count_in_tile(width: int) -> int:
+    """Copies with so many columns that are multiplied together."""
+    return max(1, _TILE // max(width, 1))
 
 
 def find_places(widths: Mapping[str, int]) -> dict[str, slice]:

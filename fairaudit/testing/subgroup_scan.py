@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairaudit._types import Array, Index
+from fairaudit.geometry.tied_blocks import find_tied_blocks
 from fairaudit.testing.attribute_functions import RandomTrees
 
 __all__ = ["SubgroupScan", "TreeNodes", "add_up_leaves"]
@@ -52,7 +53,7 @@ def add_up_leaves(of_leaves: Array) -> Array:
 
 
 class SubgroupScan:
-    """Sums of columns over all nodes of random trees, in one pass over the rows per tree.
+    """Sums of columns over all nodes of random trees; rows that share all leaves are added first.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class SubgroupScan:
         self.count, self.strata = trees.count, strata
         leaves = trees.find_leaves(a)
         self.width = 1 << trees.depth
-        self.places = (leaves + self.width * np.arange(trees.count)[:, None]).ravel()
+        self.places = leaves + self.width * np.arange(trees.count)[:, None]
         sizes = np.bincount(strata, counts).astype(np.float64)
         joint = np.stack(
             [
@@ -86,19 +87,15 @@ class SubgroupScan:
         self.nodes = TreeNodes(trees, sizes.sum(), self.inside, self.variance)
 
     @cached_property
-    def members(self) -> tuple[Any, Any]:
-        """Which rows are in each leaf, and in each stretch: sparse matrices that add them up."""
-        from scipy.sparse import csr_array
-
-        n = len(self.strata)
-        rows = np.arange(n, dtype=np.int32)
+    def members(self) -> tuple[Any, Any, Any]:
+        """Sparse matrices that add up: rows to those that share all leaves, these to leaves, rows
+        to stretches."""
+        alike = find_tied_blocks(list(self.places), len(self.strata))
         leaves, stretches = self.count * self.width, self.share.shape[1]
         return (
-            csr_array(
-                (np.ones(len(self.places)), (self.places, np.tile(rows, self.count))),
-                shape=(leaves, n),
-            ),
-            csr_array((np.ones(n), (self.strata, rows)), shape=(stretches, n)),
+            _add_up(alike.of_row[None], len(alike)),
+            _add_up(self.places[:, alike.first], leaves),
+            _add_up(self.strata[None], stretches),
         )
 
     def find_largest(self, columns: Array) -> Array:
@@ -110,7 +107,17 @@ class SubgroupScan:
         if not width:
             return np.zeros(copies)
         by_row = np.ascontiguousarray(columns.reshape(copies * width, rows).T)
-        of_leaves, of_stretches = self.members
-        leaves = (of_leaves @ by_row).reshape(self.count, self.width, copies * width)
+        of_alike, of_leaves, of_stretches = self.members
+        leaves = of_leaves @ (of_alike @ by_row)
+        leaves = leaves.reshape(self.count, self.width, copies * width)
         sums = add_up_leaves(leaves) - self.share @ (of_stretches @ by_row)
         return self.nodes.find_largest(sums).reshape(copies, width).max(axis=1, initial=0.0)
+
+
+def _add_up(places: Index, count: int) -> Any:
+    """The sparse matrix that adds rows up at their places: trees × rows, of `count` in all."""
+    from scipy.sparse import csr_array
+
+    trees, n = places.shape
+    rows = np.tile(np.arange(n, dtype=np.int32), trees)
+    return csr_array((np.ones(places.size), (places.ravel(), rows)), shape=(count, n))

@@ -229,14 +229,17 @@ TERMS = (
 
 
 def _names() -> dict[str, Term]:
-    return {name.lower(): term for term in TERMS for name in (term.name, *term.also)}
+    return {_plain(name): term for term in TERMS for name in (term.name, *term.also)}
+
+
+def _plain(name: str) -> str:
+    """``fpr_gap``, ``FPR gap`` and ``p-value`` as people type them."""
+    return " ".join(name.lower().replace("_", " ").replace("-", " ").split())
 
 
 def find_term(word: str) -> Term | None:
     """By its name, or another one."""
-    return _names().get(" ".join(word.lower().replace("_", " ").split())) or _names().get(
-        word.lower()
-    )
+    return _names().get(_plain(word))
 
 
 def nearest_term(word: str) -> str | None:

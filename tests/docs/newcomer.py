@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 
@@ -102,7 +101,8 @@ def make_environment(folder: Path) -> Path:
         text=True,
     ).stdout.strip()
     # a path in a .pth file is searched, and the .pth files in it are not read: no checkout
-    Path(own, "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    packages = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    Path(own, "dependencies.pth").write_text("\n".join(packages) + "\n")
     (wheel,) = wheels.glob("*.whl")
     subprocess.run(
         [

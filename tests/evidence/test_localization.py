@@ -155,9 +155,10 @@ def test_conditional_p_is_that_of_all_permutations():
     features = features - conditional._means(features, strata)[strata]
     score = conditional._centered_products(table, fixed, strata)
     scale = conditional._spread(features, score, strata)
-    observed = conditional._largest(features, score, scale, np.arange(6))
+    largest = conditional._LargestSum(features, score, scale)
+    observed = largest.of(np.arange(6))
     every = [[*x, *z] for x in orders(range(3)) for z in orders(range(3, 6))]
-    values = [conditional._largest(features, score, scale, np.array(copy)) for copy in every]
+    values = [largest.of(np.array(copy)) for copy in every]
     true = np.mean(np.array(values) >= observed - 1e-12)
     sums = [features[list(copy)].T @ score for copy in every]
     np.testing.assert_allclose(np.std(sums, axis=0), scale)  # the exact spread

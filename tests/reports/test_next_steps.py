@@ -90,3 +90,22 @@ def test_a_threshold_that_brings_rates_together_is_named_with_its_price():
     step = next(step for step in list_next_steps(result) if "threshold" in step.title)
     assert step.title == "Another threshold" and step.command is None  # no command was run
     assert "of accuracy on these rows" in step.text
+
+
+def test_a_plan_of_several_classes_runs_as_printed_and_none_is_made_of_few_rows(
+    tmp_path, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    sex, y = rng.integers(0, 2, 300), rng.choice(["low", "mid", "high"], 300)
+    said = np.where(rng.random(300) < 0.3, rng.permutation(y), y)
+    pd.DataFrame({"sex": sex, "y": y, "said": said}).to_csv(tmp_path / "rows.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    run = ["test", "--data", "rows.csv", "--predictions", "said", "--outcome", "y", "--sensitive"]
+    run += ["sex", "--permutations", "99", "--no-power", "--report", "audit.json"]
+    assert cli.main(run) == 0
+    (step, *_) = list_next_steps(AuditResult.load("audit.json"))
+    assert cli.main([*words(step.command), "--max-rows", "400"]) == 0
+    pd.read_csv("rows.csv")[:90].to_csv("rows.csv", index=False)
+    assert cli.main(run) in (0, 3)
+    (step, *_) = list_next_steps(AuditResult.load("audit.json"))
+    assert step.command is None and "From 100 rows on" in step.text

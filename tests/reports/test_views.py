@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
+from fairaudit.evidence.localization.claims import Curve, Localization
 from fairaudit.evidence.power.power_result import GroupPlan, PowerPoint, SamplePlan
 from fairaudit_reports.html import plan_page, remedy_curve_section
+from fairaudit_reports.html.place_part import place_part
+from fairaudit_reports.html.plane_chart import Point, plane
 from fairaudit_reports.machine import plan_picture
 from fairaudit_reports.markdown import markdown_parts, plan_markdown
 from fairaudit_reports.text import plan_text
@@ -91,3 +95,37 @@ def test_undefined_numbers_of_a_curve_are_dashes():
     )
     assert list_gap_sizes(list_models(numbers)) == ("prediction gap", ["12.3"])
     assert build_curve_columns(numbers, list_models(numbers), narrow=True)[3][0] == "prediction gap"
+
+
+def test_models_at_one_place_share_a_label_beside_the_numbers_of_the_axis():
+    points = [Point("μ 0", 0.1, 25.0), *(Point(f"μ {mu}", 0.0, 30.0) for mu in (0.7, 0.95, 0.99))]
+    chosen = Point("μ 0.7, 2 levels", 0.0, 25.0, strong=True)
+    drawn = plane([*points, chosen], points, x_name="x", y_name="y", title="t", description="d")
+    texts = re.findall(
+        r'<text x="([\d.]+)%"[^>]*?(?: dx="(-?\d+)")? y="([\d.]+)"[^>]*>([^<]+)', drawn
+    )
+    assert {"μ 0.7, 0.95, 0.99", "μ 0.7, 2 levels", "μ 0"} <= {text for *_, text in texts}
+    (label,) = (text for text in texts if text[3] == "μ 0.7, 0.95, 0.99")
+    (number,) = (text for text in texts if text[3] == "30" and text[0] == "0")
+    assert abs(float(label[2]) - float(number[2])) > 12 or float(label[0]) > 10
+
+
+def test_curves_over_one_number_have_the_same_scales():
+    def curve(outcome, low, high):
+        return Curve(
+            attribute="age",
+            group=None,
+            outcome=outcome,
+            x=(20.0, 40.0),
+            value=(low, high),
+            low=(low, low),
+            high=(high, high),
+        )
+
+    wide, narrow = curve("y = 0", -0.5, 0.5), curve("y = 1", -0.1, 0.1)
+    place = Localization(0.05, (), (wide, narrow), ())
+    numbers = [
+        re.findall(r'class="tick">(?!difference)([^<]+)', figure)
+        for figure in place_part(place).split("<figure")[1:]
+    ]
+    assert numbers[0] == numbers[1] and "0.5" in numbers[0]

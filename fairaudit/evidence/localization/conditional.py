@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -103,13 +102,14 @@ def _by_permutation(
     scale = _spread(centered, score, strata)
     # scores add up to 0 in every stratum: features count as they are, once per tied block
     blocks = find_tied_blocks(moved, len(table))
-    largest = partial(_largest, features[blocks.first], score, scale)
-    observed = largest(blocks.of_row)
+    largest = _LargestSum(features[blocks.first], score, scale)
+    observed = largest.of(blocks.of_row)
     reached, n_copies = 0, permutations.n
+    of_row = blocks.of_row.astype(np.int32)
     batch = max(1, permutations.batch_for(len(table)) // 4)
     for start in range(0, n_copies, batch):
         for copy in sampler.block(range(start, min(start + batch, n_copies))):
-            reached += int(reaches(largest(blocks.of_row[copy]), observed))
+            reached += int(reaches(largest.of(of_row[copy]), observed))
     p = PValue(reached, n_copies).value
     return ConditionalP(value=p, exact=True, free=float(varies.mean()))
 
@@ -226,13 +226,19 @@ def _spread(features: Array, score: Array, strata: Index) -> Array:
     return np.asarray(np.sqrt(np.maximum(variance, 0)))
 
 
-def _largest(features: Array, score: Array, scale: Array, block_of_row: Index) -> float:
+class _LargestSum:
     """The largest studentized sum of products; `features` are those of the blocks."""
-    from scipy.sparse import csc_array
 
-    rows = len(score)
-    ends = np.arange(rows + 1, dtype=np.int32)
-    place = block_of_row.astype(np.int32)
-    members = csc_array((np.ones(rows), place, ends), shape=(len(features), rows))
-    sums = np.abs(features.T @ (members @ score))
-    return float(np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 1e-12).max())
+    def __init__(self, features: Array, score: Array, scale: Array) -> None:
+        from scipy.sparse import csc_array
+
+        rows = len(score)
+        ends, place = np.arange(rows + 1, dtype=np.int32), np.zeros(rows, dtype=np.int32)
+        self.members = csc_array((np.ones(rows), place, ends), shape=(len(features), rows))
+        self.features, self.score = features, score
+        self.scale = np.where(scale > 1e-12, scale, np.inf)
+
+    def of(self, block_of_row: Index) -> float:
+        self.members.indices[:] = block_of_row  # of a column per row, in the same places
+        sums = self.features.T @ (self.members @ self.score)
+        return float((np.abs(sums) / self.scale).max())

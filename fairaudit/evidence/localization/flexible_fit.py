@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fairaudit._types import Array
+from fairaudit._types import Array, Index
 from fairaudit.data.columns import Column
 from fairaudit.data.encode import encode
 from fairaudit.geometry.ranks_and_moments import rank_values
@@ -18,6 +18,7 @@ _MOST_BY_LEVEL = 8  # levels that have curves of their own
 _LANDMARKS = ((2.0, 60), (1.0, 120), (0.4, 120))  # width of Gaussian bumps, and how many
 _PENALTIES = np.logspace(-7, 1, 13)
 _LEAST_LEFT = 0.05  # of a row that is not its own in the fit
+_AT_ONCE = 16  # responses
 
 
 class FlexibleFit:
@@ -36,13 +37,18 @@ class FlexibleFit:
 
     def __init__(self, columns: Sequence[Column], rng: np.random.Generator) -> None:
         basis = _expand(columns, rng)
-        basis = basis - basis.mean(axis=0)
-        spread = basis.std(axis=0)
-        basis = basis[:, spread > 1e-9] / spread[spread > 1e-9]
+        basis -= basis.mean(axis=0)
+        spread = np.sqrt(np.einsum("ij,ij->j", basis, basis) / len(basis))
+        basis = basis[:, spread > 1e-9] if (spread <= 1e-9).any() else basis
+        basis /= spread[spread > 1e-9]
         values, vectors = np.linalg.eigh(basis.T @ basis / len(basis))
         kept = values > 1e-9 * max(values.max(initial=0.0), 1e-300)
         self.values = values[kept]
-        self.directions = basis @ vectors[:, kept] / np.sqrt(len(basis) * self.values)
+        self.directions = basis @ (vectors[:, kept] / np.sqrt(len(basis) * self.values))
+        penalties = self.values.max(initial=0.0) * _PENALTIES
+        self.kept = self.values[:, None] / (self.values[:, None] + penalties)
+        own = self.directions**2 @ self.kept + 1 / len(basis)
+        self.others = np.maximum(1 - own, _LEAST_LEFT)  # rows × penalties
 
     def residuals(self, responses: Array) -> Array:
         """Of every column of `responses` (n × r)."""
@@ -50,24 +56,26 @@ class FlexibleFit:
 
     def leave_rows_out(self, responses: Array) -> tuple[Array, Array]:
         """Residuals of every column (n × r), and how much its fit took of every direction."""
-        n = len(responses)
         responses = responses - responses.mean(axis=0)
-        taken = np.zeros((len(self.values), responses.shape[1]))
         if not len(self.values):
-            return np.asarray(responses), taken
-        along, squares = self.directions.T @ responses, self.directions**2
-        smallest = np.full(responses.shape[1], np.inf)
-        result = np.zeros_like(responses)
-        for penalty in self.values.max() * _PENALTIES:
-            kept = self.values / (self.values + penalty)
-            own = squares @ kept + 1 / n
-            left = responses - self.directions @ (kept[:, None] * along)
-            left /= np.maximum(1 - own, _LEAST_LEFT)[:, None]
-            error = (left**2).mean(axis=0)
-            better = error < smallest
-            smallest[better], result[:, better] = error[better], left[:, better]
-            taken[:, better] = kept[:, None]
-        return result, taken
+            return np.asarray(responses), np.zeros((0, responses.shape[1]))
+        along = self.directions.T @ responses
+        fitted = [
+            self._leave_out(responses[:, some], along[:, some])
+            for at in range(0, responses.shape[1], _AT_ONCE)
+            for some in [slice(at, at + _AT_ONCE)]
+        ]
+        left, chosen = (np.concatenate(parts, axis=-1) for parts in zip(*fitted, strict=True))
+        return left, self.kept[:, chosen]
+
+    def _leave_out(self, responses: Array, along: Array) -> tuple[Array, Index]:
+        """Residuals by the best penalty of every column, and its number."""
+        n, columns = responses.shape
+        shrunk = (self.kept[:, :, None] * along[:, None, :]).reshape(len(along), -1)
+        left = responses[:, None, :] - (self.directions @ shrunk).reshape(n, -1, columns)
+        left /= self.others[:, :, None]
+        chosen = np.einsum("ipc,ipc->pc", left, left).argmin(axis=0)
+        return np.take_along_axis(left, chosen[None, None, :], axis=1)[:, 0], chosen
 
     def variance_ratios(self, first: Array, second: Array) -> Array:
         r"""Variance of Σ ε̂η̂ over the mean of Σ ε̂²η̂², for every two responses (r × s).

@@ -79,6 +79,8 @@ class Field:
         Rows of each stratum.
     residual : array
         The level without the mean of its stratum, in standard deviations.
+    labeled : dict
+        Of two classes: actual class → its rows and their labels.
     """
 
     score: Array
@@ -92,6 +94,7 @@ class Field:
     normal: Array | None = part_of(init=False)
     size: Index = part_of(init=False)
     residual: Array = part_of(init=False)
+    labeled: dict[bool, tuple[Index, Mask]] = part_of(init=False)
 
     def __post_init__(self) -> None:
         from scipy.special import ndtri
@@ -108,14 +111,27 @@ class Field:
             normal = ndtri((place + 0.5) / size[strata])
         residual = self.level - (np.bincount(self.strata, self.level) / size)[self.strata]
         residual /= max(float(residual.std()), 1e-12)
+        labeled = {}
+        if self.label is not None and self.actual is not None:
+            for actual in (False, True):
+                rows = np.flatnonzero(self.actual == actual)
+                labeled[actual] = rows, self.label[rows]
         for name, value in {
             "sorted_strata": strata,
             "places": places,
             "normal": normal,
             "size": size,
             "residual": residual,
+            "labeled": labeled,
         }.items():
             object.__setattr__(self, name, value)
+
+    def sizes(self, copy: Index, group: Group) -> tuple[float, float, float, float]:
+        """Shift, gaps in both rates, and prediction gap."""
+        inside = group.member[copy]
+        gaps = self._gap(inside, True), self._gap(inside, False)
+        numbers = float("nan") if self.basis is None else self._prediction_gap(inside)
+        return self._shift(inside), *gaps, numbers
 
     def shift(self, copy: Index, group: Group) -> float:
         """Difference of mean levels given the outcome, in standard deviations.
@@ -123,8 +139,10 @@ class Field:
         Tests of ranks find a shift by its size on this scale, whatever shape it has among the
         scores. Where scores are normal, their own differences are as large.
         """
-        inside = group.member[copy]
-        members = np.bincount(self.strata, inside)
+        return self._shift(group.member[copy])
+
+    def _shift(self, inside: Mask) -> float:
+        members = np.bincount(self.strata[inside], minlength=len(self.size))
         # slope of the residual, of mean 0 in every stratum, on membership within strata
         varies = float((members * (1 - members / np.maximum(self.size, 1))).sum())
         return float(inside @ self.residual) / max(varies, 1e-12)
@@ -134,21 +152,27 @@ class Field:
 
         By the theorem of Frisch and Waugh, without standard errors.
         """
+        return self._prediction_gap(group.member[copy])
+
+    def _prediction_gap(self, inside: Mask) -> float:
         if self.basis is None:
             raise InputError(
                 "prediction_gap is for predicted numbers and an outcome of numbers. Plan with "
                 "tpr_gap, fpr_gap or score_shift."
             )
-        inside = group.member[copy].astype(np.float64)
-        inside -= self.basis @ (self.basis.T @ inside)
-        return float(inside @ self.score) / max(float(inside @ inside), 1e-12)
+        member = inside.astype(np.float64)
+        member -= self.basis @ (self.basis.T @ member)
+        return float(member @ self.score) / max(float(member @ member), 1e-12)
 
     def gap(self, copy: Index, group: Group, outcome: bool) -> float:
         """Difference in the share of positive labels among rows with this outcome."""
-        if self.label is None or self.actual is None:
+        return self._gap(group.member[copy], outcome)
+
+    def _gap(self, inside: Mask, outcome: bool) -> float:
+        if not self.labeled:
             return float("nan")
-        rows = np.flatnonzero(self.actual == outcome)
-        inside, label = group.member[copy[rows]], self.label[rows]
+        rows, label = self.labeled[outcome]
+        inside = inside[rows]
         members, found = int(inside.sum()), int((inside & label).sum())
         others = len(rows) - members
         if not members or not others:

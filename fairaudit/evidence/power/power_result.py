@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from fairaudit.data.table import AuditTable
 
 __all__ = [
+    "FEWEST_PILOT_ROWS",
     "WEIGHTS_LEFT_OUT",
     "Calibration",
     "Detectable",
@@ -22,6 +23,7 @@ __all__ = [
     "describe_weights",
 ]
 
+FEWEST_PILOT_ROWS = 100  # that a plan can be made from
 #: How the effect of a plan for certificates starts; the measures follow.
 CERTIFY = "certify "
 #: How the effect of a plan for the width of intervals starts.

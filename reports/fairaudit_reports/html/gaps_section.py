@@ -170,8 +170,9 @@ def _gap_table(caption: str, table: GapTable, part: Section) -> Markup:
             *h.level_heads(row[:names]),
             *(
                 h.cell(text, name, "n")
-                for text, name in zip(row[names:], heads[names:], strict=True)
+                for text, name in zip(row[names:-1], heads[names:-1], strict=True)
             ),
+            h.cell(row[-1].replace("-", "−"), heads[-1], "n"),
         )
         for row in part.rows
     )

@@ -30,7 +30,8 @@ def place_part(place: Localization | None) -> Markup | None:
         return None
     differences, others = ([claim.text for claim in claims] for claims in split_claims(place))
     curves = select_curves(place)
-    figures = join(map(_figure, curves[:MOST_CURVES]))
+    shown = curves[:MOST_CURVES]
+    figures = join(_figure(curve, *_find_scales(curve.attribute, shown)) for curve in shown)
     left = len(curves) - MOST_CURVES
     more = f"{several(left, 'more curve')}: see the JSON report."
     return join(
@@ -46,11 +47,18 @@ def place_part(place: Localization | None) -> Markup | None:
     )
 
 
-def _figure(curve: Curve) -> Markup:
-    title = ", ".join(part for part in (curve.outcome, curve.group) if part) or "All rows"
-    low, high = min(0.0, *curve.low), max(0.0, *curve.high)
-    across = Scale(curve.x[0], curve.x[-1], 12.0, 98.0)
+def _find_scales(attribute: str, curves: Iterable[Curve]) -> tuple[Scale, Scale]:
+    """Across and upwards; all curves over a number have the same, so that they can be compared."""
+    same = [curve for curve in curves if curve.attribute == attribute]
+    first, last = min(curve.x[0] for curve in same), max(curve.x[-1] for curve in same)
+    low = min(0.0, *(min(curve.low) for curve in same))
+    high = max(0.0, *(max(curve.high) for curve in same))
     upwards = Scale(low, high, _BASE, _TOP) if high > low else Scale(-1, 1, _BASE, _TOP)
+    return Scale(first, last, 12.0, 98.0), upwards
+
+
+def _figure(curve: Curve, across: Scale, upwards: Scale) -> Markup:
+    title = ", ".join(part for part in (curve.outcome, curve.group) if part) or "All rows"
     values = ", ".join(number(value, 2) for value in curve.value[::10])
     picture = chart(
         [*_axes(across, upwards), _band(curve, across, upwards)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from fairaudit_reports.html.chart_parts import (
@@ -22,6 +22,7 @@ __all__ = ["Point", "plane"]
 
 _TOP, _BASE = 40.0, 320.0
 _NARROW = 3.4  # pixels of one percent on a phone
+_SAME = 6  # pixels between points that share a label
 _WORSE = 4  # a dot below a label, beside a place of a line
 
 
@@ -79,7 +80,11 @@ def plane(
         )
     places = [(across(point.x), upwards(point.y)) for point in points]
     lines = [[(across(point.x), upwards(point.y)) for point in path] for path in (line, other)]
-    for point, (x, y, anchor) in _labels(points, places, lines):
+    numbers = [
+        (0.0, upwards(tick) - 15, 7.5 * len(number(tick)), upwards(tick))
+        for tick in upwards.ticks(5)
+    ]
+    for point, (x, y, anchor) in _labels(points, places, lines, numbers):
         kind = "strong" if point.strong else "tick"
         away = _away(point)
         dx = {"start": away, "end": -away, "middle": 0}[anchor]
@@ -114,12 +119,14 @@ def _labels(
     points: Sequence[Point],
     places: Sequence[tuple[float, float]],
     lines: Sequence[Sequence[tuple[float, float]]],
+    taken: Sequence[tuple[float, float, float, float]],
 ) -> list[tuple[Point, tuple[float, float, str]]]:
-    """Labels where even on a phone they touch no other label and no dot that has one.
+    """Labels where even on a phone they touch no other label, nothing `taken` and no dot that has
+    a label.
 
     Of these places the one with the fewest dots and lines below; the rest is left out.
     """
-    boxes = [
+    boxes = [*taken] + [
         (x * _NARROW - 6, y - 6, x * _NARROW + 6, y + 6)
         for point, (x, y) in zip(points, places, strict=True)
         if point.label
@@ -129,7 +136,7 @@ def _labels(
         (x * _NARROW, y) for point, (x, y) in zip(points, places, strict=True) if not point.label
     ]
     spots = []
-    named = [pair for pair in zip(points, places, strict=True) if pair[0].label]
+    named = _share_labels([pair for pair in zip(points, places, strict=True) if pair[0].label])
     for point, (x, y) in sorted(named, key=lambda pair: -pair[0].strong):
         wide, best = 7.5 * len(point.label), None
         for spot in (
@@ -155,6 +162,27 @@ def _labels(
             boxes.append(best[2])
             spots.append((point, best[1]))
     return spots
+
+
+def _share_labels(
+    named: Sequence[tuple[Point, tuple[float, float]]],
+) -> list[tuple[Point, tuple[float, float]]]:
+    """One label for points at the same place: μ 0.7, 0.95, 0.99."""
+    shared: list[tuple[Point, tuple[float, float]]] = []
+    for point, (x, y) in named:
+        same = [
+            k
+            for k, (other, (a, b)) in enumerate(shared)
+            if abs(x - a) * _NARROW < _SAME and abs(y - b) < _SAME and not other.strong
+        ]
+        if not same or point.strong:
+            shared.append((point, (x, y)))
+            continue
+        first = shared[same[0]][0].label
+        symbol = first.split(" ")[0] + " "
+        label = f"{first}, {point.label.removeprefix(symbol)}"
+        shared[same[0]] = (replace(point, label=label), shared[same[0]][1])
+    return shared
 
 
 def _away(point: Point) -> int:

@@ -120,8 +120,8 @@ def select_curves(table: GapTable, most: int) -> list[tuple[str, ...]]:
 def describe_ends(gap: GapInRange) -> str:
     """``19.9 to 38.1``."""
     if gap.start == gap.stop:
-        return f"{gap.start:g}"
-    return f"{gap.start:g} to {gap.stop:g}"
+        return f"{gap.start:,g}"
+    return f"{gap.start:,g} to {gap.stop:,g}"
 
 
 def _count_decimals(table: GapTable) -> int:

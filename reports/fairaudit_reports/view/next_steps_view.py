@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairaudit._words import as_words, quiet
+from fairaudit.evidence.power.power_result import FEWEST_PILOT_ROWS
 from fairaudit_reports.view.cover import name_label
 from fairaudit_reports.view.curves_view import rates_over_thresholds
 from fairaudit_reports.view.numerals import fixed, number
@@ -293,7 +294,11 @@ def _repair_audit(result: AuditResult) -> NextStep | None:
 
 
 def _collect_more(result: AuditResult) -> NextStep:
-    rates = bool(result.table.outcome.levels)
+    if result.table.rows < FEWEST_PILOT_ROWS:
+        return NextStep(
+            "Collect more rows",
+            f"From {FEWEST_PILOT_ROWS} rows on, fairaudit plan says how many it takes.",
+        )
     seen = None if result.power is None else next(iter(result.power.detectable), None)
     about = ""
     if seen is not None and seen.shift is not None:
@@ -305,6 +310,8 @@ def _collect_more(result: AuditResult) -> NextStep:
             if result.power is not None
             else ""
         )
+    gaps = result.gaps
+    rates = gaps is not None and not gaps.of_predictions and not gaps.of_classes
     effect = "tpr_gap=0.05" if rates else "score_shift=0.1"
     command = _other_command(result, "plan", _ABOUT_DATA, "--effect", effect)
     return NextStep(

@@ -31,8 +31,8 @@ def _describe_answer(plan: SamplePlan) -> str:
     rows = f"More than {plan.most_rows:,}" if plan.rows is None else f"{plan.rows:,}"
     if plan.narrows:
         return (
-            f"{rows} rows are needed to {plan.goal} in {plan.power:.0%} of samples, with "
-            f"{1 - plan.alpha:.0%} confidence."
+            f"{rows} rows are needed to {plan.goal} in {100 * plan.power:.0f} % of samples, with "
+            f"{100 * (1 - plan.alpha):.0f} % confidence."
         )
     return (
         f"{rows} rows are needed to {plan.goal}, with power {plan.power:g} at level {plan.alpha:g}."
@@ -40,7 +40,7 @@ def _describe_answer(plan: SamplePlan) -> str:
 
 
 def _build_group_row(group: GroupPlan, plan: SamplePlan, outcomes: int) -> Row:
-    start = [clean(group.group), "hidden" if group.share is None else f"{group.share:.0%}"]
+    start = [clean(group.group), "hidden" if group.share is None else f"{100 * group.share:.0f} %"]
     if group.rows is None or group.rows_of_group is None:
         rows = f"> {plan.most_rows:,}" if group.rows is None else f"{group.rows:,}"
         return [*start, rows, *["–"] * (1 + outcomes)]

@@ -39,7 +39,9 @@ def build_copies_section(result: AuditResult) -> Section:
     done = [f"{name} p = {p_text(p)}" for name, p in checks if p is not None]
     if done:
         facts.append(("checks", ", ".join(done)))
-    facts.append(("moved", f"{quality.moved:.0%} of the rows differ between data and copies"))
+    facts.append(
+        ("moved", f"{100 * quality.moved:.0f} % of the rows differ between data and copies")
+    )
     if quality.witness_p is not None:
         facts.append(("second witness", f"{quality.witness_by}, p = {p_text(quality.witness_p)}"))
     if joint.p_value is not None:
@@ -58,14 +60,14 @@ def list_calibration_facts(calibration: Calibration, alpha: float) -> list[tuple
         ("calibrated", "yes" if calibration.passed else clean(f"no; {calibration.because}")),
         (
             "placebo",
-            f"{calibration.alarms:.1%} of {placebos} placebos have p ≤ {alpha:g}; p-values not "
-            f"too small: p = {p_text(calibration.uniform)}",
+            f"{100 * calibration.alarms:.1f} % of {placebos} placebos have p ≤ {alpha:g}; p-values "
+            f"not too small: p = {p_text(calibration.uniform)}",
         ),
         (
             "planted",
             clean(
                 f"a violation of {calibration.shift:.2f} sd for {calibration.group} was found in "
-                f"{calibration.found:.0%} of the tables"
+                f"{100 * calibration.found:.0f} % of the tables"
             ),
         ),
     ]
