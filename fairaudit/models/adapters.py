@@ -21,8 +21,10 @@ from fairaudit.models.answers import (
 )
 from fairaudit.models.boosters import LightGBMBooster, XGBoostBooster
 from fairaudit.models.catboost_file import catboost_features
+from fairaudit.models.keras_file import KerasModel, is_keras
 from fairaudit.models.onnx import OnnxSession
 from fairaudit.models.sandbox import SandboxedModel
+from fairaudit.models.torch_program import TorchProgram
 
 
 class Adapter(Protocol):
@@ -60,6 +62,10 @@ def adapter_of(model: Any) -> Adapter:
         return LightGBMBooster(model)
     if name == "InferenceSession" and package == "onnxruntime":
         return OnnxSession(model)
+    if name == "ExportedProgram" and package == "torch":
+        return TorchProgram(model)
+    if is_keras(model):
+        return KerasModel(model)
     if hasattr(model, "predict") or hasattr(model, "predict_proba"):
         return _Estimator(model)
     return _Function(model)
