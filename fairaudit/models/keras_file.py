@@ -57,7 +57,7 @@ class KerasModel:
     def n_features(self) -> int | None:
         if len(self.inputs) > 1:
             return len(self.inputs)
-        shape = self.inputs[0].shape if self.inputs else ()
+        shape: Any = self.inputs[0].shape if self.inputs else ()
         return shape[1] if len(shape) == 2 else None
 
     @property

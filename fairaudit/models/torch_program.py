@@ -37,7 +37,7 @@ class TorchProgram:
     def n_features(self) -> int | None:
         if len(self.inputs) > 1:
             return len(self.inputs)
-        shape = self.inputs[0].meta["val"].shape if self.inputs else ()
+        shape: Any = self.inputs[0].meta["val"].shape if self.inputs else ()
         return int(shape[1]) if len(shape) == 2 else None
 
     @property
