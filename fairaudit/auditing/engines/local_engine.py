@@ -25,9 +25,7 @@ class LocalEngine(Engine, CountEngine):
 
     name = "local"
     counted = "frames"
-
-    def __init__(self) -> None:
-        self.store: FrameStore | None = None
+    store: FrameStore | None = None  # of the audit that runs
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """What the record keeps; where frames wait is no setting."""
@@ -41,7 +39,8 @@ class LocalEngine(Engine, CountEngine):
             def make_folder() -> str:
                 return stack.enter_context(tempfile.TemporaryDirectory(prefix="fairaudit-"))
 
-            engine.store = FrameStore(make_folder, memory)
+            # subclasses may be frozen, as docs/extend.md has one
+            object.__setattr__(engine, "store", FrameStore(make_folder, memory))
             yield engine
 
     def takes(self, data: Any) -> bool:
