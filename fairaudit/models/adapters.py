@@ -109,7 +109,9 @@ class _Estimator:
     def wants(self) -> tuple[str, ...] | type | None:
         if self.features is not None:
             return self.features
-        return None if self.n_features is None else np.ndarray
+        # a network of skorch takes the columns of a frame for several inputs
+        network = any(kind.__module__.startswith("skorch.") for kind in type(self.model).__mro__)
+        return np.ndarray if network or self.n_features is not None else None
 
     def scores(self, rows: Any) -> Scores:
         rows, classes = self._typed(rows), self.classes

@@ -77,6 +77,16 @@ def test_a_torch_program_of_a_fixed_number_of_rows_says_so(torch):
         predictor.predict(X[:7].assign(debt="much"))
 
 
+def test_networks_of_skorch_get_a_matrix(torch):
+    skorch = pytest.importorskip("skorch")
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Softmax(-1))
+    network = skorch.NeuralNetClassifier(layers, max_epochs=1, verbose=0, train_split=None)
+    table = X.astype(np.float32)
+    network.fit(table.to_numpy(), Y)
+    own = network.predict_proba(table.to_numpy())[:, 1]
+    np.testing.assert_allclose(predictor_of(network).predict(table)["score"], own)
+
+
 def networks(keras):
     keras.utils.set_random_seed(0)
     layers, inputs = keras.layers, [keras.Input((1,), name=name) for name in X.columns]
