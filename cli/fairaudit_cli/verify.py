@@ -37,9 +37,9 @@ _WORDS = ("notes", "note", "because")
 _ELSEWHERE = ("kpc_r",)
 #: Of records of 0.1: intervals of gaps have wider limits since, for groups of a few people, and
 #: what an audit could have found comes from a curve through all planted tables. Planted shifts are
-#: measured on the scale of ranks, those of a calibration too.
+#: measured on the scale of ranks, those of a calibration too. The range of predictions is rounded.
 _CHANGED = re.compile(
-    r"gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.(shift|tpr_gap|fpr_gap|kpc)"
+    r"table\.prediction|gaps\.gaps\[\d+\]\.(low|high)|power\.detectable\[\d+\]\.(shift|tpr_gap|fpr_gap|kpc)"
     r"|calibration\.(shift|found)"
 )
 _SAME = 1e-9  # relative

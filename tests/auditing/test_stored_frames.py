@@ -31,6 +31,16 @@ COLUMNS = ["--predictions", "score", "--outcome", "income", "--sensitive", "sex"
 FEW = ["--permutations", "19", "--no-power"]
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_files(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other processes write at the same time is none of what is left behind."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", folder)
+    monkeypatch.setenv("TMPDIR", folder)
+
+
 @pytest.fixture
 def files(tmp_path: Path) -> str:
     """1,500 people in three files."""

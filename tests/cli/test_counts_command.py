@@ -26,6 +26,16 @@ COLUMNS = ["--predictions", "score", "--outcome", "y", "--sensitive", "race,sex"
 FEW = ["--permutations", "49", "--no-power"]
 
 
+@pytest.fixture(autouse=True)
+def own_temporary_files(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What other processes write at the same time is none of what is left behind."""
+    folder = str(tmp_path_factory.mktemp("temporary"))
+    monkeypatch.setattr(tempfile, "tempdir", folder)
+    monkeypatch.setenv("TMPDIR", folder)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)

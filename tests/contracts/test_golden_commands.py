@@ -42,7 +42,7 @@ COMMANDS = {
     "--sensitive race,sex --outcome repaid",
     "compare-models": "compare --models model.pkl other.pkl --data test.csv --sensitive race,sex "
     "--outcome repaid --permutations 99",
-    "remedy": "remedy --data test.csv --sensitive race,sex --outcome repaid --method postprocess "
+    "remedy": "remedy --data test.csv --sensitive race,sex --outcome repaid --method derived "
     "--model model.pkl --permutations 99",
     "monitor": f"monitor --state fairness.state --model model.pkl {TABLE} --permutations 99",
     "missing": f"missing {SCORED} gaps.csv --permutations 99",

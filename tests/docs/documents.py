@@ -122,7 +122,7 @@ class Page:
         with open(read) as end:
             self.folder = Path(end.read().strip() or self.folder)
         if done.returncode:
-            raise Wrong(done.stderr.strip())
+            raise Wrong((done.stdout[-MOST_SHOWN:] + "\n" + done.stderr).strip())
         return done.stdout
 
     def compare(self, block: Block) -> None:

@@ -141,8 +141,9 @@ def test_groups_that_change_most(searched):
     )
     moved = replace(searched.after, cells=replace(before, cells=(up, down, *rest)))
     sentence, *_ = list_gains(replace(searched, after=moved))
-    assert f"up for {', '.join(up.levels)} (" in sentence and "→ 0.90)" in sentence
-    assert f"down for {', '.join(down.levels)} (" in sentence
+    names = {side: "sex = " + ", ".join(cell.levels) for side, cell in (("up", up), ("down", down))}
+    assert f"up for {names['up']} (" in sentence and "→ 0.90)" in sentence
+    assert f"down for {names['down']} (" in sentence
     hidden = replace(before, cells=(replace(up, masked=True), down, *rest))
     masked = list_gains(replace(searched, after=replace(searched.after, cells=hidden)))
     assert "up for" not in masked[0] and "asked groups are left out." in masked[-1]

@@ -67,8 +67,8 @@ def _build_group_row(result: Comparison, cell: ComparedGroup) -> Row:
         *(clean(level, 40) for level in level_labels(result.attributes, cell.levels)),
         cell.what,
         f"{cell.people:,}",
-        f"{cell.baseline:.3f}",
-        f"{cell.candidate:.3f}",
+        typeset(cell.baseline),
+        typeset(cell.candidate),
         _typeset_sign(cell.candidate - cell.baseline),
     ]
 
