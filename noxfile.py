@@ -18,6 +18,9 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # few machines have 3.14; its wheels are there
 #: Extras whose lower bounds are tried together with those of the core.
 EXTRAS = ("onnx", "skops", "parquet", "dask", "plot", "reduction")
+INTEGRATION_PAGES = "tests/docs/test_integration_pages.py"
+#: A torch without CUDA, which is gigabytes smaller.
+TORCH = ("--extra-index-url", "https://download.pytorch.org/whl/cpu")
 
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
@@ -70,6 +73,38 @@ def mlflow(session: nox.Session) -> None:
     """MLflow, whose pins would hold back the versions of the other sessions."""
     session.install("--quiet", ".[mlflow,skops,onnx,test]", "--upgrade")
     session.run("python", "-m", "pytest", *(session.posargs or ["tests/integrations"]))
+
+
+@nox.session(python="3.11")
+def orchestrators(session: nox.Session) -> None:
+    """Dagster, Kedro, DVC and marimo; R too where it has reticulate."""
+    session.install("--quiet", ".[test]", "dagster", "kedro", "dvc", "marimo", "--upgrade")
+    session.run("python", "-m", "pytest", *(session.posargs or [INTEGRATION_PAGES]))
+
+
+@nox.session(python="3.11")
+def airflow(session: nox.Session) -> None:
+    """Airflow by itself: it wants versions of its own of nearly everything."""
+    session.install("--quiet", ".[test]", "apache-airflow>=3", "--upgrade")
+    session.run("python", "-m", "pytest", *(session.posargs or [INTEGRATION_PAGES]))
+
+
+@nox.session(python="3.11")
+def keras(session: nox.Session) -> None:
+    """Model files of keras (with torch below it), torch.export and catboost."""
+    session.install("--quiet", ".[keras,catboost,test]", "--upgrade", *TORCH)
+    files = ["tests/models/test_networks.py", "tests/models/test_catboost.py"]
+    session.run("python", "-m", "pytest", "-m", "", *(session.posargs or files))
+
+
+@nox.session(python=NEWEST)
+def extras(session: nox.Session) -> None:
+    """All extras resolve together, with the pins of constraints.txt; nothing is installed."""
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    names = [name for name in project["optional-dependencies"] if name not in ("all", "dev", "r")]
+    wanted = f".[{','.join(names)}]"
+    options = ["--dry-run", "--quiet", "--constraint", "constraints.txt", *TORCH]
+    session.run("python", "-m", "pip", "install", *options, wanted)
 
 
 @nox.session(python=NEWEST)

@@ -44,7 +44,7 @@ OPTIONS: tuple[str | Option, ...] = (
         "models",
         FILES,
         "FILE",
-        "fitted models: .pkl, .joblib, .skops, .onnx, or package.module:function",
+        "fitted models: .pkl, .joblib, .skops, .onnx, .keras, .pt2, or package.module:function",
     ),
     "trust",
     "isolate",

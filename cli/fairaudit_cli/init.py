@@ -22,7 +22,7 @@ from fairaudit_cli.options import MODEL, add_options
 
 __all__ = ["OPTIONS", "add_arguments", "run"]
 
-_MODELS = (".pkl", ".pickle", ".joblib", ".skops", ".onnx")
+_MODELS = (".pkl", ".pickle", ".joblib", ".skops", ".onnx", ".keras", ".pt2")
 _TABLES = (".csv", ".tsv", ".parquet", ".pq", ".arrow", ".feather")
 _FOLDERS = (".", "models", "model", "data", "artifacts")
 _HELD_OUT = re.compile(r"test|hold|valid|eval", re.IGNORECASE)

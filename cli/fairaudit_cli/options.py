@@ -53,7 +53,7 @@ def _setting(name: str, kind: Kind, metavar: str | None, help_text: str, **more:
     return option(name, kind, metavar, help_text, goes_to="plan", **{"file": ("test",), **more})
 
 
-_MODEL = ".pkl, .joblib, .skops, .onnx, package.module:function, or http://…/invocations"
+_MODEL = ".pkl, .joblib, .skops, .onnx, .keras, .pt2, package.module:function, or http://…"
 
 _OPTIONS = (
     option("model", TEXT, "FILE", f"a fitted model: {_MODEL}", file=("test", "plan", "monitor")),

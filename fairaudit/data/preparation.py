@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 from fairaudit._words import clipped
@@ -196,6 +197,11 @@ def selected_rows(frame: pd.DataFrame, where: str | None) -> tuple[pd.DataFrame,
 def _as_frame(X: Any) -> pd.DataFrame:
     if hasattr(X, "columns"):
         return as_pandas(X)
+    if isinstance(X, (str, PathLike)):
+        raise InputError(
+            f"X must be a table. Got the text {clipped(X)} instead. "
+            "Read the file first, for instance with pandas.read_csv."
+        )
     import numpy as np
     import pandas as pd
 

@@ -76,7 +76,7 @@ _CORE = (
 )
 # import name, what it is for, what pip installs
 _OPTIONAL = (
-    ("torch", "training fairer models", "torch"),
+    ("torch", "training fairer models, .pt2 models", "torch"),
     ("nflows", "normalizing flows as densities", "nflows"),
     ("matplotlib", "plots", "matplotlib"),
     ("dask", "tables larger than memory", '"dask[dataframe]"'),
@@ -86,6 +86,12 @@ _OPTIONAL = (
     ("skops", ".skops models", "skops"),
     ("xgboost", "models trained with it", "xgboost"),
     ("lightgbm", "models trained with it", "lightgbm"),
+    ("catboost", "models trained with it", "catboost"),
+    ("keras", ".keras models", "keras torch"),
+    ("duckdb", "counts by a database", "duckdb"),
+    ("pyspark", "counts by Spark", "pyspark"),
+    ("typst", "PDF reports", "typst"),
+    ("shtab", "completion in the shell", "shtab"),
     ("cryptography", "signatures of records", "cryptography"),
 )
 # Tools of others that fairaudit works with: import name, name on PyPI, what meets there.
@@ -95,6 +101,11 @@ _INTEGRATIONS = (
     ("opentelemetry", "opentelemetry-sdk", "gauges of monitors"),
     ("pytest", "pytest", "assert_equalized_odds"),
     ("IPython", "ipython", "results in notebooks"),
+    ("marimo", "marimo", "results in notebooks"),
+    ("dagster", "dagster", "asset checks (docs/integrations)"),
+    ("airflow", "apache-airflow", "tasks (docs/integrations)"),
+    ("kedro", "kedro", "nodes (docs/integrations)"),
+    ("dvc", "dvc", "stages (docs/integrations)"),
 )
 
 

@@ -21,8 +21,10 @@ from fairaudit.models.answers import (
 )
 from fairaudit.models.boosters import LightGBMBooster, XGBoostBooster
 from fairaudit.models.catboost_file import catboost_features
+from fairaudit.models.keras_file import KerasModel, is_keras
 from fairaudit.models.onnx import OnnxSession
 from fairaudit.models.sandbox import SandboxedModel
+from fairaudit.models.torch_program import TorchProgram
 
 
 class Adapter(Protocol):
@@ -60,6 +62,10 @@ def adapter_of(model: Any) -> Adapter:
         return LightGBMBooster(model)
     if name == "InferenceSession" and package == "onnxruntime":
         return OnnxSession(model)
+    if name == "ExportedProgram" and package == "torch":
+        return TorchProgram(model)
+    if is_keras(model):
+        return KerasModel(model)
     if hasattr(model, "predict") or hasattr(model, "predict_proba"):
         return _Estimator(model)
     return _Function(model)
@@ -103,7 +109,9 @@ class _Estimator:
     def wants(self) -> tuple[str, ...] | type | None:
         if self.features is not None:
             return self.features
-        return None if self.n_features is None else np.ndarray
+        # a network of skorch takes the columns of a frame for several inputs
+        network = any(kind.__module__.startswith("skorch.") for kind in type(self.model).__mro__)
+        return np.ndarray if network or self.n_features is not None else None
 
     def scores(self, rows: Any) -> Scores:
         rows, classes = self._typed(rows), self.classes

@@ -17,6 +17,7 @@ import select
 import signal
 import socket
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from importlib import import_module, invalidate_caches
@@ -165,6 +166,7 @@ def _serve(request: dict[str, Any], data: int, namespaces: str | None) -> None:
     layers = confine(wanted, namespaces)
     if folders:
         os.chdir(folders[0])
+    _do_without_files()
     channel.send(Message({"layers": layers}))
     predictor = None
     while True:
@@ -182,6 +184,12 @@ def _serve(request: dict[str, Any], data: int, namespaces: str | None) -> None:
         except Exception as error:  # ours, or of a library that was not let do what it does
             answer = Message(_error(error, request["name"]))
         channel.send(answer)
+
+
+def _do_without_files() -> None:
+    """Settle what torch and keras ask when they are imported: where to keep things, how to draw."""
+    tempfile.tempdir = os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.sep
+    sys.modules.setdefault("matplotlib", None)  # type: ignore[arg-type]  # wants to write its cache
 
 
 def _open(question: Message) -> Any:

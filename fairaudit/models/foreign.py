@@ -13,12 +13,10 @@ _KINDS = {
     ".ckpt": "a checkpoint of torch or tensorflow",
     ".h5": "a keras model",
     ".hdf5": "a keras model",
-    ".keras": "a keras model",
     ".mlmodel": "a Core ML model",
     ".pb": "a tensorflow model",
     ".pmml": "a PMML model",
     ".pt": "a torch model",
-    ".pt2": "a torch model",
     ".pth": "a torch model",
     ".rds": "an R object",
     ".safetensors": "weights without a model",
@@ -26,7 +24,7 @@ _KINDS = {
     ".torchscript": "a torch model",
 }
 _EXPORT = {
-    "keras": "tf2onnx, or model.export with format='onnx'",
+    "keras": "model.export with format='onnx'",
     "tensorflow": "tf2onnx",
     "torch": "torch.onnx.export",
 }

@@ -18,12 +18,14 @@ from fairaudit.models.boosters import open_lightgbm, open_xgboost
 from fairaudit.models.catboost_file import open_catboost
 from fairaudit.models.endpoint import is_endpoint, open_endpoint
 from fairaudit.models.foreign import foreign_file
+from fairaudit.models.keras_file import open_keras
 from fairaudit.models.mlflow_uri import fetched_model, is_mlflow
 from fairaudit.models.onnx import open_onnx
 from fairaudit.models.predictor import SAVED_BY, Predictor
 from fairaudit.models.safe_pickle import add_working_directory, check_trust, first_line, load_pickle
 from fairaudit.models.sandbox import Limits, Model, SandboxedModel, describe_gaps, is_possible
 from fairaudit.models.skops_file import open_skops
+from fairaudit.models.torch_program import open_torch
 
 _PACKED = (".gz", ".z", ".bz2", ".xz", ".lzma")
 #: Warnings of xgboost begin with the time and a line of its source, and say more than one line.
@@ -32,7 +34,8 @@ _ONCE = "If you are loading a serialized model"  # said of the first old file of
 _FUNCTION = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)", re.ASCII)
 _UNDERSTOOD = (
     ".pkl, .pickle and .joblib (scikit-learn, xgboost, lightgbm, catboost), .skops, .onnx, .json "
-    "and .ubj (xgboost), .txt (lightgbm), .cbm (catboost), or package.module:function"
+    "and .ubj (xgboost), .txt (lightgbm), .cbm (catboost), .keras, .pt2 (torch.export), or "
+    "package.module:function"
 )
 
 
@@ -73,7 +76,7 @@ def _is_model(model: Any) -> bool:
     return (
         hasattr(model, "predict")
         or hasattr(model, "predict_proba")
-        or (type(model).__name__ == "InferenceSession")
+        or type(model).__name__ in ("ExportedProgram", "InferenceSession")
     )
 
 
@@ -87,10 +90,11 @@ def load_model(
     source : str
         A file: pickle or joblib (``.pkl``, ``.pickle``, ``.joblib``; see
         `fairaudit.models.safe_pickle` for what these may contain), ``.skops``, ``.onnx``,
-        ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm), ``.cbm`` (catboost). Or
-        ``package.module:function``: a function that takes a table. Or the address of a service
-        (``http://…``, see `fairaudit.models.endpoint`). Or a model of MLflow (``models:/name/1``,
-        ``runs:/…``), whose file is fetched and then opened like any other.
+        ``.json`` or ``.ubj`` (xgboost), ``.txt`` (lightgbm), ``.cbm`` (catboost), ``.keras``,
+        ``.pt2`` (`torch.export`). Or ``package.module:function``: a function that takes a table.
+        Or the address of a service (``http://…``, see `fairaudit.models.endpoint`). Or a model of
+        MLflow (``models:/name/1``, ``runs:/…``), whose file is fetched and then opened like any
+        other.
     trust : sequence of str
         Names (``package.module.Class``) that a pickle or skops file may use beyond the allow-list.
     sandbox : bool or Limits
@@ -293,9 +297,11 @@ OPEN: dict[str, Callable[[bytes, str, tuple[str, ...]], Any]] = {
     ".cbm": open_catboost,
     ".joblib": open_pickle,
     ".json": open_xgboost,
+    ".keras": open_keras,
     ".onnx": open_onnx,
     ".pickle": open_pickle,
     ".pkl": open_pickle,
+    ".pt2": open_torch,
     ".skops": open_skops,
     ".txt": open_lightgbm,
     ".ubj": open_xgboost,

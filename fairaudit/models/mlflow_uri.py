@@ -22,7 +22,9 @@ _FILES = {
     "lightgbm": "data",
     "catboost": "data",
     "onnx": "data",
+    "keras": "data",
 }
+_IN_FOLDER = {"keras": "model.keras"}  # what the description names is a folder
 
 
 def is_mlflow(source: str) -> bool:
@@ -65,7 +67,7 @@ def model_file(folder: Path, source: str) -> Path:
         name = flavors.get(flavor, {}).get(key)
         if not isinstance(name, str) or "\0" in name:
             continue
-        file = (folder / name).resolve()
+        file = (folder / name / _IN_FOLDER.get(flavor, "")).resolve()
         if folder not in file.parents or not file.is_file():
             raise InputError(f"{source!r} names a file that is not its own.", argument="model")
         return file

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import stat
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -22,11 +21,11 @@ from fairaudit.models.safe_pickle import (
     check_made,
     first_line,
     is_allowed,
-    largest_unpacked,
     refusal,
     unreadable,
 )
 from fairaudit.models.skops_nodes import check_nodes
+from fairaudit.models.zip_members import check_members
 
 __all__ = ["open_skops"]
 
@@ -38,7 +37,7 @@ def open_skops(data: bytes, name: str, trust: tuple[str, ...]) -> Any:
     skops_io = library("skops.io", name)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _check_members(archive.infolist(), len(data), name)
+            check_members(archive.infolist(), len(data), name)
             schema = json.loads(archive.read("schema.json"))
         needed = [str(full) for full in skops_io.get_untrusted_types(data=data)]
     except FairAuditError:
@@ -85,32 +84,6 @@ def _other_modules() -> Iterator[None]:
                 del sys.modules[name]
             else:
                 sys.modules[name] = own
-
-
-def _check_members(members: list[zipfile.ZipInfo], packed: int, name: str) -> None:
-    """Refuse archives that unpack to too much, or whose members point out of them."""
-    size = sum(part.file_size for part in members)
-    if size > largest_unpacked(packed):
-        raise InputError(
-            f"{name} unpacks to {size // 2**20} MiB from {packed:,} bytes. "
-            "Save the model again with less compression if that is meant."
-        )
-    paths = set()
-    for part in members:
-        path = part.filename.replace("\\", "/")
-        problem = None
-        if path.startswith("/") or ":" in path or ".." in path.split("/"):
-            problem = "outside of the archive"
-        elif stat.S_ISLNK(part.external_attr >> 16):
-            problem = "a symbolic link"
-        elif path in paths:
-            problem = "there twice"
-        if problem is not None:
-            raise InputError(
-                f"{name} has a member {first_line(ValueError(path))!r} that is {problem}. "
-                "It looks hostile: get the model from its author again."
-            )
-        paths.add(path)
 
 
 def _unreadable(name: str, error: Exception) -> InputError:

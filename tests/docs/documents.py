@@ -9,6 +9,7 @@ comment of HTML before a block says what is special about it:
     <!-- docs-test: slow -->             more than some seconds: not in the default run of pytest
     <!-- docs-test: skip: REASON -->     cannot run here
     <!-- docs-test: data FILE -->        slow, and needs this file of FAIRAUDIT_DATA
+    <!-- docs-test: needs PACKAGE -->    slow, and needs a package that the extra dev does not have
     <!-- docs-test: file NAME -->        is written to a file and not run
     <!-- docs-test: part -->             this text is a part of what is printed
     <!-- docs-test: sh … -->             commands (or python) that the page takes for granted
@@ -30,6 +31,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,7 @@ MARKS = {
     "file": True,
     "part": False,
     "data": True,
+    "needs": True,
 }  # has a value
 _FENCE = re.compile(r"^( *)```(\w*)\s*$")
 _MARK = re.compile(r"<!-- docs-test: (.*?)-->", re.DOTALL)
@@ -162,6 +165,17 @@ def has_data(name: str) -> bool:
     return folder is not None and (Path(folder) / name).is_file()
 
 
+@lru_cache
+def has_package(name: str) -> bool:
+    """Whether a package can be imported; "reticulate" is one of R."""
+    if name != "reticulate":
+        return find_spec(name) is not None
+    asked = ["Rscript", "-e", "library(reticulate)"]
+    return (
+        bool(shutil.which("Rscript")) and not subprocess.run(asked, capture_output=True).returncode
+    )
+
+
 def blocks(path: Path) -> list[Block]:
     """What a page has to run, what that prints, and what the page takes for granted."""
     text = path.read_text()
@@ -200,8 +214,9 @@ def run_page(path: Path, folder: Path, *, slow: bool) -> Counter[str]:
     for block in blocks(path):
         if block.language != "text" or block.mark == "skip":  # what is printed goes with its code
             left_out = block.mark if block.mark in ("skip", "slow") else ""
-            if block.mark == "data":
-                left_out = "slow" if has_data(block.reason) else "skip"
+            if block.mark in ("data", "needs"):
+                there = has_data if block.mark == "data" else has_package
+                left_out = "slow" if there(block.reason) else "skip"
         if left_out == "skip" or (left_out == "slow" and not slow):
             counted[left_out] += 1
             continue

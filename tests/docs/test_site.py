@@ -133,12 +133,23 @@ def browser(site):
 
 @pytest.mark.parametrize("width", [375, 1280])
 def test_a_browser_shows_pages_without_complaint(site, browser, width):
+    look_at(site, browser, width, LOOKED_AT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [375, 1280])
+def test_a_browser_shows_every_page_without_complaint(site, browser, width):
+    names = [path.relative_to(site).as_posix() for path in site.rglob("*.html")]
+    look_at(site, browser, width, [name for name in names if name != "404.html"])
+
+
+def look_at(site, browser, width, names):
     page = browser.new_page(viewport={"width": width, "height": 800})
     told = []
     page.on("console", lambda message: told.append(message.text) if message.type == "error" else 0)
     page.on("pageerror", lambda error: told.append(str(error)))
     page.on("request", lambda request: told.append(request.url) if "://" in request.url[:8] else 0)
-    for name in LOOKED_AT:
+    for name in names:
         page.goto((site / name).as_uri())
         broken = "[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
         assert page.evaluate(broken) == [], name

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import attacks_networks  # noqa: F401  its files belong to the corpus
 import numpy as np
 from attacks import RIDGE, TRANSFORMER, Hostile, archive, attack, by_joblib, by_skops, pickles
 from attacks_inside import (

@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 from attacks import FEATURES, make
+from attacks_networks import torch_file
 from attacks_surface import ATTACKS
 
+from fairaudit.models import load_model
 from fairaudit_cli.main import main
 
 COMMAND = [
@@ -85,6 +88,14 @@ def test_attack_on_the_real_command(folder, name):
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert not done.stdout
     check(folder, done.returncode, done.stderr)
+
+
+def test_the_file_that_attacks_by_torch_change_is_honest(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "m.pt2").write_bytes(torch_file())
+    table = pd.DataFrame([[1.0, -2.0, 3.0]] * 3)
+    made = load_model(str(tmp_path / "m.pt2"), sandbox=False).predict(table)
+    assert made.to_numpy().tolist() == [[1.0, 0.0, 3.0]] * 3
 
 
 def test_the_corpus_is_large():

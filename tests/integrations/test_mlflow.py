@@ -95,6 +95,15 @@ def test_descriptions_that_are_refused(tmp_path, text, told):
         model_file(tmp_path.resolve(), "models:/m/1")
 
 
+def test_the_file_of_a_keras_model_is_in_a_folder(tmp_path):
+    pytest.importorskip("yaml")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "model.keras").write_bytes(b"")
+    (tmp_path / "MLmodel").write_text("flavors:\n  keras:\n    data: data\n")
+    found = model_file(tmp_path.resolve(), "models:/m/1")
+    assert found == tmp_path.resolve() / "data" / "model.keras"
+
+
 def test_an_address_without_a_model(mlflow):
     with pytest.raises(InputError, match="MLflow has no 'runs:/0123/model'"):
         load_model("runs:/0123/model")

@@ -1,17 +1,19 @@
-"""Which packages the integrations were tested with: python tests/integrations/tested.py.
+"""Which packages the integrations were tested with: python tests/integrations/tested.py [PYTHON …].
 
 Runs the contract test of every integration against the package that is installed, and writes the
 table of docs/integrations/index.md. What is absent keeps no line of success: it says "not run".
+Packages that hold one another's versions back live in environments of their own (nox -s mlflow
+orchestrators airflow keras): name their interpreters, and the first that has the package is used.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +21,14 @@ PAGE = ROOT / "docs" / "integrations" / "index.md"
 BEGIN, END = "<!-- tested: begin -->\n", "<!-- tested: end -->\n"
 
 
+PAGES, NETWORKS = "../docs/test_integration_pages.py", "../models/test_networks.py"
+
+
 @dataclass(frozen=True)
 class Integration:
     name: str
     page: str
-    package: str  # "" for what needs none
+    package: str  # "" for what needs none; "r:" before one of R
     tests: str  # file, and words of pytest's -k
 
 
@@ -41,7 +46,16 @@ INTEGRATIONS = (
     Integration(
         "OpenTelemetry", "telemetry.md", "opentelemetry-sdk", "test_tools_of_others.py telemetry"
     ),
-    Integration("Notebooks", "notebooks.md", "ipython", "test_tools_of_others.py ipython"),
+    Integration("Notebooks: IPython", "notebooks.md", "ipython", "test_tools_of_others.py ipython"),
+    Integration("Notebooks: marimo", "notebooks.md", "marimo", f"{PAGES}::test_page[notebooks]"),
+    Integration("Dagster", "dagster.md", "dagster", f"{PAGES}::test_page[dagster]"),
+    Integration("Airflow", "airflow.md", "apache-airflow", f"{PAGES}::test_page[airflow]"),
+    Integration("Kedro", "kedro.md", "kedro", f"{PAGES}::test_page[kedro]"),
+    Integration("DVC", "dvc.md", "dvc", f"{PAGES}::test_page[dvc]"),
+    Integration("R by reticulate", "r.md", "r:reticulate", f"{PAGES}::test_page[r]"),
+    Integration("Keras files", "../howto/models.md", "keras", f"{NETWORKS} keras"),
+    Integration("torch.export files", "../howto/models.md", "torch", f"{NETWORKS} torch"),
+    Integration("catboost files", "../howto/models.md", "catboost", "../models/test_catboost.py"),
     Integration(
         "Services over HTTP (MLflow and KServe V2 protocols)",
         "http.md",
@@ -52,13 +66,31 @@ INTEGRATIONS = (
 )
 
 
-def outcome_of(integration: Integration) -> str:
+def version_in(python: str, package: str) -> str:
+    """The version of a package in an environment, or of one of R; "" where it is absent."""
+    if package.startswith("r:"):
+        command = ["Rscript", "-e", f'cat(as.character(packageVersion("{package[2:]}")))']
+    else:
+        code = f"from importlib.metadata import version; print(version({package!r}))"
+        command = [python, "-c", code]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def outcome_of(integration: Integration, python: str) -> str:
     """What pytest says about its tests: passed, failed or not run, with numbers."""
     file, *words = integration.tests.split()
     chosen = ["-k", words[0]] if words else []
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", *chosen]
-    test = (ROOT / "tests" / "integrations" / file).resolve()
-    done = subprocess.run([*command, str(test)], cwd=ROOT, capture_output=True, text=True)
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rs", "-m", "", *chosen]
+    file, mark, name = file.partition("::")
+    test = str((ROOT / "tests" / "integrations" / file).resolve()) + mark + name
+    path = os.pathsep.join([str(Path(python).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        [*command, test], cwd=ROOT, capture_output=True, text=True, env={**os.environ, "PATH": path}
+    )
     counts = dict.fromkeys(("passed", "failed", "skipped", "error"), 0)
     for number, word in re.findall(r"(\d+) (passed|failed|skipped|error)", done.stdout):
         counts[word] = int(number)
@@ -71,26 +103,28 @@ def outcome_of(integration: Integration) -> str:
     return f"passed ({passed})"
 
 
-def row(integration: Integration, outcome: str) -> str:
-    try:
-        package = integration.package
-        tested = f"{package} {version(package)}" if package else "none needed"
-    except PackageNotFoundError:
-        tested = f"{integration.package}: absent"
+def row(integration: Integration, pythons: list[str]) -> str:
+    package, python, tested = integration.package, pythons[0], "none needed"
+    if package:
+        found = {each: version_in(each, package) for each in pythons}
+        python = next((each for each in pythons if found[each]), python)
+        tested = f"{package.removeprefix('r:')} {found[python] or 'absent'}"
     day = datetime.now(timezone.utc).date().isoformat()
+    outcome = outcome_of(integration, python)
     return f"| [{integration.name}]({integration.page}) | {tested} | {day} | {outcome} |"
 
 
 def main() -> int:
-    outcomes = [outcome_of(integration) for integration in INTEGRATIONS]
+    pythons = [sys.executable, *sys.argv[1:]]
     lines = ["| integration | package tested | date | result |", "|---|---|---|---|"]
-    lines += [row(*pair) for pair in zip(INTEGRATIONS, outcomes, strict=True)]
+    for integration in INTEGRATIONS:
+        lines.append(row(integration, pythons))
+        print(lines[-1], flush=True)
     head, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     tail = rest.partition(END)[2]
     table = "\n".join(lines)
     PAGE.write_text(f"{head}{BEGIN}\n{table}\n\n{END}{tail}", encoding="utf-8")
-    print(table)
-    return int("failed" in outcomes)
+    return int("| failed |" in table)
 
 
 if __name__ == "__main__":

@@ -831,7 +831,7 @@ def test_every_truncated_file_ends_in_an_input_error():
 # ---------------------------------------------------------------- files of other libraries
 
 
-@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.keras", "m.h5", "m.safetensors", "m.pb"])
+@pytest.mark.parametrize("name", ["m.pt", "m.pth", "m.tflite", "m.h5", "m.safetensors", "m.pb"])
 def test_files_of_other_libraries_are_named_and_shown_a_way(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04 or something else")
     with pytest.raises(InputError, match=r"torch|keras|tensorflow|weights") as error:

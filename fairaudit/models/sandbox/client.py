@@ -48,7 +48,7 @@ _ENVIRONMENT = (
 _THREADS = ("_NUM_THREADS", "_THREAD_LIMIT")
 _GRACE = 10  # seconds for the start of a process, beside the limit
 _COMMON = ("sklearn.pipeline", "sklearn.compose", "sklearn.linear_model", "sklearn.ensemble")
-_IMPORTS = {".onnx": ("pandas",), ".json": ("pandas",), ".ubj": ("pandas",), ".txt": ("pandas",)}
+_FOREIGN = (".json", ".keras", ".onnx", ".pt2", ".txt", ".ubj")  # need nothing of scikit-learn
 
 
 def is_possible() -> bool:
@@ -175,7 +175,7 @@ class Process:
         request = {
             "name": model.name,
             "path": _search_path(),
-            "imports": _IMPORTS.get(suffix, ("pandas", "sklearn.base")),
+            "imports": ("pandas",) if suffix in _FOREIGN else ("pandas", "sklearn.base"),
             "folders": [] if model.folder is None else [model.folder],
             "memory": model.limits.memory,
             "seconds": model.limits.seconds,
