@@ -25,6 +25,7 @@ from saved_runs import add_splits, run_splits  # noqa: E402
 from sklearn.metrics import roc_auc_score  # noqa: E402
 
 from fairaudit.data.columns import columns_from  # noqa: E402
+from fairaudit.remedy.choice import CHANCE  # noqa: E402
 from fairaudit.remedy.collapse import KEPT  # noqa: E402
 from fairaudit.remedy.limit import find_coarse_groups, find_limit  # noqa: E402
 
@@ -77,7 +78,7 @@ def print_limits(runs: list[dict[str, Any]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_splits(parser, tasks="compas,adult", splits=2, save="limits.jsonl")
-    parser.add_argument("--chance", type=float, default=0.75)
+    parser.add_argument("--chance", type=float, default=CHANCE)
     args = parser.parse_args()
     print_limits(run_splits(args, lambda task, number: find_limits(task, number, args.chance)))
 

@@ -25,6 +25,10 @@ STRENGTHS = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
 #: Different scores of a stage: fewer lose more of the ranking, and leave less to be found. Two are
 #: labels: thresholds of each group, drawn where that is needed.
 LEVELS, LEVELS_OF_NUMBERS = (2, 4), (8, 4)
+#: What new rows show of a stage, in what halves bring back: 1 where scores are a fixed function of
+#: the row, but models of folds come from the same rows, which halves share. Measured on splits 101
+#: to 115 of COMPAS: 0.7 against 0.54.
+_SEEN = 1.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +165,8 @@ class Stages:
                 half = self._fit(base, place, rows, levels=levels, attributes=True)
                 chances.append(half.find_level_chances(known, self.columns))
             expected = whole.find_level_chances(known, self.columns)
-            self._errors[key] = find_stage_error(expected, chances, values, psi, parts)
+            error = find_stage_error(expected, chances, values, psi, parts)
+            self._errors[key] = _SEEN * error
         return self._errors[key]
 
     def dilute(self, base: CrossFitted, place: int, strength: float) -> Candidate:
