@@ -497,7 +497,7 @@ BAD = [
     (("--model", "none.pkl"), "no file|There is no"),
     (("--alpha", "1.5"), "alpha"),
     (("--report", "x.docx"), "no report format 'docx'"),
-    (("--report", "noext"), "no report format"),
+    (("--report", "noext"), "A report needs an ending"),
     (("--report", "model.pkl/x.html"), "Cannot write"),
     (("--pairs", "race"), "is not a pair"),
     (("--pairs", "race+sexx"), "no column 'sexx'"),

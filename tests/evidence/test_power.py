@@ -470,7 +470,7 @@ def test_plan_of_a_width_by_command(tmp_path, capsys):
     width = ["--width", "fpr_gap=0.15", "--suppress", "5"]
     assert main([*command(tmp_path), *width, "--report", str(tmp_path / "plan.html")]) == 0
     out = capsys.readouterr().out.replace("\n", " ")
-    assert "rows are needed to know the FPR gap of every group to ±0.15 in 80% of samples" in out
+    assert "rows are needed to know the FPR gap of every group to ±0.15 in 80 % of samples" in out
     assert main([*command(tmp_path), *width, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert record["effect"] == "width fpr_gap" and len(record["groups"]) == 2
