@@ -39,7 +39,7 @@ from fairaudit.testing.block_evaluation import evaluate_sums
 from fairaudit.testing.choice_of_law import ChoiceOfLaw
 from fairaudit.testing.core import prepare_copies
 from fairaudit.testing.count_evaluation import CountedBlocks
-from fairaudit.testing.evaluation import RowEvaluation, Scope, make_evaluation
+from fairaudit.testing.evaluation import Evaluation, Scope, make_evaluation
 from fairaudit.testing.omnibus import Omnibus
 from fairaudit.testing.p_value import Null
 from fairaudit.testing.product_parts import raise_residuals
@@ -94,8 +94,8 @@ def draw(setting: str, seed: int) -> tuple[np.ndarray, np.ndarray, pd.DataFrame]
     return score, y, pd.DataFrame({"race": race.astype(str), "sex": sex, "age": age})
 
 
-def test_rows(evaluation: RowEvaluation, copies: Index) -> float:
-    return _find_p(evaluation.observed[0], evaluation.questions[0].values(copies))
+def test_rows(evaluation: Evaluation) -> float:
+    return _find_p(evaluation.observed[0], evaluation.values(range(COPIES))[0])
 
 
 def test_bins(table: fa.AuditTable, bins: int, copies: Index, seed: int) -> float:
@@ -151,7 +151,7 @@ def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Pat
                 found = {str(count): test_bins(table, count, copies, seed) for count in bins}
                 if rows:
                     evaluation = make_evaluation([Scope(table)], fitted, [Omnibus()], permutations)
-                    found["rows"] = test_rows(evaluation, copies)
+                    found["rows"] = test_rows(evaluation)
                 file.write(json.dumps({"setting": setting, "seed": seed, **found}) + "\n")
                 file.flush()
 
