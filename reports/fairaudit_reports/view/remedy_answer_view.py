@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from fairaudit_reports.view.cover import level_labels, name_label
 from fairaudit_reports.view.groups_view import count_decimals
@@ -55,17 +55,21 @@ def list_forgone(result: RemedyResult) -> list[str]:
     if str(result.outcome) in _TELLS_FORGONE:
         return []
     chosen = next(row for row in result.curve.to_dict("records") if row["chosen"])
-    mine = loss_text(chosen["loss"], result.loss_name)
     return [
         f"{_OFFERS.get(offer.what, capitalize(offer.what))}: "
-        + (
-            "the goal would not be reached either."
-            if offer.loss is None
-            else f"{result.loss_name} {loss_text(offer.loss, result.loss_name)} instead of {mine}, "
-            f"on {_rows_that_choose(result)}."
-        )
+        f"{_tell_gain(result, chosen, offer.loss)}"
         for offer in result.forgone
     ]
+
+
+def _tell_gain(result: RemedyResult, chosen: Mapping[str, Any], loss: float | None) -> str:
+    """What the smallest loss with one more permission is, beside that of the chosen model."""
+    if loss is None:
+        return "the goal would not be reached either."
+    name = result.loss_name
+    losses = f"{name} {loss_text(loss, name)} instead of {loss_text(chosen['loss'], name)}"
+    nothing = "nothing would be gained: " if loss >= chosen["loss"] else ""
+    return f"{nothing}{losses}, on {_rows_that_choose(result)}."
 
 
 def list_gains(result: RemedyResult) -> list[str]:
