@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Judgment", "advice_for", "judged", "notes_on", "power_to_see"]
 
 
+_WORTH_ASKING = 0.5  # chance of the nearest model from which on it is offered
+
+
 @dataclass(frozen=True, slots=True)
 class Judgment:
     """The outcome, the sentence for people, and what it means for a gate."""
@@ -168,6 +171,7 @@ def advice_for(outcome: Outcome, trained: Trained, job: Job) -> tuple[str, ...]:
     if outcome is Outcome.INCONCLUSIVE:
         return ("More rows, or a larger share of them to audit (split).",)
     advice = ["More rows: dependence that training removes comes back on others if rows are few."]
+    advice += _describe_smaller_chance(trained, job)
     advice += [] if trained.limit is None else describe_limit(trained.limit)
     if trained.limit is not None and trained.choice.place > 0:
         advice += describe_nearest(trained.limit)
@@ -207,6 +211,22 @@ def _describe_trivial(mixture: pd.DataFrame, job: Job) -> str | None:
         f"plain training with a constant answer for a random {100 * share:.0f} % passes, at a loss "
         f"of {loss}"
     )
+
+
+def _describe_smaller_chance(trained: Trained, job: Job) -> list[str]:
+    """Whoever accepts more risk may have the model that comes nearest."""
+    choice = trained.choice
+    if not job.rule.passes or choice.fates is None or choice.place == 0:
+        return []
+    nearest = trained.curve.iloc[choice.place]
+    if nearest["chance"] < _WORTH_ASKING:
+        return []
+    chance, loss = nearest["chance"], figures(nearest["loss"], 3)
+    return [
+        f"More risk: the model that comes nearest passes with a chance of {_percent(chance)}, at a "
+        f"loss of {loss}; a search that asks for {np.floor(100 * chance) / 100:g} or less "
+        "(pass_probability) takes it, or one with a smaller loss."
+    ]
 
 
 def describe_limit(limit: Limit) -> list[str]:

@@ -241,6 +241,23 @@ def test_where_nothing_is_found_the_limit_is_said():
     assert shown.estimate.loss == pytest.approx(round(limit.estimate.loss / 0.05) * 0.05)
 
 
+def test_where_more_is_asked_than_can_be_had_the_nearest_is_offered():
+    """And whoever asks for what was offered gets a model that is no worse."""
+    pytest.importorskip("lightgbm")
+    frame = load_demo(700, seed=4)
+    asked = {"sensitive": "sex", "outcome": "repaid", "randomize": False, "audit_rows": 250}
+    nothing = fa.repair(frame, **asked, pass_probability=0.99, permutations=99)
+    assert nothing.outcome is Outcome.NOT_FOUND
+    (offer,) = (line for line in nothing.advice if line.startswith("More risk"))
+    share = float(offer.split("asks for ")[1].split()[0])
+    nearest = nothing.curve[nothing.curve["chosen"]].iloc[0]
+    assert share <= nearest["chance"] < share + 0.01
+    found = fa.repair(frame, **asked, pass_probability=share, permutations=99)
+    chosen = found.curve[found.curve["chosen"]].iloc[0]
+    assert found.outcome is not Outcome.NOT_FOUND and chosen["loss"] <= nearest["loss"]
+    assert not any(line.startswith("More risk") for line in found.advice)
+
+
 def test_a_share_of_people_meets_a_constant_and_always_the_same_people():
     rng = np.random.default_rng(4)
     X = pd.DataFrame(rng.normal(size=(2000, 2)), columns=["a", "b"])

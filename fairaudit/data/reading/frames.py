@@ -37,6 +37,8 @@ def is_lazy(data: Any) -> bool:
     """Whether the rows are elsewhere: lazy Polars, a relation of DuckDB, Ibis, Spark."""
     import narwhals as nw
 
+    if isinstance(data, nw.DataFrame | nw.LazyFrame):
+        return isinstance(data, nw.LazyFrame)
     if hasattr(data, "to_delayed") or nw.dependencies.is_pandas_dataframe(data):
         return False  # Dask has its own engine; pandas may have a name twice, which is told later
     return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
