@@ -56,8 +56,8 @@ _OWN = (
         "pass-probability",
         NUMBER,
         "SHARE",
-        "the predicted chance to pass the coming audit that a search asks for (0.9)",
-        default=0.9,
+        "the predicted chance to pass the coming audit that a search asks for (0.8)",
+        default=0.8,
     ),
     option(
         "audit-rows", COUNT, "N", "rows of the coming audit (default: as many as were trained on)"

@@ -19,7 +19,6 @@ from fairaudit.auditing.questions import judge_findings, make_finding
 from fairaudit.auditing.table_rows import TableRows
 from fairaudit.auditing.verdict import check_tolerance, decide
 from fairaudit.data.counted_table import bin_columns, count_rows, merge_rows, repeat_rows
-from fairaudit.data.quantile_bins import BINS
 from fairaudit.data.threshold import default_threshold
 from fairaudit.geometry.blas_threads import one_blas_thread
 
@@ -77,7 +76,7 @@ def choose_rows(
     ):
         if not counted:
             cut = default_threshold(table) if plan.threshold is None else plan.threshold
-            table, binned = bin_columns(table, plan.bins or BINS, cut)
+            table, binned = bin_columns(table, plan.bins, cut)
         prepared = replace(prepared, table=table)
         return CountRows(
             prepared,

@@ -10,7 +10,15 @@ import numpy as np
 
 from fairaudit._types import Index
 from fairaudit.data.columns import Column, column_of
-from fairaudit.data.quantile_bins import MOST_LEVELS, Bins, Cells, Grid, choose_bins, share_bins
+from fairaudit.data.quantile_bins import (
+    BINS,
+    MOST_LEVELS,
+    Bins,
+    Cells,
+    Grid,
+    choose_bins,
+    share_bins,
+)
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 
@@ -57,7 +65,7 @@ def set_times(table: AuditTable, given: Mapping[str, Any]) -> AuditTable:
 
 
 def bin_columns(
-    table: AuditTable, bins: int, threshold: float | None
+    table: AuditTable, bins: int | None, threshold: float | None
 ) -> tuple[AuditTable, dict[str, int]]:
     """Numbers with many different values in bins, and how many bins each column has.
 
@@ -69,7 +77,9 @@ def bin_columns(
         _bin_column(column, share_bins(bins, several), threshold, binned)
         for column in table.prediction.columns
     )
-    attributes = tuple(_bin_column(column, bins, None, binned) for column in table.attributes)
+    attributes = tuple(
+        _bin_column(column, bins or BINS, None, binned) for column in table.attributes
+    )
     prediction = replace(table.prediction, columns=predictions)
     return replace(table, prediction=prediction, attributes=attributes), binned
 

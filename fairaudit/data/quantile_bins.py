@@ -17,6 +17,7 @@ from fairaudit._types import Array, Index
 
 __all__ = [
     "BINS",
+    "BINS_OF_SCORES",
     "MOST_LEVELS",
     "Bins",
     "Cells",
@@ -26,7 +27,7 @@ __all__ = [
     "share_bins",
 ]
 
-BINS = 64  # of a column, unless another number is asked for
+BINS, BINS_OF_SCORES = 64, 256  # unless another number is asked for
 MOST_LEVELS = 256  # different numbers that are kept as they are
 _CELLS = 16  # 2^16 cells between the smallest and the largest number
 _FINER = 12  # powers of two by which a heavy cell is cut again
@@ -107,7 +108,7 @@ def choose_bins(
     low: float,
     high: float,
     *,
-    bins: int = BINS,
+    bins: int,
     threshold: float | None = None,
 ) -> Bins | None:
     """Bins of numbers between `low` and `high`; None where at most `MOST_LEVELS` are different.
@@ -144,8 +145,9 @@ def choose_bins(
     return _form_bins(cells, grid, total, bins)
 
 
-def share_bins(bins: int, columns: int) -> int:
+def share_bins(asked: int | None, columns: int) -> int:
     """Bins of each of several predictions, of which the last follows from the others."""
+    bins = asked or BINS_OF_SCORES
     return bins if columns <= 2 else max(4, round(bins ** (1 / (columns - 1))))
 
 

@@ -4,13 +4,14 @@
     python tests/validity/binned.py --show binned.jsonl
     python tests/validity/binned.py --kept
 
+`default` is what audits do: 256 bins of the score, 64 of an attribute; a number is for both.
 `--kept` needs no copies: how much of what the statistic looks at is left between bins. That is the
 share of rows whose evidence is left: an audit with .99 finds what one of 99 % of the rows finds.
 
 The same tables of 2,000 rows; race (3), sex and age (40 levels), or a continuous attribute that is
-cut into bins too; 39 copies, level .05. `rows` is the test on rows, without bins; the numbers are
-the bins of the default rule (its first and last bin are halved four times more). Beside each the
-difference to `rows` on the same tables, with its standard error.
+cut into bins too; 39 copies, level .05. `rows` is the test on rows, without bins; numbers are
+those of bins (the first and the last are halved four times more). Beside each the difference to
+`rows` on the same tables, with its standard error.
 
 Nulls: binary (balanced classes), rare (5 % positive, probabilities near 0), four (classes), income
 (a continuous attribute that depends on the outcome). Alternatives: sex and age shift the score; a
@@ -45,7 +46,7 @@ from fairaudit.testing.p_value import Null
 from fairaudit.testing.product_parts import raise_residuals
 
 ROWS, COPIES = 2_000, 39
-BINS = (16, 64, 256, 1024)
+BINS = ("16", "64", "default", "256", "1024")
 NULLS = ("binary", "rare", "four", "income")
 ALTERNATIVES = {
     "sex": 0.15,
@@ -98,9 +99,9 @@ def test_rows(evaluation: Evaluation) -> float:
     return _find_p(evaluation.observed[0], evaluation.values(range(COPIES))[0])
 
 
-def test_bins(table: fa.AuditTable, bins: int, copies: Index, seed: int) -> float:
+def test_bins(table: fa.AuditTable, bins: str, copies: Index, seed: int) -> float:
     """The test on bins, with attributes exchanged by the same permutations."""
-    binned = bin_columns(table, bins, None)[0]
+    binned = bin_columns(table, find_count(bins), None)[0]
     binned = replace(binned, times=np.ones(len(table), dtype=np.intp))
     counted = CountedBlocks(binned)
     question = CoarseBlocks(counted.space, [column.name for column in table.attributes], None)
@@ -139,7 +140,7 @@ def _find_p(observed: np.ndarray, copies: np.ndarray) -> float:
     return Null(observed, copies, Omnibus().weights).p_value()
 
 
-def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Path) -> None:
+def run(settings: list[str], seeds: range, bins: list[str], rows: bool, out: Path) -> None:
     with out.open("a") as file:
         for seed in seeds:
             for setting in settings:
@@ -148,7 +149,7 @@ def run(settings: list[str], seeds: range, bins: list[int], rows: bool, out: Pat
                 permutations = fa.Permutations(n=COPIES, seed=seed)
                 fitted = prepare_copies(table, ChoiceOfLaw(), permutations)
                 copies = fitted.sampler.block(range(COPIES))
-                found = {str(count): test_bins(table, count, copies, seed) for count in bins}
+                found = {count: test_bins(table, count, copies, seed) for count in bins}
                 if rows:
                     evaluation = make_evaluation([Scope(table)], fitted, [Omnibus()], permutations)
                     found["rows"] = test_rows(evaluation)
@@ -164,7 +165,7 @@ def show(path: Path) -> None:
         setting, seed = record.pop("setting"), record.pop("seed")
         for way, p in record.items():
             hits[setting, way][seed] = p <= 0.05
-    ways = ["rows", *(way for way in map(str, BINS) if any(own == way for _, own in hits))]
+    ways = ["rows", *(way for way in BINS if any(own == way for _, own in hits))]
     print(f"| setting | {' | '.join(ways)} | tables |")
     print("|---" * (len(ways) + 2) + "|")
     for setting in (*NULLS, *ALTERNATIVES):
@@ -187,13 +188,17 @@ def _tell(own: dict[int, bool], rows: dict[int, bool]) -> str:
     return f"{share} ({differ.mean():+.3f} ± {differ.std() / np.sqrt(len(both)):.3f})"
 
 
-def find_kept(share: float, bins: int, n: int = 1_000_000) -> list[float]:
+def find_count(bins: str) -> int | None:
+    return None if bins == "default" else int(bins)
+
+
+def find_kept(share: float, bins: str, n: int = 1_000_000) -> list[float]:
     """Of level, spread and skewness within the positives: the variance between bins."""
     rng = np.random.default_rng(7)
     y = (np.arange(n) < share * n).astype(int)
     logit = 1.2 * rng.normal(size=n) + 2 * y + np.log(share / (1 - share))
     table = fa.AuditTable.of(1 / (1 + np.exp(-logit)), {"sex": y}, y)
-    place = bin_columns(table, bins, None)[0].prediction.columns[0].codes
+    place = bin_columns(table, find_count(bins), None)[0].prediction.columns[0].codes
     level = ndtri((logit.argsort().argsort() + 0.5) / n)[y == 1]
     level = (level - level.mean()) / level.std()
     sizes = np.maximum(np.bincount(place[y == 1]), 1)
@@ -203,7 +208,7 @@ def find_kept(share: float, bins: int, n: int = 1_000_000) -> list[float]:
 
 
 def show_kept() -> None:
-    print(f"| positives | of the variance of | {' | '.join(map(str, BINS))} |")
+    print(f"| positives | of the variance of | {' | '.join(BINS)} |")
     print("|---" * (len(BINS) + 2) + "|")
     for share in (0.5, 0.05, 0.005, 0.0005):
         kept = [find_kept(share, bins) for bins in BINS]
@@ -217,7 +222,7 @@ def main() -> None:
     parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--only", default=",".join((*NULLS, *ALTERNATIVES)))
-    parser.add_argument("--bins", default=",".join(map(str, BINS)))
+    parser.add_argument("--bins", default=",".join(BINS))
     parser.add_argument("--no-rows", action="store_true")
     parser.add_argument("--out", default="binned.jsonl")
     parser.add_argument("--show")
@@ -230,8 +235,7 @@ def main() -> None:
         show(Path(args.show))
         return
     seeds = range(args.first, args.first + args.replications)
-    bins = [int(text) for text in args.bins.split(",")]
-    run(args.only.split(","), seeds, bins, not args.no_rows, Path(args.out))
+    run(args.only.split(","), seeds, args.bins.split(","), not args.no_rows, Path(args.out))
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def choose_keys(
         if numeric and name != roles.outcome and not declared:
             cut, count = None, bins or BINS
             if name in roles.predictions:
-                cut, count = _choose_threshold(own, threshold, several), share_bins(count, several)
+                cut, count = _choose_threshold(own, threshold, several), share_bins(bins, several)
             made = _choose_bins(source, name, own, bins=count, threshold=cut)
         if made is not None:
             kinds.setdefault(name, str(Kind.INTEGER if own.whole else Kind.CONTINUOUS))
