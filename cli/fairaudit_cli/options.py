@@ -244,9 +244,11 @@ _OPTIONS = (
         "bins",
         WHOLE,
         "N",
-        "where rows are counted (classes as outcome, more than 500,000 rows): bins of scores and "
-        "other numbers (default: 64; 0: look at every row)",
-        also={"counts": "of scores and other numbers with more than 256 values (default: 64)"},
+        "where rows are counted (classes as outcome, more than 500,000 rows): bins of scores "
+        "(default: 256) and of other numbers (64); 0: look at every row",
+        also={
+            "counts": "of scores (default: 256) and other numbers (64) with more than 256 values"
+        },
     ),
     _setting(
         "power", OFF, None, "do not compute the smallest violation that the audit could have found"

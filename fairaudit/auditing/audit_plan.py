@@ -58,7 +58,8 @@ class Plan:
         Show KPC by R where it can be had.
     bins : int, optional
         Of scores and of other numbers with many values, where an audit is of counts: beyond 500,000
-        rows with classes as outcome, and with engines that count. None: 64. 0: never count.
+        rows with classes as outcome, and with engines that count. None: 256 of
+        a score and 64 of another number. 0: never count.
     """
 
     alpha: float = 0.05

@@ -184,9 +184,10 @@ class Rule:
                 int(aimed["loss"].idxmin()), f"the smallest loss of the {count} models {what}"
             )
         if not reached.empty:
-            best = int(reached["chance"].idxmax())
             count = f"{len(reached)} of {len(curve)}"
-            return Choice(best, f"the best chance of the {count} models {what}")
+            return Choice(
+                int(reached["chance"].idxmax()), f"the best chance of the {count} models {what}"
+            )
         rest = usable[usable.index != 0]
         if rest.empty:
             return Choice(
