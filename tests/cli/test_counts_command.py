@@ -87,7 +87,7 @@ def test_files_are_counted_and_verified(folder: Path, monkeypatch: pytest.Monkey
         command = ["test", "--data", data, *COLUMNS, *FEW, "--engine", *engine]
         assert main([*command, "--report", f"{name}.json"]) == 1
     assert findings("one.json") == findings("two.json") == findings("three.json")
-    assert any("Cut into bins: score (73)" in n for n in read("one.json")["notes"])  # type: ignore[attr-defined]
+    assert any("Cut into bins: score (264)" in n for n in read("one.json")["notes"])  # type: ignore[attr-defined]
     assert main(["verify", "one.json", "--data", "rows"]) == 0
     assert main(["verify", "three.json", "--data", "rows.sqlite", "--table", "loans"]) == 0
     assert main(["verify", "one.json", "--data", "rows.csv"]) == 1
