@@ -21,7 +21,6 @@ __all__ = ["CHANCE", "CLEAR", "Choice", "Rule", "dominated", "find_trivial_loss"
 CLEAR = 0.25  # barely passing on few rows is no promise for the audited ones
 _POINTS = 101  # of the line of trivial mixtures
 CHANCE = 0.8  # to pass the coming audit
-_LUCK = 0.25  # of what a chance lacks to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +108,6 @@ class Rule:
         """Rows are needed to choose by."""
         return self.value is None
 
-    @property
-    def aim(self) -> float:
-        """The chance that a search looks for: somewhat more than the one that is asked for, since
-        the cheapest of many models that promise enough is one that promises too much.
-        """
-        return self.chance + _LUCK * (1 - self.chance)
-
-    def aimed(self, record: Mapping[str, Any]) -> bool:
-        """Whether a search need not look for a stronger model."""
-        return bool(record["chance"] >= self.aim) if self.passes else self.reached(record)
-
     def reached(self, record: Mapping[str, Any]) -> bool:
         """Whether a measured model is good enough."""
         if self.goal.limits:
@@ -167,26 +155,16 @@ class Rule:
         )
 
     def _by_audit(self, curve: pd.DataFrame) -> Choice:
-        """The smallest loss that reaches the goal, of a search with its aim; never a collapsed
-        model, nor one that the trivial mixture dominates. Where none does, the one that comes
-        nearest.
+        """The smallest loss that reaches the goal; never a collapsed model, nor one that the
+        trivial mixture dominates. Where none does, the one that comes nearest.
         """
         usable = curve[curve["collapsed"].isna() & ~curve["dominated"]]
-        records = usable.to_dict("records")
-        reached, aimed = (
-            usable[list(map(self.reached, records))],
-            usable[list(map(self.aimed, records))],
-        )
-        what = self._describe_wanted(self.chance if aimed.empty else self.aim)
-        if not aimed.empty:
-            count = f"{len(aimed)} of {len(curve)}"
-            return Choice(
-                int(aimed["loss"].idxmin()), f"the smallest loss of the {count} models {what}"
-            )
+        reached = usable[[self.reached(record) for record in usable.to_dict("records")]]
+        what = self._describe_wanted()
         if not reached.empty:
             count = f"{len(reached)} of {len(curve)}"
             return Choice(
-                int(reached["chance"].idxmax()), f"the best chance of the {count} models {what}"
+                int(reached["loss"].idxmin()), f"the smallest loss of the {count} models {what}"
             )
         rest = usable[usable.index != 0]
         if rest.empty:
@@ -205,11 +183,11 @@ class Rule:
         why = f"there is no model {what}; {best}"
         return Choice(nearest, why, "; ".join(filter(None, [why, fates])))
 
-    def _describe_wanted(self, chance: float) -> str:
+    def _describe_wanted(self) -> str:
         if self.goal.limits:
             return f"whose certificates hold ({self.goal})"
         if self.searches:
-            return f"with a chance of at least {100 * chance:g} % to pass the coming audit"
+            return f"with a chance of at least {100 * self.chance:g} % to pass the coming audit"
         return (
             f"whose test has p > {self.clear:g} on the rows for choosing and > {self.alpha:g} on "
             "the training rows"

@@ -83,7 +83,7 @@ class _Search:
         return self.records[candidate.key]
 
     def reaches(self, candidate: Candidate) -> bool:
-        return self.job.rule.aimed(self.look(candidate))
+        return self.job.rule.reached(self.look(candidate))
 
     def follow(
         self, base: CrossFitted, place: int, *, attributes: bool, randomize: bool, best: float
@@ -123,7 +123,7 @@ class _Search:
 
     def _better(self, record: Mapping[str, Any], best: float) -> float:
         """The smallest loss of models that reach the goal and have not collapsed."""
-        usable = record["collapsed"] is None and self.job.rule.aimed(record)
+        usable = record["collapsed"] is None and self.job.rule.reached(record)
         return min(best, record["loss"]) if usable else best
 
 
