@@ -231,10 +231,8 @@ def of_open_cells(
         note = measure.note if again else "; ".join(filter(None, [note, ROUNDED]))
         return replace(
             measure,
-            value=coarse(measure.value, step),
+            **coarse_interval(measure.value, measure.low, measure.high, step),
             note=note,
-            low=coarse(measure.low, step),
-            high=coarse(measure.high, step),
             raw=coarse(measure.raw, step),
         )
     note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))
