@@ -28,8 +28,8 @@ KEPT = ("comparison", "models", "monitoring", "remedy")
 #: Pages of the records that commands write today.
 TODAY = {
     "candidate": "compare",
-    "certificates": "test-evidence",
-    "labels": "test-labels",
+    "certificates": "test-labels",
+    "evidence": "test-evidence",
     "people with ids": "test-people",
     "remedy of the search": "remedy",
     "shards": "test-three-shards",
