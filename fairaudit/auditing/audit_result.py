@@ -131,10 +131,10 @@ class AuditResult(Result):
         ----------
         what : str
             ``"findings"`` (one row per question), ``"statements"`` (one per fact of the first
-            sentences), ``"measures"``, ``"groups"`` (a row per group and rate), ``"gaps"``, ``"ranges"`` (gaps of predictions over the outcome),
-            ``"claims"`` and ``"curves"`` (where the violation sits), ``"power"``,
-            ``"certificates"``, ``"scores"`` and ``"predictions"`` (in bins, by group and outcome),
-            ``"null"`` (a row per copy).
+            sentences), ``"measures"``, ``"groups"`` (a row per group and rate), ``"gaps"``,
+            ``"ranges"`` (gaps of predictions over the outcome), ``"claims"`` and ``"curves"``
+            (where the violation sits), ``"power"``, ``"certificates"``, ``"scores"`` and
+            ``"predictions"`` (in bins, by group and outcome), ``"null"`` (a row per copy).
 
         Notes
         -----
