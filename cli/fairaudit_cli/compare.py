@@ -95,13 +95,19 @@ def _one_by_one(args: argparse.Namespace) -> int:
     roles = roles_from(args)
     plan = plan_from(args, roles, power=False, locate=False, with_r=False)
     models = [load_from(args, name) for name in args.models]
-    frame, sources = read_tables(args.data)
+    frame, args.sources = read_tables(args.data)
     audited: list[AuditedModel] = []
     with ProgressBar() as bar:
         for name, predictor in zip(args.models, models, strict=True):
             audited.append(
                 _audit_model(
-                    name, predictor, frame=frame, roles=roles, plan=plan, sources=sources, bar=bar
+                    name,
+                    predictor,
+                    frame=frame,
+                    roles=roles,
+                    plan=plan,
+                    sources=args.sources,
+                    bar=bar,
                 )
             )
             roles = replace(roles, outcome=roles.outcome or audited[0].audit.table.outcome.name)

@@ -124,6 +124,6 @@ def _add_batch(args: argparse.Namespace) -> MonitorResult:
         density=args.density,
         permutations=permutations_from(args),
     )
-    frame, _ = read_tables(args.data)
+    frame, args.sources = read_tables(args.data)
     label = args.label or ", ".join(Path(name).name for name in args.data)
     return monitor.add(frame, label=label)

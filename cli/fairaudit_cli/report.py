@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     from fairaudit_reports.view.cover import use_cover
 
     read_cover(args)
-    with use_cover(cover_from(args)), records_may_lie(args.record):
+    cover = replace(cover_from(args), command=None)  # this one shows, and made nothing
+    with use_cover(cover), records_may_lie(args.record):
         return _write(args)
 
 

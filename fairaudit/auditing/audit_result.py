@@ -130,11 +130,11 @@ class AuditResult(Result):
         Parameters
         ----------
         what : str
-            ``"findings"`` (one row per question), ``"measures"``, ``"groups"`` (a row per group
-            and rate), ``"gaps"``, ``"ranges"`` (gaps of predictions over the outcome),
-            ``"claims"`` and ``"curves"`` (where the violation sits), ``"power"``,
-            ``"certificates"``, ``"scores"`` and ``"predictions"`` (in bins, by group and outcome),
-            ``"null"`` (a row per copy).
+            ``"findings"`` (one row per question), ``"statements"`` (one per fact of the first
+            sentences), ``"measures"``, ``"groups"`` (a row per group and rate), ``"gaps"``,
+            ``"ranges"`` (gaps of predictions over the outcome), ``"claims"`` and ``"curves"``
+            (where the violation sits), ``"power"``, ``"certificates"``, ``"scores"`` and
+            ``"predictions"`` (in bins, by group and outcome), ``"null"`` (a row per copy).
 
         Notes
         -----

@@ -219,6 +219,10 @@ def _take_table(model: Any, X: Any) -> tuple[Any, Any]:
             "A connection has many tables. Count one of them, and audit the counts: "
             "fa.audit(counts=fa.counts(connection, table='loans', …), …)."
         )
+    if isinstance(getattr(X, "attrs", {}).get("binned"), dict):  # as `fairaudit.counts` leaves it
+        raise InputError(
+            "This is a table of counts, whose rows are not people. Pass it as counts=."
+        )
     return model, X
 
 

@@ -140,7 +140,7 @@ def _draw_groups(result: Any, ax: Any, measure: str | None = None) -> Any:
 
 
 def _draw_curves(result: Any, ax: Any, attribute: str | None = None) -> Any:
-    """Mean scores over a number, as differences to the mean, with simultaneous bands."""
+    """Mean scores or predictions over a number, less the mean, with simultaneous bands."""
     frame = result.to_frame("curves")
     _require_rows(frame, "curves", "they are drawn after a rejection, for attributes of numbers")
     known = list(dict.fromkeys(frame["attribute"]))
@@ -159,7 +159,8 @@ def _draw_curves(result: Any, ax: Any, attribute: str | None = None) -> Any:
         panel.fill_between(line["x"], line["low"], line["high"], color=color, alpha=0.15, lw=0)
     panel.axhline(0, color="0.5", linewidth=1, zorder=1)
     panel.legend(frameon=False)
-    return _finish(panel, xlabel=name, ylabel="difference to the mean score")
+    mean = "mean score" if result.table.outcome.levels else "mean prediction"
+    return _finish(panel, xlabel=name, ylabel=f"difference to the {mean}")
 
 
 def _draw_scores(result: Any, ax: Any, attribute: str | None = None, outcome: Any = None) -> Any:

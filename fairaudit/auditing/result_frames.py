@@ -145,6 +145,18 @@ def _certificates(result: Any) -> Records:
         yield {**asdict(certificate), "holds": certificate.holds}
 
 
+def _statements(result: Any) -> Records:
+    for told in result.statements:
+        record = {"kind": told.kind.value, "attributes": ", ".join(told.attributes)}
+        record |= {"quantity": told.quantity, "value": told.value, "people": told.people}
+        if told.contrast is not None:
+            record |= asdict(told.contrast) | {"attributes": record["attributes"]}
+            for name, levels in (("group", told.contrast.levels), ("others", told.contrast.others)):
+                named = None if levels is None else _name_group(told.contrast.attributes, levels)
+                record[name] = None if named is None else named["group"]
+        yield {**record, "confidence": told.confidence}
+
+
 def _null(result: Any) -> Records:
     for number, value in enumerate(result.null):
         yield {"copy": number, "statistic": value}
@@ -154,6 +166,13 @@ _LIMITS = ("value", "low", "high")
 _BY_GROUP = ("groups", "gaps", "ranges")
 #: Name → its columns (after those of the attributes, where it is about groups), and its rows.
 FRAMES: dict[str, tuple[tuple[str, ...], Callable[[Any], Records]]] = {
+    "statements": (
+        (
+            *("kind", "attributes", "group", "others", "outcome", "quantity", "predicted"),
+            *("own", "other", *_LIMITS, "people", "confidence"),
+        ),
+        _statements,
+    ),
     "findings": (
         (
             *("family", "name", "attributes", "outcome", "rows", "statistic", "value", "p_value"),

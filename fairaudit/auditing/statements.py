@@ -103,8 +103,11 @@ def choose_statements(
 def _tell_clear(
     contrasts: Sequence[Contrast], pairs: Sequence[Contrast], shared: Mapping[str, Any]
 ) -> tuple[Statement, ...]:
-    """Differences beyond doubt: the clearest, of which two groups differ most, other attributes."""
-    clear, apart = ([c for c in some if c.beyond_doubt] for some in (contrasts, pairs))
+    """Differences beyond doubt: the clearest, of which two groups differ most, other attributes.
+
+    One that masks have rounded to 0 tells nothing.
+    """
+    clear, apart = ([c for c in some if c.beyond_doubt and c.value] for some in (contrasts, pairs))
     chosen = _select(clear or apart)
     widest = _find_widest(chosen[0], apart) if chosen else None
     if widest is not None:

@@ -16,7 +16,14 @@ from fairaudit.auditing.findings import Capsule, Finding
 from fairaudit.auditing.verdict import decide
 from fairaudit.data.facts import ColumnFacts, Excluded, TableFacts
 from fairaudit.errors import InputError
-from fairaudit.evidence.disclosure import coarse, of_open_cells, round_means, step_of, suppress
+from fairaudit.evidence.disclosure import (
+    coarse,
+    coarse_interval,
+    of_open_cells,
+    round_means,
+    step_of,
+    suppress,
+)
 from fairaudit.evidence.measured import Cell, CellTable, MeasuredValue
 from fairaudit.evidence.shown_kpc import CountedSizes, kpc_of_shown
 
@@ -192,12 +199,13 @@ def _mask_finding(
     if shown is not None and counted.give(finding.attributes, finding.kpc):
         size = kpc_of_shown(shown, finding.attributes)
         return replace(nothing, kpc=size, kpc_raw=None if finding.kpc_raw is None else size)
+    rounded = coarse_interval(finding.kpc, finding.kpc_low, finding.kpc_high, step)
     return replace(
         finding,
         value=None,
-        kpc=coarse(finding.kpc, step),
-        kpc_low=coarse(finding.kpc_low, step),
-        kpc_high=coarse(finding.kpc_high, step),
+        kpc=rounded["value"],
+        kpc_low=rounded["low"],
+        kpc_high=rounded["high"],
         kpc_raw=coarse(finding.kpc_raw, step),
     )
 

@@ -90,7 +90,9 @@ def _read_columns(z: Any, kinds: Mapping[str, str] | None) -> tuple[Column, ...]
 
 
 def _rename(text: str) -> str:
-    return re.sub(r"'(\w+)'", lambda match: f"'{_NAMES.get(match[1], match[1])}'", text)
+    """In the words of this function."""
+    named = re.sub(r"'(\w+)'", lambda match: f"'{_NAMES.get(match[1], match[1])}'", text)
+    return named.replace("Sensitive column", "Column")
 
 
 @one_blas_thread()

@@ -229,12 +229,13 @@ def of_open_cells(
     if table is None or measure.key not in _OF_GROUPS:
         note = "" if measure.key == "kpc_r" else measure.note  # which has a difference
         note = measure.note if again else "; ".join(filter(None, [note, ROUNDED]))
+        rounded = coarse_interval(measure.value, measure.low, measure.high, step)
         return replace(
             measure,
-            value=coarse(measure.value, step),
+            value=rounded["value"],
             note=note,
-            low=coarse(measure.low, step),
-            high=coarse(measure.high, step),
+            low=rounded["low"],
+            high=rounded["high"],
             raw=coarse(measure.raw, step),
         )
     note = measure.note if again else "; ".join(filter(None, [measure.note, LEFT_OUT]))

@@ -234,6 +234,13 @@ def test_counts_that_are_none_are_refused(column: list[object], message: str) ->
         fa.audit(counts=frame, predictions="p", outcome="y", sensitive="sex")
 
 
+def test_counts_are_not_taken_for_people() -> None:
+    rows = pd.DataFrame({"p": [0, 1, 1, 0], "y": [0, 1, 1, 0], "sex": list("ffmf")})
+    names = {"predictions": "p", "outcome": "y", "sensitive": "sex"}
+    with pytest.raises(fa.InputError, match="table of counts"):
+        fa.audit(fa.counts(rows, **names), count="n", **names)
+
+
 def test_counts_are_audited_alone() -> None:
     frame = pd.DataFrame({"p": [0, 1, 0], "y": [0, 1, 1], "sex": list("fmf"), "n": [5, 5, 5]})
     with pytest.raises(fa.InputError, match="no weights"):

@@ -70,6 +70,10 @@ def test_every_part_is_a_table_that_can_be_written(what, kind, request, tmp_path
 def test_rows_are_those_of_the_result(classes, numbers):
     assert list(classes.to_frame()["p_value"]) == [finding.p_value for finding in classes.findings]
     assert len(classes.to_frame("gaps")) == len(classes.gaps.gaps)
+    first = classes.to_frame("statements").iloc[0]
+    contrast = classes.statements[0].contrast
+    assert first["kind"] == "treated differently" and first["value"] == contrast.value
+    assert first["group"].endswith(contrast.levels[-1])
     assert set(classes.groups["measure"]) == {"selected", "TPR", "FPR"}
     assert list(classes.groups.columns[:3]) == ["sex", "race", "group"]
     assert len(numbers.to_frame("ranges")) == len(numbers.gaps.curve) > 0

@@ -212,6 +212,16 @@ def test_masked_groups_are_not_named():
         assert (sums % 10 == 0).all()
 
 
+def test_a_difference_that_masks_round_to_nothing_is_not_told(crossed):
+    shown = crossed.suppressed(400)  # all groups are smaller
+    assert shown.masked and not any(s.contrast and not s.contrast.value for s in shown.statements)
+    (told,) = describe_statements(shown)
+    assert "0.0 points" not in told and "(0.3 higher; 95 % interval 0.0 to 0.3)" in told
+    assert "nobody can be named" in describe_statements(crossed.suppressed(1500))[0]
+    size = shown.joint
+    assert size.kpc_low < crossed.joint.kpc_low and crossed.joint.kpc_high < size.kpc_high
+
+
 def test_names_that_readers_know(crossed):
     cover = Cover(
         names={"repaid": "loan repaid"}, levels={"sex": {"female": "women"}, "repaid": {"1": "yes"}}

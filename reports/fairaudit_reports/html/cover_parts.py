@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import parts as h
@@ -12,6 +13,7 @@ from fairaudit_reports.view.numerals import moment_text
 
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
+    from fairaudit.data.facts import Source
 
 __all__ = ["card_section", "cover_head", "provenance_section", "sign_section"]
 
@@ -56,15 +58,16 @@ def sign_section(created: str) -> Markup | None:
     )
 
 
-def provenance_section(version: str) -> Markup | None:
-    """The command and the data, of results that do not keep them."""
+def provenance_section(version: str, sources: Sequence[tuple[str, Source]] = ()) -> Markup | None:
+    """The command and the data, of results that do not keep them; `sources` of those that do."""
     cover = current_cover()
-    if cover.command is None:
+    sources = sources or [("Data", source) for source in cover.data]
+    if cover.command is None and not sources:
         return None
+    command = None if cover.command is None else h.command_block(cover.command)
     facts = [("Version", f"fairaudit {version}")]
-    facts += [("Data", h.source_text(source)) for source in cover.data]
-    titles = {"repeat": "How to repeat it"}
-    return h.section("repeat", titles, [h.command_block(cover.command), h.listing(facts)])
+    facts += [(name, h.source_text(source)) for name, source in sources]
+    return h.section("repeat", {"repeat": "How to repeat it"}, [command, h.listing(facts)])
 
 
 def card_section(result: AuditResult) -> Markup | None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.cover_parts import provenance_section
 from fairaudit_reports.html.markup import tag
 from fairaudit_reports.html.remedy_style import LIMIT, STYLE
 from fairaudit_reports.view.cover import name_label
-from fairaudit_reports.view.models_view import build_models_section
+from fairaudit_reports.view.models_view import build_models_section, list_sources
 from fairaudit_reports.view.wording import join_names, several
 
 if TYPE_CHECKING:
@@ -44,5 +45,6 @@ def render(result: AuditedModels) -> str:
             [h.heading(name) for name in part.head or []],
         ),
         *(h.paragraph(line, class_="quiet name") for line in part.lines),
+        provenance_section(frame.version, list_sources(result)),
     ]
     return p.page(frame, inside)

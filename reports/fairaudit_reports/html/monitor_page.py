@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fairaudit_reports.html import page as p
 from fairaudit_reports.html import parts as h
+from fairaudit_reports.html.cover_parts import provenance_section
 from fairaudit_reports.html.evidence_chart import STYLE, evidence_chart
 from fairaudit_reports.html.markup import Markup, tag
 from fairaudit_reports.html.repeat_section import settings_text
@@ -48,6 +49,7 @@ def render(result: MonitorResult) -> str:
         _batches(result),
         h.notes_section(MONITOR, result.notes) if result.notes else None,
         _state(result),
+        provenance_section(result.version),
     ]
     return p.page(frame, inside)
 

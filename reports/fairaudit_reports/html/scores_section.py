@@ -59,7 +59,7 @@ def list_score_pictures(result: AuditResult) -> list[Pictures]:
         title = f"By {name_label(name)}"
         curves = [curve for curve in portrait.curves if curve.attribute == name]
         if curves:
-            found.append((title, [], _effect_curves(curves, outcome)))
+            found.append((title, [], _effect_curves(curves, outcome, _name_mean(result))))
         for bins in portrait.scores:
             if bins.attribute == name and len(bins.levels) > 1:
                 found.append((title, *_of_scores(bins, outcome)))
@@ -181,7 +181,15 @@ def _of_predictions(
     return labels, [(caption, picture)]
 
 
-def _effect_curves(curves: list[Curve], outcome: str) -> list[tuple[str, Markup]]:
+def _name_mean(result: AuditResult) -> str:
+    """What the curves over a number are means of; of labels, the share that is told elsewhere."""
+    if not result.table.outcome.levels:
+        return "mean prediction, less that of all"
+    binned = result.portrait is not None and result.portrait.scores
+    return "mean score, less that of all" if binned else "difference from the mean"
+
+
+def _effect_curves(curves: list[Curve], outcome: str, mean: str) -> list[tuple[str, Markup]]:
     """The curves of one number on one scale, so that classes can be compared."""
     ends = [end for curve in curves for end in (*curve.low, *curve.high)]
     upwards = span_of(ends, zero=True)
@@ -194,7 +202,7 @@ def _effect_curves(curves: list[Curve], outcome: str) -> list[tuple[str, Markup]
             across=span_of(curve.x),
             upwards=upwards,
             title=f"Scores over {curve.attribute}: {among}",
-            about_y="mean score, less that of all",
+            about_y=mean,
         )
         caption = f"Over {name_label(curve.attribute)}, people with {among} (simultaneous band)"
         pictures.append((caption, picture))

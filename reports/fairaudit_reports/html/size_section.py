@@ -57,5 +57,5 @@ def _measure(measure: MeasuredValue, meaning: str | None, digits: int) -> Markup
         h.row_head(measure.name, tag("small", meaning) if meaning else None),
         h.cell(typeset(measure.value, digits), "Value", "n"),
         h.cell(", ".join(name_labels(measure.attributes)), "Attributes", "name"),
-        h.cell(describe_measure(measure) or None, "Note", "name"),
+        h.cell(describe_measure(measure, typeset) or None, "Note", "name"),
     )

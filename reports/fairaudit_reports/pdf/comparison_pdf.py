@@ -20,7 +20,7 @@ from fairaudit_reports.view.comparison_view import (
     describe_comparison,
 )
 from fairaudit_reports.view.cover import name_label
-from fairaudit_reports.view.models_view import build_models_section
+from fairaudit_reports.view.models_view import build_models_section, list_sources
 from fairaudit_reports.view.numerals import percent, typeset
 from fairaudit_reports.view.sections import Section, build_facts_section
 from fairaudit_reports.view.wording import join_names, several
@@ -90,7 +90,7 @@ def render_models(result: AuditedModels) -> bytes:
     verdicts = [model.audit.verdict.value for model in result.models]
     violating = verdicts.count("violation")
     some = f"{violating} of {several(len(verdicts), 'model')}"
-    repeat = provenance_part(audit.capsule.version)
+    repeat = provenance_part(audit.capsule.version, list_sources(result))
     return typeset_document(
         Document(
             title=f"Equalized odds of {names}, {several(len(verdicts), 'model')}",

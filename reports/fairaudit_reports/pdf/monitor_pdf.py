@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from fairaudit.monitoring.monitoring_result import evidence_text
 from fairaudit_reports.html.evidence_chart import STYLE, evidence_chart
 from fairaudit_reports.html.monitor_page import LIMIT
-from fairaudit_reports.pdf.typesetting import Document, Part, picture, typeset_document
+from fairaudit_reports.pdf.typesetting import (
+    Document,
+    Part,
+    picture,
+    provenance_part,
+    typeset_document,
+)
 from fairaudit_reports.view.cover import name_labels
 from fairaudit_reports.view.monitor_view import (
     build_batches_section,
@@ -38,6 +44,7 @@ def render(result: MonitorResult) -> bytes:
         (batches, []),
         *([(Section(title="Notes", lines=lines, bullets=True), [])] if lines else []),
         (build_facts_section("The state", [("Hash of its last line", result.head), *settings]), []),
+        *provenance_part(result.version),
     ]
     chart = picture(
         describe_guarantee(result),

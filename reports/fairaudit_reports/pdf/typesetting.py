@@ -16,6 +16,7 @@ from fairaudit._words import quiet
 from fairaudit.errors import MissingDependencyError
 from fairaudit_reports.view.cover import SIGN_STATEMENT, current_cover
 from fairaudit_reports.view.numerals import moment_text
+from fairaudit_reports.view.repeat import wrap_command
 from fairaudit_reports.view.sections import Section, build_facts_section
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _COLORS = {
     "inconclusive": "#744c00",
     "equivalent within tolerance": "#1d6b34",
 }
+_COLUMNS = 94  # of a command
 _WIDTH = 380  # of a picture, in units of its text
 
 
@@ -198,14 +200,14 @@ def source_facts(sources: Iterable[tuple[str, Source]]) -> list[tuple[str, str]]
     ]
 
 
-def provenance_part(version: str) -> list[Part]:
-    """The command and the data, of results that do not keep them."""
+def provenance_part(version: str, sources: Sequence[tuple[str, Source]] = ()) -> list[Part]:
+    """The command and the data, of results that do not keep them; `sources` of those that do."""
     cover = current_cover()
-    if cover.command is None:
+    sources = sources or [("Data", source) for source in cover.data]
+    if cover.command is None and not sources:
         return []
-    facts = [("Version", f"fairaudit {version}")]
-    facts += source_facts([("Data", source) for source in cover.data])
-    return [(build_facts_section("How to repeat it", facts), [cover.command])]
+    facts = [("Version", f"fairaudit {version}"), *source_facts(sources)]
+    return [(build_facts_section("How to repeat it", facts), [cover.command or ""])]
 
 
 def _plain(part: Part) -> dict[str, Any]:
@@ -217,8 +219,13 @@ def _plain(part: Part) -> dict[str, Any]:
         "right": sorted(section.right),
         "lines": list(section.lines),
         "bullets": section.bullets,
-        "commands": [command for command in commands if command],
+        "commands": [_fold(command) for command in commands if command],
     }
+
+
+def _fold(command: str) -> str:
+    """A line that a shell reads in lines that fit: else it is broken within options."""
+    return command if "\n" in command else "\n".join(wrap_command(command, _COLUMNS))
 
 
 def picture(caption: str, svg: str, tone: str, *, alt: str = "", style: str = "") -> dict[str, str]:

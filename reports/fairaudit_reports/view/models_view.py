@@ -13,8 +13,9 @@ from fairaudit_reports.view.wording import LONGEST_NOTE, clean
 if TYPE_CHECKING:
     from fairaudit.auditing.audit_result import AuditResult
     from fairaudit.comparison.audited_models import AuditedModels
+    from fairaudit.data.facts import Source
 
-__all__ = ["build_models_section"]
+__all__ = ["build_models_section", "list_sources"]
 
 
 def build_models_section(result: AuditedModels) -> Section:
@@ -48,6 +49,13 @@ def build_models_section(result: AuditedModels) -> Section:
             *(clean(note, LONGEST_NOTE) for note in result.notes),
         ),
     )
+
+
+def list_sources(result: AuditedModels) -> list[tuple[str, Source]]:
+    """The files of the models, then of the table."""
+    capsules = [model.audit.capsule for model in result.models]
+    models = [("Model", capsule.model) for capsule in capsules if capsule.model is not None]
+    return [*models, *(("Data", source) for source in capsules[0].data)]
 
 
 def _explain_models(audit: AuditResult) -> str:

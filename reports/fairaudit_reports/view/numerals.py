@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fairaudit._words import figures
@@ -200,7 +201,7 @@ def moment_text(created: str) -> tuple[str, str]:
     return f"{moment.day} {moment:%b %Y}", f"{moment:%H:%M}{zone}"
 
 
-def describe_measure(measure: MeasuredValue) -> str:
+def describe_measure(measure: MeasuredValue, write: Callable[[float | None], str] = fixed) -> str:
     """What belongs to a number: its interval, what it was before centering, its note.
 
     Examples
@@ -212,7 +213,7 @@ def describe_measure(measure: MeasuredValue) -> str:
     """
     parts = []
     if measure.low is not None and measure.high is not None:
-        parts.append(f"95 %: {fixed(measure.low)} to {fixed(measure.high)}")
+        parts.append(f"95 %: {write(measure.low)} to {write(measure.high)}")
     if measure.raw is not None and fixed(measure.raw) != fixed(measure.value):
-        parts.append(f"not centered: {fixed(measure.raw)}")
+        parts.append(f"not centered: {write(measure.raw)}")
     return "; ".join([*parts, *([measure.note] if measure.note else [])])

@@ -46,6 +46,11 @@ def _describe(statement: Statement, result: AuditResult) -> str:
         sentence = f"{_PLACE}{text[:1].lower()}{text[1:]}"
         return sentence + (_TOLERABLE if statement.tolerated else "")
     names = as_words([name_label(name) for name in statement.attributes])
+    if kind is StatementKind.ATTRIBUTES_ONLY and result.masked:
+        return (
+            f"Given the outcome, the prediction depends on {names}. Groups are masked, and no "
+            "difference of those that are not is clear: nobody can be named."
+        )
     if kind is StatementKind.ATTRIBUTES_ONLY:
         return (
             f"No single difference is clear: given the outcome, the prediction depends on {names} "
