@@ -68,7 +68,7 @@ def lowest(session: nox.Session) -> None:
     run_tests(session)
 
 
-@nox.session(python=NEWEST)
+@nox.session(python="3.11")
 def mlflow(session: nox.Session) -> None:
     """MLflow, whose pins would hold back the versions of the other sessions."""
     session.install("--quiet", ".[mlflow,skops,onnx,test]", "--upgrade")
