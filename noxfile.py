@@ -71,7 +71,7 @@ def lowest(session: nox.Session) -> None:
 @nox.session(python="3.11")
 def mlflow(session: nox.Session) -> None:
     """MLflow, whose pins would hold back the versions of the other sessions."""
-    session.install("--quiet", ".[mlflow,skops,onnx,test]", "--upgrade")
+    session.install("--quiet", ".[mlflow,skops,onnx,catboost,test]", "--upgrade")
     session.run("python", "-m", "pytest", *(session.posargs or ["tests/integrations"]))
 
 
