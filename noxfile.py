@@ -19,8 +19,9 @@ LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # few machines have 3.14; its wheels a
 #: Extras whose lower bounds are tried together with those of the core.
 EXTRAS = ("onnx", "skops", "parquet", "dask", "plot", "reduction")
 INTEGRATION_PAGES = "tests/docs/test_integration_pages.py"
-#: A torch without CUDA, which is gigabytes smaller.
-TORCH = ("--extra-index-url", "https://download.pytorch.org/whl/cpu")
+#: A torch without CUDA is gigabytes smaller; TORCH_INDEX= (empty) where pip's own settings have one.
+TORCH_INDEX = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
+TORCH = ("--extra-index-url", TORCH_INDEX) if TORCH_INDEX else ()
 
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True

@@ -275,7 +275,9 @@ def main(names: list[str]) -> int:
     print(f"{total['ran']} blocks ran, {total['skip']} skipped; {failed} pages failed")
     print(f"CPU minutes: {taken['quick'] / 60:.1f}, slow blocks {taken['slow'] / 60:.1f}")
     if taken["quick"] > MOST_SECONDS:
-        print(f"FAILED: blocks that are not slow took more than {MOST_SECONDS / 60:.0f} CPU minutes")
+        print(
+            f"FAILED: blocks that are not slow took more than {MOST_SECONDS / 60:.0f} CPU minutes"
+        )
     return int(failed > 0 or taken["quick"] > MOST_SECONDS)
 
 
