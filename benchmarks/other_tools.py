@@ -1,4 +1,4 @@
-"""What two other tools answer where this project says that they mislead; docs/explanation/other-tools.md.
+"""What two other tools answer where docs/explanation/other-tools.md says that they mislead.
 
     PYTHON_OF_PEERS benchmarks/other_tools.py      # with fairlearn and fairpipe; neither needs us
 
@@ -51,7 +51,17 @@ def gate(frame: pd.DataFrame) -> str:
         path = Path(folder) / "table.csv"
         frame.to_csv(path, index=False)
         command = [str(Path(sys.executable).parent / "fairpipe"), "validate", "--csv", str(path)]
-        words = "--y-true y --y-pred label --sensitive sex --with-ci --threshold 0.1".split()
+        words = [
+            "--y-true",
+            "y",
+            "--y-pred",
+            "label",
+            "--sensitive",
+            "sex",
+            "--with-ci",
+            "--threshold",
+            "0.1",
+        ]
         metric = ["--metric", "equalized_odds_difference"]
         done = subprocess.run([*command, *words, *metric], capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if re.search("equalized", line, re.I)]

@@ -182,7 +182,7 @@ def package_install_line(name: str) -> str:
 
 
 def _versions_in_r() -> tuple[str | None, ...]:
-    """Versions of R, KPC, FOCI and reticulate, asked of Rscript: the answer must not depend on rpy2."""
+    """Versions of R, KPC, FOCI and reticulate, asked of Rscript: rpy2 has no part in it."""
     rscript = shutil.which("Rscript")
     if rscript is None:
         return (None,) * 4

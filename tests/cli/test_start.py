@@ -12,11 +12,35 @@ import pytest
 
 #: Packages of extras and of tools of others: an audit of a CSV file needs none of them. pandas
 #: itself imports pyarrow where it is installed.
-UNUSED = """
-    IPython airflow catboost cryptography dagster dask distributed duckdb fairlearn ibis keras
-    lightgbm matplotlib mlflow nflows onnx onnxruntime opentelemetry polars prometheus_client
-    pyspark rpy2 skops statsmodels torch typst xgboost
-""".split()
+UNUSED = [
+    "IPython",
+    "airflow",
+    "catboost",
+    "cryptography",
+    "dagster",
+    "dask",
+    "distributed",
+    "duckdb",
+    "fairlearn",
+    "ibis",
+    "keras",
+    "lightgbm",
+    "matplotlib",
+    "mlflow",
+    "nflows",
+    "onnx",
+    "onnxruntime",
+    "opentelemetry",
+    "polars",
+    "prometheus_client",
+    "pyspark",
+    "rpy2",
+    "skops",
+    "statsmodels",
+    "torch",
+    "typst",
+    "xgboost",
+]
 
 
 def cpu_seconds(*command: str) -> float:

@@ -1,4 +1,4 @@
-"""Models behind the real servers: MLServer (KServe V2) and MLflow's; each skips where it is absent."""
+"""Models behind real servers, MLServer (KServe V2) and MLflow; each skips where it is absent."""
 
 from __future__ import annotations
 
