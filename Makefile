@@ -58,7 +58,7 @@ gallery: $(STAMP)
 pages: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m pages tests/docs
 
-# Many minutes. All of them, one after the other.
+# Eight CPU minutes. All of them, one after the other; it counts them.
 docs-test: $(STAMP)
 	$(BIN)/python tests/docs/documents.py
 

@@ -3,7 +3,7 @@
 Runs the contract test of every integration against the package that is installed, and writes the
 table of docs/integrations/index.md. What is absent keeps no line of success: it says "not run".
 Packages that hold one another's versions back live in environments of their own (nox -s mlflow
-orchestrators airflow keras serving): name their interpreters, and the first that has the package is used.
+orchestrators airflow keras serving): name their interpreters; the first with the package is used.
 """
 
 from __future__ import annotations
