@@ -243,7 +243,8 @@ def test_doctor_knows_every_integration_of_the_docs():
     packages = re.findall(r'"(?:r:)?([a-z][\w-]+)",\s+f?"[^"]*(?:test_|PAGES|NETWORKS)', tested)
     assert len(packages) >= 12
     known = {part.name.removeprefix("R package ") for part in environment.examine().components}
-    assert set(packages) <= known
+    servers = {"mlflow", "mlserver"}  # of models, on whatever machine; the client is mlflow-skinny
+    assert set(packages) - servers <= known
 
 
 def test_doctor_names_what_this_was_installed_from(monkeypatch):

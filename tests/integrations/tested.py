@@ -48,6 +48,7 @@ INTEGRATIONS = (
     Integration(
         "OpenTelemetry", "telemetry.md", "opentelemetry-sdk", "test_tools_of_others.py telemetry"
     ),
+    Integration("Model cards", "../report.md", "skops", "../reports/test_model_card.py"),
     Integration("Notebooks: IPython", "notebooks.md", "ipython", "test_tools_of_others.py ipython"),
     Integration("Notebooks: marimo", "notebooks.md", "marimo", f"{PAGES}::test_page[notebooks]"),
     Integration("Dagster", "dagster.md", "dagster", f"{PAGES}::test_page[dagster]"),
