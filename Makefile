@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUNTIME := $(VENV)/.installed-runtime
+SITE := $(VENV)/.installed-docs
 
 # One thread per process: results and timings do not depend on the number of cores.
 export OMP_NUM_THREADS ?= 1
@@ -25,7 +26,12 @@ $(RUNTIME): pyproject.toml constraints.txt
 
 $(STAMP): $(RUNTIME)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
-	touch $(STAMP)
+	touch $(STAMP) $(SITE)
+
+# What the site needs: a minute, where the tools of developers take many.
+$(SITE): $(RUNTIME)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[docs]"
+	touch $(SITE)
 
 demo: $(RUNTIME)
 	$(BIN)/fairaudit demo
@@ -41,7 +47,7 @@ coverage: $(STAMP)
 	$(BIN)/coverage report
 
 # The documentation site, in site/; a warning is an error.
-docs: $(STAMP)
+docs: $(SITE)
 	$(BIN)/python docs/builder/build_site.py
 
 # A minute. The pages of docs/gallery, from the scripts of examples/.
@@ -52,7 +58,7 @@ gallery: $(STAMP)
 pages: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m pages tests/docs
 
-# Many minutes. All of them, one after the other.
+# Eight CPU minutes. All of them, one after the other; it counts them.
 docs-test: $(STAMP)
 	$(BIN)/python tests/docs/documents.py
 

@@ -19,8 +19,9 @@ LOWEST, NEWEST = PYTHONS[0], PYTHONS[-2]  # few machines have 3.14; its wheels a
 #: Extras whose lower bounds are tried together with those of the core.
 EXTRAS = ("onnx", "skops", "parquet", "dask", "plot", "reduction")
 INTEGRATION_PAGES = "tests/docs/test_integration_pages.py"
-#: A torch without CUDA, which is gigabytes smaller.
-TORCH = ("--extra-index-url", "https://download.pytorch.org/whl/cpu")
+#: A torch without CUDA is gigabytes smaller; TORCH_INDEX= (empty): where pip's settings say.
+TORCH_INDEX = os.environ.get("TORCH_INDEX", "https://download.pytorch.org/whl/cpu")
+TORCH = ("--extra-index-url", TORCH_INDEX) if TORCH_INDEX else ()
 
 nox.options.error_on_missing_interpreters = False
 nox.options.reuse_existing_virtualenvs = True
@@ -68,11 +69,21 @@ def lowest(session: nox.Session) -> None:
     run_tests(session)
 
 
-@nox.session(python=NEWEST)
+@nox.session(python="3.11")
 def mlflow(session: nox.Session) -> None:
-    """MLflow, whose pins would hold back the versions of the other sessions."""
-    session.install("--quiet", ".[mlflow,skops,onnx,test]", "--upgrade")
-    session.run("python", "-m", "pytest", *(session.posargs or ["tests/integrations"]))
+    """MLflow and its server, whose pins would hold back the versions of the other sessions."""
+    session.install("--quiet", ".[mlflow,skops,onnx,catboost,test]", "mlflow", "--upgrade")
+    tests = ["tests/integrations", INTEGRATION_PAGES]
+    session.run("python", "-m", "pytest", *(session.posargs or tests))
+
+
+@nox.session(python="3.11")
+def serving(session: nox.Session) -> None:
+    """Models behind MLServer (KServe's protocol), whose pins are its own."""
+    session.install("--quiet", ".[test]", "mlserver", "mlserver-sklearn")
+    session.run(
+        "python", "-m", "pytest", *(session.posargs or ["tests/integrations/test_serving.py"])
+    )
 
 
 @nox.session(python="3.11")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -90,6 +92,8 @@ _OPTIONAL = (
     ("keras", ".keras models", "keras torch"),
     ("duckdb", "counts by a database", "duckdb"),
     ("pyspark", "counts by Spark", "pyspark"),
+    ("ibis", "counts by other databases", "ibis-framework"),
+    ("polars", "its data frames", "polars"),
     ("typst", "PDF reports", "typst"),
     ("shtab", "completion in the shell", "shtab"),
     ("cryptography", "signatures of records", "cryptography"),
@@ -99,6 +103,7 @@ _INTEGRATIONS = (
     ("fairlearn", "fairlearn", "the reduction, MetricFrame"),
     ("mlflow", "mlflow-skinny", "audits in mlflow.evaluate, logging"),
     ("opentelemetry", "opentelemetry-sdk", "gauges of monitors"),
+    ("prometheus_client", "prometheus-client", "reads .prom files of monitors, in tests"),
     ("pytest", "pytest", "assert_equalized_odds"),
     ("IPython", "ipython", "results in notebooks"),
     ("marimo", "marimo", "results in notebooks"),
@@ -152,12 +157,37 @@ def _sandbox() -> tuple[tuple[Layer, ...], tuple[str, ...]]:
 
 
 def _component(module: str, distribution: str, needed_for: str, pip: str) -> Component:
-    version = None
+    version = problem = None
     if find_spec(module) is not None:  # xgboost also comes as xgboost-cpu
         version = _version(distribution) or _version(f"{distribution}-cpu")
+    bound = _lower_bounds().get(distribution)
+    if version is not None and bound is not None and _numbers(version) < _numbers(bound):
+        problem = f"older than {bound}"
+        pip = f'"{pip.strip(chr(34))}>={bound}"'
     return Component(
-        name=distribution, version=version, needed_for=needed_for, install=f"pip install {pip}"
+        name=distribution,
+        version=version,
+        needed_for=needed_for,
+        install=f"pip install {pip}",
+        problem=problem,
     )
+
+
+@lru_cache
+def _lower_bounds() -> dict[str, str]:
+    """The oldest versions that this distribution and its extras ask for."""
+    try:
+        lines = requires(_PROJECT) or ()
+    except PackageNotFoundError:
+        return {}
+    found = (re.match(r"([\w.-]+)[^;]*>=([\d.]+)", line) for line in lines)
+    bounds = [(match[1], match[2]) for match in found if match]
+    bounds.sort(key=lambda bound: _numbers(bound[1]), reverse=True)  # the lowest of each is kept
+    return dict(bounds)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _version(distribution: str) -> str | None:
@@ -191,6 +221,12 @@ def _r_components() -> tuple[Component, ...]:
             version=r.foci_version,
             needed_for=f"codec with {use}",
             install=line("FOCI"),
+        ),
+        Component(
+            name="R package reticulate",
+            version=r.reticulate_version,
+            needed_for="fairaudit in R (docs/integrations)",
+            install=line("reticulate"),
         ),
     )
 

@@ -55,7 +55,8 @@ _CODEC = """function(seed, u, z, x) {
 _MEDIAN_DISTANCE = "function(u) stats::median(stats::dist(u))"
 _HAS_PACKAGE = "function(name) as.numeric(suppressWarnings(requireNamespace(name, quietly = TRUE)))"
 _VERSIONS = """v <- function(p) tryCatch(as.character(packageVersion(p)), error = function(e) "")
-cat("\\nversions", as.character(getRversion()), v("KPC"), v("FOCI"), sep = "|")"""
+cat("\\nversions", as.character(getRversion()), v("KPC"), v("FOCI"), v("reticulate"),
+    sep = "|")"""
 
 
 def kpc_graph(
@@ -131,7 +132,7 @@ class RStatus:
 
     Attributes
     ----------
-    r_version, rpy2_version, kpc_version, foci_version : str or None
+    r_version, rpy2_version, kpc_version, foci_version, reticulate_version : str or None
     rpy2_error : str or None
         Why rpy2 cannot start R, in one line; None when it can.
     """
@@ -141,11 +142,12 @@ class RStatus:
     rpy2_error: str | None
     kpc_version: str | None
     foci_version: str | None
+    reticulate_version: str | None
 
 
 def status() -> RStatus:
     """Look for R, rpy2 and the R packages. Never raises."""
-    r_version, kpc_version, foci_version = _versions_in_r()
+    r_version, kpc_version, foci_version, reticulate_version = _versions_in_r()
     error = None
     try:
         start()
@@ -157,6 +159,7 @@ def status() -> RStatus:
         rpy2_error=error,
         kpc_version=kpc_version,
         foci_version=foci_version,
+        reticulate_version=reticulate_version,
     )
 
 
@@ -178,21 +181,21 @@ def package_install_line(name: str) -> str:
     return f"Rscript -e 'install.packages(\"{name}\")'"
 
 
-def _versions_in_r() -> tuple[str | None, str | None, str | None]:
-    """Versions of R, KPC and FOCI, asked of Rscript: the answer must not depend on rpy2."""
+def _versions_in_r() -> tuple[str | None, ...]:
+    """Versions of R, KPC, FOCI and reticulate, asked of Rscript: rpy2 has no part in it."""
     rscript = shutil.which("Rscript")
     if rscript is None:
-        return None, None, None
+        return (None,) * 4
     try:
         answer = subprocess.run(  # noqa: S603  no shell, and only our own arguments
             [rscript, "-e", _VERSIONS], capture_output=True, text=True, timeout=60, check=True
         )
         # a user's profile may have printed other lines
         lines = [line for line in answer.stdout.splitlines() if line.startswith("versions|")]
-        _, r, kpc, foci = lines[-1].split("|")
+        _, r, kpc, foci, reticulate = lines[-1].split("|")
     except (OSError, LookupError, ValueError, subprocess.SubprocessError):
-        return None, None, None
-    return r or None, kpc or None, foci or None
+        return (None,) * 4
+    return tuple(version or None for version in (r, kpc, foci, reticulate))
 
 
 def _rpy2_version() -> str | None:

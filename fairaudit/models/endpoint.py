@@ -49,7 +49,8 @@ class Endpoint:
     url : str
         ``…/invocations`` (MLflow) or ``…/v2/models/NAME/infer`` (KServe V2). Columns after a ``#``,
         as in ``http://host:5000/invocations#income,age``, are the features, and nothing else is
-        sent; that part of a URL never leaves this machine.
+        sent; that part of a URL never leaves this machine. ``;output=NAME`` after them asks a
+        service of KServe for one of several outputs, as ``#income,age;output=predict_proba``.
     batch : int
         Rows of one request.
     retries : int
@@ -83,7 +84,11 @@ class Endpoint:
         self.protocol = "kserve" if _V2.fullmatch(parts.path) else "mlflow"
         self.batch, self.retries, self.timeout = batch, retries, timeout
         self.most, self.wait = most, wait
-        named = tuple(unquote(name) for name in parts.fragment.split(",") if name)
+        columns, _, output = parts.fragment.partition(";output=")
+        self.output = unquote(output) or None
+        if self.output is not None and self.protocol == "mlflow":
+            raise InputError("Only services of KServe have outputs to choose.", argument="model")
+        named = tuple(unquote(name) for name in columns.split(",") if name)
         self.inputs = self._inputs() if self.protocol == "kserve" else ()
         self.features = named or (self.inputs if len(self.inputs) > 1 else None)
 
@@ -105,7 +110,7 @@ class Endpoint:
         build, read = (
             (_mlflow_request, _mlflow_answer)
             if self.protocol == "mlflow"
-            else (self._kserve_request, _kserve_answer)
+            else (self._kserve_request, self._kserve_answer)
         )
         answer = self._send(json.dumps(build(rows)).encode())
         try:
@@ -117,9 +122,19 @@ class Endpoint:
         return values
 
     def _kserve_request(self, rows: pd.DataFrame) -> dict[str, Any]:
+        asked = {} if self.output is None else {"outputs": [{"name": self.output}]}
         if len(self.inputs) > 1:
-            return {"inputs": [_tensor(name, rows[[name]]) for name in self.inputs]}
-        return {"inputs": [_tensor(self.inputs[0] if self.inputs else "input-0", rows)]}
+            return {"inputs": [_tensor(name, rows[[name]]) for name in self.inputs], **asked}
+        return {"inputs": [_tensor(self.inputs[0] if self.inputs else "input-0", rows)], **asked}
+
+    def _kserve_answer(self, answer: Any) -> Any:
+        outputs = {one["name"]: one for one in answer["outputs"]}
+        wanted = ("predict_proba", "probabilities") if self.output is None else (self.output,)
+        chosen = next((outputs[name] for name in wanted if name in outputs), None)
+        if chosen is None and self.output is not None:
+            raise LookupError(f"no output {self.output!r} among {sorted(outputs)}")
+        chosen = answer["outputs"][0] if chosen is None else chosen
+        return _as_array(chosen["data"]).reshape(chosen["shape"])
 
     def _inputs(self) -> tuple[str, ...]:
         """Names of inputs, where the service tells them."""
@@ -233,15 +248,6 @@ def _mlflow_request(rows: pd.DataFrame) -> dict[str, Any]:
 def _mlflow_answer(answer: Any) -> Any:
     values = answer["predictions"]
     return [list(one.values()) for one in values] if isinstance(values[0], dict) else values
-
-
-def _kserve_answer(answer: Any) -> Any:
-    outputs = {one["name"]: one for one in answer["outputs"]}
-    chosen = next(
-        (outputs[name] for name in ("predict_proba", "probabilities") if name in outputs),
-        answer["outputs"][0],
-    )
-    return _as_array(chosen["data"]).reshape(chosen["shape"])
 
 
 def _tensor(name: str, rows: pd.DataFrame) -> dict[str, Any]:

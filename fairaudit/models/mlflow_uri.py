@@ -25,6 +25,7 @@ _FILES = {
     "keras": "data",
 }
 _IN_FOLDER = {"keras": "model.keras"}  # what the description names is a folder
+_ENDS = {".cb": ".cbm", ".lgb": ".txt"}  # MLflow's endings of files of catboost and lightgbm
 
 
 def is_mlflow(source: str) -> bool:
@@ -48,7 +49,7 @@ def fetched_model(source: str) -> tuple[str, bytes]:
             told = " ".join(str(error).split())[:300]
             raise InputError(f"MLflow has no {source!r}: {told}", argument="model") from error
         file = place if place.is_file() else model_file(place, source)
-        return file.name, file.read_bytes()
+        return file.stem + _ENDS.get(file.suffix, file.suffix), file.read_bytes()
 
 
 def model_file(folder: Path, source: str) -> Path:

@@ -216,6 +216,37 @@ def test_doctor_says_what_is_missing_broken_and_doubled(monkeypatch, capsys):
     assert "warning: The distribution fairaudit 9.9 is installed too." in shown
 
 
+def test_doctor_says_what_is_too_old(monkeypatch):
+    """Lower than the lowest bound of all extras: torch is in two of them."""
+    lines = ["torch>=2.9; extra == 'keras'", "torch>=2.2; extra == 'train'", "dask[x]>=2024.8"]
+    monkeypatch.setattr(environment, "requires", lambda _: lines)
+    monkeypatch.setattr(environment, "find_spec", lambda _: True)
+    environment._lower_bounds.cache_clear()
+    for name, version, told in (
+        ("torch", "2.1.9", "older than 2.2"),
+        ("torch", "2.2.0+cpu", None),
+        ("dask", "2024.10.1", None),
+        ("dask", "2023.12", "older than 2024.8"),
+        ("rich", "1", None),
+    ):
+        monkeypatch.setattr(environment, "_version", lambda _, known=version: known)
+        part = environment._component(name, name, "tests", name)
+        assert part.problem == told, (name, version)
+        assert part.state == ("ok" if told is None else "broken")
+        assert (">=" in part.install) is (told is not None)
+    environment._lower_bounds.cache_clear()
+
+
+def test_doctor_knows_every_integration_of_the_docs():
+    """Each package of the table that the integrations' tests write."""
+    tested = (Path(__file__).parents[1] / "integrations" / "tested.py").read_text()
+    packages = re.findall(r'"(?:r:)?([a-z][\w-]+)",\s+f?"[^"]*(?:test_|PAGES|NETWORKS)', tested)
+    assert len(packages) >= 12
+    known = {part.name.removeprefix("R package ") for part in environment.examine().components}
+    servers = {"mlflow", "mlserver"}  # of models, on whatever machine; the client is mlflow-skinny
+    assert set(packages) - servers <= known
+
+
 def test_doctor_names_what_this_was_installed_from(monkeypatch):
     """No name of a package index: a checkout, a wheel, or what pip was given."""
 

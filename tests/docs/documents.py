@@ -2,6 +2,8 @@
 
     python tests/docs/documents.py [PAGE …]      # every block, also the slow ones; `make docs-test`
 
+The last line says how many CPU minutes the blocks took; those that are not slow may take 15.
+
 Blocks of a page run in order, in one folder that is empty at first: ```python in one namespace,
 ```sh in bash (a `cd` lasts). A ```text block after them is what they print, numbers included. A
 comment of HTML before a block says what is special about it:
@@ -23,6 +25,7 @@ import contextlib
 import io
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -39,6 +42,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 RUN = ("python", "sh")
 MOST_SHOWN = 6_000  # characters of what was printed instead
+MOST_SECONDS = 15 * 60  # of CPU, for all blocks that are not slow
 MARKS = {
     "": False,
     "slow": False,
@@ -208,8 +212,19 @@ def blocks(path: Path) -> list[Block]:
     return found
 
 
-def run_page(path: Path, folder: Path, *, slow: bool) -> Counter[str]:
-    """Run a page in a folder; how many blocks ran, and how many did not, and why."""
+def cpu_seconds() -> float:
+    """Of this process and of those that it started and that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def run_page(
+    path: Path, folder: Path, *, slow: bool, seconds: dict[str, float] | None = None
+) -> Counter[str]:
+    """Run a page in a folder; how many blocks ran, and how many did not, and why.
+
+    CPU seconds of the blocks are added to `seconds`, at "slow" and "quick".
+    """
     page, counted, left_out = Page(path, folder), Counter[str](), ""
     for block in blocks(path):
         if block.language != "text" or block.mark == "skip":  # what is printed goes with its code
@@ -220,6 +235,7 @@ def run_page(path: Path, folder: Path, *, slow: bool) -> Counter[str]:
         if left_out == "skip" or (left_out == "slow" and not slow):
             counted[left_out] += 1
             continue
+        began = cpu_seconds()
         try:
             page.run(block)
         except Exception as error:
@@ -227,28 +243,42 @@ def run_page(path: Path, folder: Path, *, slow: bool) -> Counter[str]:
             told = str(error) if isinstance(error, Wrong) else f"{type(error).__name__}: {error}"
             raise Wrong(f"{where}: {told}\n\n{block.text}") from error
         counted["ran"] += 1
+        if seconds is not None:
+            seconds[left_out or "quick"] += cpu_seconds() - began
     return counted
 
 
 def main(names: list[str]) -> int:
     os.environ.setdefault("MPLBACKEND", "Agg")
-    total, failed = Counter[str](), 0
+    total, failed, taken = Counter[str](), 0, {"quick": 0.0, "slow": 0.0}
     for path in [ROOT / name for name in names] or PAGES:
+        seconds = dict.fromkeys(taken, 0.0)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                counted = run_page(path, Path(folder).resolve(), slow=True)
+                counted = run_page(path, Path(folder).resolve(), slow=True, seconds=seconds)
             except Wrong as error:
                 failed += 1
                 print(f"FAILED {error}", flush=True)
                 continue
+            finally:
+                taken = {key: taken[key] + seconds[key] for key in taken}
         total += counted
         name = path.relative_to(ROOT)
-        print(f"{name}: {counted['ran']} ran, {counted['skip']} skipped", flush=True)
+        print(
+            f"{name}: {counted['ran']} ran, {counted['skip']} skipped; "
+            f"{seconds['quick']:.0f} CPU s, slow blocks {seconds['slow']:.0f}",
+            flush=True,
+        )
         for block in blocks(path):
             if block.mark == "skip":
                 print(f"    line {block.line} skipped: {block.reason}")
     print(f"{total['ran']} blocks ran, {total['skip']} skipped; {failed} pages failed")
-    return min(failed, 1)
+    print(f"CPU minutes: {taken['quick'] / 60:.1f}, slow blocks {taken['slow'] / 60:.1f}")
+    if taken["quick"] > MOST_SECONDS:
+        print(
+            f"FAILED: blocks that are not slow took more than {MOST_SECONDS / 60:.0f} CPU minutes"
+        )
+    return int(failed > 0 or taken["quick"] > MOST_SECONDS)
 
 
 if __name__ == "__main__":

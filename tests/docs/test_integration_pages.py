@@ -10,6 +10,7 @@ PAGES = {
     "dagster": "dagster",
     "dvc": "dvc",
     "kedro": "kedro",
+    "mlflow": "mlflow",
     "notebooks": "marimo",
     "r": "reticulate",
 }

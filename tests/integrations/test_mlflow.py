@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -49,6 +51,66 @@ def logged(mlflow, table, tmp_path_factory):
     with mlflow.start_run() as run:
         mlflow.log_artifacts(str(folder), "model")
     return f"runs:/{run.info.run_id}/model", model
+
+
+def _sklearn(mlflow, table, **format):
+    model = LogisticRegression().fit(table[["z"]], table["y"])
+    return mlflow.sklearn, model, model.predict_proba(table[["z"]])[:, 1], format
+
+
+def _lightgbm(mlflow, table):
+    lightgbm = pytest.importorskip("lightgbm")
+    rows = lightgbm.Dataset(table[["z"]], table["y"])
+    model = lightgbm.train({"objective": "binary", "verbosity": -1}, rows, 5)
+    return mlflow.lightgbm, model, model.predict(table[["z"]]), {}
+
+
+def _lightgbm_estimator(mlflow, table):
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMClassifier(n_estimators=5, verbosity=-1).fit(table[["z"]], table["y"])
+    return mlflow.lightgbm, model, model.predict_proba(table[["z"]])[:, 1], {}
+
+
+def _xgboost(mlflow, table):
+    xgboost = pytest.importorskip("xgboost")
+    model = xgboost.XGBClassifier(n_estimators=5).fit(table[["z"]], table["y"])
+    return mlflow.xgboost, model, model.predict_proba(table[["z"]])[:, 1], {}
+
+
+def _catboost(mlflow, table):
+    catboost = pytest.importorskip("catboost")
+    model = catboost.CatBoostClassifier(iterations=5, verbose=False, allow_writing_files=False)
+    model.fit(table[["z"]], table["y"])
+    return mlflow.catboost, model, model.predict_proba(table[["z"]])[:, 1], {}
+
+
+def _onnx(mlflow, table):
+    pytest.importorskip("onnxruntime")
+    convert = pytest.importorskip("skl2onnx").to_onnx
+    model = LogisticRegression().fit(table[["z"]].to_numpy(np.float32), table["y"])
+    said = model.predict_proba(table[["z"]].to_numpy(np.float32))[:, 1]
+    sample = table[["z"]].to_numpy(np.float32)[:1]
+    return mlflow.onnx, convert(model, sample, options={"zipmap": False}), said, {}
+
+
+@pytest.mark.parametrize(
+    "train",
+    [
+        pytest.param(partial(_sklearn, serialization_format=name), id=f"sklearn {name}")
+        for name in ("skops", "pickle", "cloudpickle")
+    ]
+    + [_lightgbm, _lightgbm_estimator, _xgboost, _catboost, _onnx],
+)
+def test_models_that_mlflow_itself_logged_and_registered(mlflow, table, train):
+    """Whatever files its flavors write today; the registry has them under a name and a version."""
+    flavor, model, scores, more = train(mlflow, table)
+    name = f"credit-{flavor.__name__.rpartition('.')[2]}-{len(more)}{more.values()}"
+    name = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
+    with mlflow.start_run():
+        logged = flavor.log_model(model, name="model", registered_model_name=name, **more)
+    for address in (logged.model_uri, f"models:/{name}/{logged.registered_model_version}"):
+        found = load_model(address, sandbox=False).predict(table[["z"]])["score"]
+        np.testing.assert_allclose(found, scores, atol=1e-6)
 
 
 @pytest.mark.sandbox

@@ -3,7 +3,7 @@
 Runs the contract test of every integration against the package that is installed, and writes the
 table of docs/integrations/index.md. What is absent keeps no line of success: it says "not run".
 Packages that hold one another's versions back live in environments of their own (nox -s mlflow
-orchestrators airflow keras): name their interpreters, and the first that has the package is used.
+orchestrators airflow keras serving): name their interpreters; the first with the package is used.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ BEGIN, END = "<!-- tested: begin -->\n", "<!-- tested: end -->\n"
 
 
 PAGES, NETWORKS = "../docs/test_integration_pages.py", "../models/test_networks.py"
+MODELS = "../models/test_models.py"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ INTEGRATIONS = (
     Integration(
         "MLflow: models, evaluator, logging", "mlflow.md", "mlflow-skinny", "test_mlflow.py"
     ),
+    Integration("MLflow: its page", "mlflow.md", "mlflow-skinny", f"{PAGES}::test_page[mlflow]"),
     Integration("fairlearn", "fairlearn.md", "fairlearn", "test_tools_of_others.py fairlearn"),
     Integration(
         "scikit-learn", "scikit-learn.md", "scikit-learn", "test_tools_of_others.py scikit_learn"
@@ -46,6 +48,7 @@ INTEGRATIONS = (
     Integration(
         "OpenTelemetry", "telemetry.md", "opentelemetry-sdk", "test_tools_of_others.py telemetry"
     ),
+    Integration("Model cards", "../report.md", "skops", "../reports/test_model_card.py"),
     Integration("Notebooks: IPython", "notebooks.md", "ipython", "test_tools_of_others.py ipython"),
     Integration("Notebooks: marimo", "notebooks.md", "marimo", f"{PAGES}::test_page[notebooks]"),
     Integration("Dagster", "dagster.md", "dagster", f"{PAGES}::test_page[dagster]"),
@@ -53,15 +56,18 @@ INTEGRATIONS = (
     Integration("Kedro", "kedro.md", "kedro", f"{PAGES}::test_page[kedro]"),
     Integration("DVC", "dvc.md", "dvc", f"{PAGES}::test_page[dvc]"),
     Integration("R by reticulate", "r.md", "r:reticulate", f"{PAGES}::test_page[r]"),
+    Integration("xgboost files", "../howto/models.md", "xgboost-cpu", f"{MODELS} xgboost"),
+    Integration("lightgbm files", "../howto/models.md", "lightgbm", f"{MODELS} lightgbm"),
+    Integration("skops files", "../howto/models.md", "skops", f"{MODELS} skops"),
+    Integration("ONNX files", "../howto/models.md", "onnxruntime", f"{MODELS} onnx"),
     Integration("Keras files", "../howto/models.md", "keras", f"{NETWORKS} keras"),
     Integration("torch.export files", "../howto/models.md", "torch", f"{NETWORKS} torch"),
     Integration("catboost files", "../howto/models.md", "catboost", "../models/test_catboost.py"),
     Integration(
-        "Services over HTTP (MLflow and KServe V2 protocols)",
-        "http.md",
-        "",
-        "../models/test_endpoint.py",
+        "Services over HTTP: failures, limits", "http.md", "", "../models/test_endpoint.py"
     ),
+    Integration("Services: MLServer (KServe V2)", "http.md", "mlserver", "test_serving.py kserve"),
+    Integration("Services: MLflow's server", "http.md", "mlflow", "test_serving.py mlflow_server"),
     Integration("pytest", "../ci.md", "pytest", "test_pytest_plugin.py"),
 )
 

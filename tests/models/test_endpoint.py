@@ -130,6 +130,18 @@ def test_a_busy_service_is_asked_again_and_no_more_than_that(service, table):
     assert len(service.requests) == before + 1
 
 
+def test_one_of_several_outputs_can_be_chosen(service, table):
+    url = f"{service.url}/v2/models/m/infer"
+    assert Endpoint(f"{url}#x,bias;output=predict")(table).tolist() == [0] * 400
+    assert service.requests[-1]["body"]["outputs"] == [{"name": "predict"}]
+    scores = Endpoint(f"{url}#x,bias;output=predict_proba")(table)
+    np.testing.assert_allclose(scores, service.scores(table))
+    with pytest.raises(InputError, match=r"no output 'shap' among \['predict', 'predict_proba'\]"):
+        Endpoint(f"{url}#;output=shap")(table[["x", "bias"]])
+    with pytest.raises(InputError, match="Only services of KServe have outputs"):
+        Endpoint(f"{service.url}/invocations#x;output=shap")
+
+
 def test_redirects_are_not_followed(service, table):
     service.failures += [302]
     with pytest.raises(InputError, match="status 302"):
