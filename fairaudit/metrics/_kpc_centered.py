@@ -21,6 +21,7 @@ from fairaudit.metrics.measure import Measure
 __all__ = ["KPCCentered", "kpc_centered", "kpc_centered_of_table", "limits_of"]
 
 _AROUND = 3  # rows on either side whose outcomes count as equal, where it is a number
+_APART, _CHANCE = 0.3, 4.0  # of KPC: what those around a row lose beside its nearest; over √n
 _PAIRS = 1 << 18  # products of sums at once
 _Z = 1.959963984540054  # of 95 %, on both sides
 _ROWS, _FEATURES = 20_000, 64  # from which the error is estimated; it falls with the root of n
@@ -96,13 +97,21 @@ def kpc_centered_of_table(table: AuditTable) -> KPCCentered:
     kernel = kernel_named("rbf", u)[0]
     gram = Gram(kernel, u)
     both = graph_of((outcome, *table.attributes), n, "standard", 1)
-    alone = graph_of((outcome,), n, "standard", 1).mean_kernel(gram)
+    by_outcome = graph_of((outcome,), n, "standard", 1)
+    alone = by_outcome.mean_kernel(gram)
     left = float(gram.diagonal.mean()) - alone
     if left <= 1e-12 * float(gram.diagonal.max()):
         raise InputError("KPC is undefined: the outcome determines the prediction completely.")
     raw = (both.mean_kernel(gram) - alone) / left
     close = gram if gram.features is not None else gram.from_drawn_rows()
-    of_copies = (_Windows.of(outcome).mean_of_copies(both, close) - alone) / left
+    windows = _Windows.of(outcome)
+    apart = (by_outcome.mean_kernel(close) - windows.mean_within(close)) / left
+    if apart > _APART + _CHANCE / np.sqrt(n):
+        raise InputError(
+            "KPC is undefined: the outcome nearly determines the prediction, so that people next "
+            "to one another in the outcome differ by it more than by anything else."
+        )
+    of_copies = (windows.mean_of_copies(both, close) - alone) / left
     value = float(raw - of_copies)
     low, high = _Errors.of(table, kernel).limits(value)
     return KPCCentered(value=value, n=n, raw=raw, low=low, high=high)
@@ -157,6 +166,14 @@ class _Windows:
         count = len(self.counts)
         sums = np.column_stack([np.bincount(self.block, column, count) for column in x.T])
         return np.asarray(((self.runs @ sums) / self.rows[:, None])[self.block])
+
+    def mean_within(self, gram: Gram) -> float:
+        """The mean kernel of two rows that may exchange their predictions."""
+        features, own = gram.features, gram.features * gram.features
+        others = self.rows[self.block] - 1.0
+        products = row_products(features, self.means(features)) * (others + 1.0)
+        alike = products - np.asarray(own.sum(axis=1)).ravel()
+        return float((alike / np.maximum(others, 1.0))[others > 0].mean())
 
     def mean_of_copies(self, graph: NeighborGraph, gram: Gram) -> float:
         """The mean of T(Y, Ã) over copies."""

@@ -132,3 +132,17 @@ def test_undefined_sizes_are_refused():
     y = np.array([0, 1] * 20)
     with pytest.raises(fa.errors.InputError, match="undefined"):
         fa.metrics.kpc_centered(y * 1.0, sensitive={"sex": ["f", "m", "m", "f"] * 10}, y_true=y)
+
+
+@pytest.mark.parametrize(("spread", "defined"), [(0.003, False), (0.02, False), (0.3, True)])
+def test_no_size_where_neighbors_in_the_outcome_differ_by_it(spread: float, defined: bool) -> None:
+    """A fair prediction that nearly is the outcome had a size of 2 and more."""
+    rng = np.random.default_rng(11)
+    y, sex, age = rng.normal(size=400), rng.integers(0, 2, 400), rng.normal(size=400)
+    asked = {"sensitive": {"sex": sex, "age": age}, "y_true": y}
+    u = y + spread * rng.normal(size=400)
+    if defined:
+        assert abs(fa.metrics.kpc_centered(u, **asked).value) < 0.3
+        return
+    with pytest.raises(fa.InputError, match="the outcome nearly determines the prediction"):
+        fa.metrics.kpc_centered(u, **asked)
