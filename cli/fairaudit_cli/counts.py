@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import roles_from
@@ -53,7 +54,9 @@ OPTIONS = (
 )
 
 #: What `quiet` breaks in sentences; data cannot be changed.
-_ORDERS = re.compile(r"(?m)^\s*::|##\w*\[|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ORDERS = re.compile(
+    r"(?m)^\s*::|##\w*\[|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     frame = _mask(made.frame, args.count, args.suppress, resolved)
     _write(frame, args.out)
     for name, bins in made.binned.items():
-        print(f"{name}: {bins} bins", file=sys.stderr)
+        print(quiet(f"{name}: {bins} bins"), file=sys.stderr)
     rows, shown = int(frame[args.count].sum()), int(frame[args.count].notna().sum())
     print(f"{rows:,} rows in {shown:,} combinations", file=sys.stderr)
     return ExitCode.OK
