@@ -91,7 +91,6 @@ def _with_scikit_learn(classifier: Any) -> Iterator[tuple[str, Any]]:
 _MADE = {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}
 
 
-
 def make_files(package: str, folder: Path) -> None:
     """Every model in every form, and what it predicts by itself."""
     expected = {}

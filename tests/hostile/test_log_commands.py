@@ -9,7 +9,14 @@ import pytest
 
 from fairaudit_cli.main import main
 
-ORDERS = ("::add-mask::x", "##[group]x", "a\n::error::x", "b\u2028::debug::z", "c\x1b[2J", "##vso[x]")
+ORDERS = (
+    "::add-mask::x",
+    "##[group]x",
+    "a\n::error::x",
+    "b\u2028::debug::z",
+    "c\x1b[2J",
+    "##vso[x]",
+)
 _LINES = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 

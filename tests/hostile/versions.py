@@ -88,7 +88,9 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="keep the environments there, or use them")
     parser.add_argument("--here", action="store_true", help="only this environment")
     for flag in ("--make", "--open"):
-        parser.add_argument(flag, choices=("xgboost", "lightgbm", "catboost"), help=argparse.SUPPRESS)
+        parser.add_argument(
+            flag, choices=("xgboost", "lightgbm", "catboost"), help=argparse.SUPPRESS
+        )
     parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.here:
