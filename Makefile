@@ -110,7 +110,8 @@ torture: $(STAMP)
 # Minutes each. Model files of other versions; each Python has wheels of some of them.
 VERSIONS ?= scikit-learn==1.5 scikit-learn==1.6 scikit-learn==1.7 \
 	xgboost-cpu==2.1,scikit-learn==1.6 xgboost-cpu==3.0,scikit-learn==1.7 \
-	lightgbm==4.3,scikit-learn==1.5 lightgbm==4.5,scikit-learn==1.6
+	lightgbm==4.3,scikit-learn==1.5 lightgbm==4.5,scikit-learn==1.6 \
+	catboost==1.2.7,scikit-learn==1.6
 versions: $(STAMP)
 	$(BIN)/python tests/hostile/versions.py $(VERSIONS) --python $(PYTHON)
 

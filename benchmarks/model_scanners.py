@@ -150,6 +150,9 @@ def main() -> int:
     from fairaudit import __version__
 
     sys.path.insert(0, str(HERE.parent / "tests" / "hostile"))
+    from torture import import_once
+
+    import_once()
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         write_files(folder)

@@ -32,7 +32,7 @@ jobs:
         with:
           python-version: "3.11"
       # packages that the model was made with belong here too, in the same versions
-      - run: python -m pip install "${{FAIRAUDIT_PACKAGE:?say above what pip installs}}"
+      - run: python -I -m pip install "${{FAIRAUDIT_PACKAGE:?say above what pip installs}}"
       - run: {_COMMAND}junit.xml
       - uses: actions/upload-artifact@v4
         if: always()
@@ -51,7 +51,7 @@ fairaudit:
     FAIRAUDIT_PACKAGE: {{package}}
   script:
     # packages that the model was made with belong here too, in the same versions
-    - python -m pip install --quiet "${{FAIRAUDIT_PACKAGE:?say above what pip installs}}"
+    - python -I -m pip install --quiet "${{FAIRAUDIT_PACKAGE:?say above what pip installs}}"
     - {_COMMAND}junit.xml
   allow_failure:
     exit_codes: 3 # inconclusive: shown as a warning; remove to make it fail

@@ -7,6 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from fairaudit._words import quiet
 from fairaudit.errors import InputError
 from fairaudit_cli.exit_codes import ExitCode
 from fairaudit_cli.library_calls import roles_from
@@ -53,7 +54,9 @@ OPTIONS = (
 )
 
 #: What `quiet` breaks in sentences; data cannot be changed.
-_ORDERS = re.compile(r"(?m)^\s*::|##\w*\[|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_ORDERS = re.compile(
+    r"(?m)^\s*::|##\w*\[|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,46 +89,48 @@ def run(args: argparse.Namespace) -> int:
     frame = _mask(made.frame, args.count, args.suppress, resolved)
     _write(frame, args.out)
     for name, bins in made.binned.items():
-        print(f"{name}: {bins} bins", file=sys.stderr)
+        print(quiet(f"{name}: {bins} bins"), file=sys.stderr)
     rows, shown = int(frame[args.count].sum()), int(frame[args.count].notna().sum())
     print(f"{rows:,} rows in {shown:,} combinations", file=sys.stderr)
     return ExitCode.OK
 
 
 def _mask(frame: pd.DataFrame, count: str, fewest: int, roles: ResolvedRoles) -> pd.DataFrame:
-    """Counts that show single people become empty, which `test` refuses.
+    """Without counts that show single people; a row of an outcome alone stands for them.
 
     Sums are known from elsewhere, as from an audit: the rows with an outcome, those of a group
-    among them. Of each sum so much becomes empty that the small counts could be many others.
+    among them. So the groups of an audit's mask are left out, and of others all counts of an
+    outcome where one is small: fewer, or the smallest, could be computed from the sums.
     """
+    import numpy as np
+    import pandas as pd
+
+    from fairaudit.data.groups import hidden_groups
+
     if fewest <= 0:
         return frame
-    people = frame[count]
-    hidden = people < fewest
-    small = int(hidden.sum())
-    for _, same in frame.groupby(roles.outcome, dropna=False):
-        groups = same.groupby(list(roles.sensitive), dropna=False)[count]
-        sizes = groups.sum()
-        gone = _hide_more(sizes, sizes < fewest, fewest)
-        for (_, counts), whole in zip(groups, gone, strict=True):
-            own = _hide_more(counts, (counts < fewest) | whole, fewest)
-            hidden[counts.index[own]] = True
+    group = frame.groupby(list(roles.sensitive), dropna=False).ngroup().to_numpy()
+    outcome = frame.groupby(roles.outcome, dropna=False).ngroup().to_numpy()
+    people = np.zeros((outcome.max() + 1, group.max() + 1), dtype=np.int64)
+    np.add.at(people, (outcome, group), frame[count].to_numpy())
+    hidden = np.tile(
+        hidden_groups(np.vstack([people.sum(axis=0), people]), fewest), (len(people), 1)
+    )
+    few = (frame[count] < fewest).to_numpy()
+    hidden[outcome[few], group[few]] = True
+    gone = hidden[outcome, group]
+    if not gone.any():
+        return frame
     print(
-        f"{small:,} counts below {fewest} are masked, and {int(hidden.sum()) - small:,} that would "
-        "give them away",
+        f"Counts below {fewest} are left out, with those of their group that would give them away; "
+        "a row without a count stands for them",
         file=sys.stderr,
     )
-    return frame.assign(**{count: people.astype("Int64").mask(hidden)})
-
-
-def _hide_more(sizes: pd.Series[int], hidden: pd.Series[bool], fewest: int) -> Any:
-    """What is hidden, and the smallest others, until each small one has `fewest` candidates."""
-    made = hidden.to_numpy().copy()
-    for place in sizes.to_numpy().argsort(kind="stable"):
-        if not made.any() or sizes.to_numpy()[made].sum() >= 2 * fewest - 1:
-            break
-        made[place] = True
-    return made
+    rest = pd.DataFrame({roles.outcome: frame[roles.outcome][gone].drop_duplicates()})
+    columns = {name: frame[name].astype(object) for name in frame if name != roles.outcome}
+    shown = frame.assign(**columns)[~gone]
+    masked = pd.concat([shown, rest.reindex(columns=frame.columns).astype(shown.dtypes)])
+    return masked.assign(**{count: masked[count].astype("Int64")}).reset_index(drop=True)
 
 
 def _print_data(text: str, what: str, way_out: str = "") -> None:

@@ -22,7 +22,15 @@ from fairaudit.data.quantile_bins import (
 from fairaudit.data.table import AuditTable
 from fairaudit.errors import InputError
 
-__all__ = ["bin_columns", "count_rows", "draw_rows", "merge_rows", "repeat_rows", "set_times"]
+__all__ = [
+    "bin_columns",
+    "check_whole_counts",
+    "count_rows",
+    "draw_rows",
+    "merge_rows",
+    "repeat_rows",
+    "set_times",
+]
 
 _LARGEST = 2**62
 
@@ -30,6 +38,16 @@ _LARGEST = 2**62
 def count_rows(table: AuditTable) -> int:
     """How many rows a table stands for."""
     return len(table) if table.times is None else int(table.times.sum())
+
+
+def check_whole_counts(name: str, values: Any) -> None:
+    """Refuse masked counts, whose rows `missing` would leave out otherwise."""
+    if np.asarray(values.isna()).any():
+        raise InputError(
+            f"The counts {name!r} are not all there: some are masked or missing, and nobody knows "
+            "how many rows they stand for. Count again without masks.",
+            argument="count",
+        )
 
 
 def set_times(table: AuditTable, given: Mapping[str, Any]) -> AuditTable:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fairaudit._words import clipped
 from fairaudit.data.cautions import cautions
 from fairaudit.data.columns import Column, named_values, one_dimensional, require_unique_names
-from fairaudit.data.counted_table import set_times
+from fairaudit.data.counted_table import check_whole_counts, set_times
 from fairaudit.data.facts import Excluded
 from fairaudit.data.missing_values import Complete, RoleColumn, complete, numbers_unmarked
 from fairaudit.data.reading.frames import as_pandas
@@ -159,6 +159,11 @@ def choose_rows(
     frame: pd.DataFrame, roles: ResolvedRoles, beside: Sequence[RoleColumn] = ()
 ) -> ChosenRows:
     """Leave out the rows that are not asked for, and handle missing values."""
+    for name in roles.columns.get("count", ()):
+        check_whole_counts(name, frame[name])
+    for column in beside:
+        if column.role == "count":
+            check_whole_counts(column.name, column.values)
     frame, excluded = selected_rows(frame, roles.request.where)
     own = [
         RoleColumn(role, name, frame[name])

@@ -12,19 +12,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fairaudit.results import SUPPRESS
+
 if TYPE_CHECKING:
     from fairaudit.monitoring.monitoring_result import MonitorResult
 
 __all__ = ["record_monitor"]
 
 
-def record_monitor(result: MonitorResult, *, meter: Any = None, **attributes: str) -> None:
+def record_monitor(
+    result: MonitorResult, *, meter: Any = None, suppress: int = SUPPRESS, **attributes: str
+) -> None:
     """Set the gauges to what a monitor says after its last batch.
 
     Parameters
     ----------
     result : MonitorResult
     meter : opentelemetry.metrics.Meter, default: that of the name ``"fairaudit"``
+    suppress : int
+        Below 2 evidence and gaps keep all digits; otherwise they are rounded, as in files.
     **attributes : str
         Of every point: the model, the deployment.
     """
@@ -40,6 +46,6 @@ def record_monitor(result: MonitorResult, *, meter: Any = None, **attributes: st
                 "OpenTelemetry is not installed. Run: pip install opentelemetry-sdk"
             ) from error
         meter = metrics.get_meter("fairaudit")
-    for gauge in monitor_gauges(result):
+    for gauge in monitor_gauges(result.suppressed(suppress)):
         name = gauge.name.replace("_", ".", 1)
         meter.create_gauge(name, unit="1", description=gauge.help).set(gauge.value, attributes)

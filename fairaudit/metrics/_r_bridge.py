@@ -6,13 +6,14 @@ Nothing here is needed by the native measures. rpy2 is imported, and R started, 
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairaudit.errors import InputError, MissingDependencyError
-from fairaudit.metrics._r_session import call, one_line, start
+from fairaudit.metrics._r_session import call, files_of_user, one_line, start
 
 if TYPE_CHECKING:
     import numpy as np
@@ -188,7 +189,12 @@ def _versions_in_r() -> tuple[str | None, ...]:
         return (None,) * 4
     try:
         answer = subprocess.run(  # noqa: S603  no shell, and only our own arguments
-            [rscript, "-e", _VERSIONS], capture_output=True, text=True, timeout=60, check=True
+            [rscript, "-e", _VERSIONS],
+            env={**os.environ, **files_of_user()},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
         )
         # a user's profile may have printed other lines
         lines = [line for line in answer.stdout.splitlines() if line.startswith("versions|")]

@@ -14,10 +14,20 @@ from typing import Any
 
 from fairaudit.errors import FairAuditError
 
-__all__ = ["call", "one_line", "start"]
+__all__ = ["call", "files_of_user", "one_line", "start"]
 
 # R is one interpreter per process and not thread-safe: one call at a time.
 _ONE_AT_A_TIME = threading.RLock()
+
+
+def files_of_user() -> dict[str, str]:
+    """Variables by which R reads the user's own settings, and no others.
+
+    By itself it prefers `.Rprofile` and `.Renviron` of the working folder, whose code is that of
+    whoever made the folder.
+    """
+    files = {"R_PROFILE_USER": "~/.Rprofile", "R_ENVIRON_USER": "~/.Renviron"}
+    return {name: os.environ.get(name, os.path.expanduser(file)) for name, file in files.items()}
 
 
 @lru_cache(maxsize=1)
@@ -26,8 +36,13 @@ def start() -> Any:
     with _ONE_AT_A_TIME, _mute_start(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "R is not initialized by the main thread"
         handler = signal.getsignal(signal.SIGINT)
+        os.environ.update(files_of_user())  # importing rpy2 starts an R already
         import rpy2.rinterface as rinterface
+        from rpy2.rinterface_lib.embedded import isinitialized, set_initoptions
 
+        if not isinitialized():  # by the caller
+            # nor objects of .RData, which could stand in the place of R's own functions
+            set_initoptions(("rpy2", "--quiet", "--no-save", "--no-restore"))
         rinterface.initr()
         # rpy2 puts Python's default handler in the place of the caller's
         if threading.current_thread() is threading.main_thread() and handler is not None:

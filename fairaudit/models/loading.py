@@ -195,6 +195,8 @@ def open_model(data: bytes, source: str, trusted: tuple[str, ...]) -> Predictor:
     name = Path(source).name
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # of libraries built for an older numpy, which ignores it too; it says nothing of the model
+        warnings.filterwarnings("ignore", message=r"numpy\.\w+ size changed")
         try:
             model = _opener(source)(data, name, trusted)
         except InputError as error:

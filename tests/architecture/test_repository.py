@@ -160,6 +160,15 @@ def test_python_takes_no_module_from_the_checkout(file):
     assert len(calls) > 1 and all(call.endswith(" -I") for call in calls), calls
 
 
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+def test_files_for_ci_take_no_module_from_the_checkout(name):
+    """What `fairaudit init` writes ran a repository's pip.py."""
+    from fairaudit_cli.ci_files import CI_FILES
+
+    calls = re.findall(r"(?<![\w.-])python +-\S*", CI_FILES[name].make(""))
+    assert calls == ["python -I"]
+
+
 def test_the_split_of_the_action_runs_no_module_of_the_repository(tmp_path):
     line = next(
         line for line in (ROOT / "action.yml").read_text().splitlines() if "shlex.split" in line

@@ -1,4 +1,4 @@
-"""Honest files of xgboost and lightgbm: made in one environment, opened in it and in others."""
+"""Honest files of boosters: made in one environment, opened in it and in others."""
 
 from __future__ import annotations
 
@@ -65,10 +65,30 @@ def _lightgbm() -> Iterator[tuple[str, Any]]:
     yield from _with_scikit_learn(classifier(**small))
 
 
+def _catboost() -> Iterator[tuple[str, Any]]:
+    import catboost
+
+    small = {"iterations": 5, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
+    small["random_seed"] = 0
+    classifier, regressor = catboost.CatBoostClassifier, catboost.CatBoostRegressor
+    yield "classes", classifier(**small).fit(X, Y)
+    yield "three classes", classifier(**small).fit(X, THREE)
+    yield "numbers", regressor(**small).fit(X, AMOUNT)
+    yield "stopped early", classifier(early_stopping_rounds=2, **small).fit(X, Y, eval_set=(X, Y))
+    yield "deep", classifier(grow_policy="Lossguide", max_leaves=4, **small).fit(X, Y)
+    yield "monotone", classifier(monotone_constraints={"income": 1}, **small).fit(X, Y)
+    yield "median", regressor(loss_function="Quantile:alpha=0.5", **small).fit(X, AMOUNT)
+    yield "counts", regressor(loss_function="Poisson", **small).fit(X, AMOUNT.round())
+    yield from _with_scikit_learn(classifier(**small))
+
+
 def _with_scikit_learn(classifier: Any) -> Iterator[tuple[str, Any]]:
     """Files with a part of scikit-learn belong to its version too: they are opened at home only."""
     yield "home pipeline", make_pipeline(StandardScaler(), classifier).fit(X, Y)
     yield "home calibrated", CalibratedClassifierCV(classifier, cv=2).fit(X, Y)
+
+
+_MADE = {"xgboost": _xgboost, "lightgbm": _lightgbm, "catboost": _catboost}
 
 
 def make_files(package: str, folder: Path) -> None:
@@ -76,7 +96,7 @@ def make_files(package: str, folder: Path) -> None:
     expected = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name, model in {"xgboost": _xgboost, "lightgbm": _lightgbm}[package]():
+        for name, model in _MADE[package]():
             own = _own_predictions(model)
             for file in _saved(name, model, folder):
                 expected[file] = own
@@ -102,8 +122,10 @@ def _saved(name: str, model: Any, folder: Path) -> Iterator[str]:
     yield f"{name}.joblib"
     if hasattr(model, "save_model"):
         forms = (".txt",) if hasattr(model, "model_to_string") else (".json", ".ubj")
+        if type(model).__module__.startswith("catboost"):
+            forms = (".cbm",)
         for form in forms:
-            model.save_model(folder / f"{name}{form}")
+            model.save_model(str(folder / f"{name}{form}"))
             yield f"{name}{form}"
     elif hasattr(model, "booster_"):
         model.booster_.save_model(folder / f"{name}.txt")

@@ -153,3 +153,18 @@ def test_losses_under_their_name_in_scikit_learn_1_5_to_1_8(name, tmp_path, monk
         (tmp_path / "model.skops").write_bytes(archive(parts | {"schema.json": schema}))
         check_file(tmp_path / "model.skops", model, table)
     assert not (tmp_path / "canary").exists()
+
+
+def test_remarks_on_the_build_of_a_library_are_no_notes(tmp_path, monkeypatch):
+    """catboost 1.2.7 under numpy 1.26 had one in every report: numpy ignores them itself."""
+    from fairaudit.models import loading
+
+    def opened(data, name, trust):
+        warnings.warn("numpy.ufunc size changed, may indicate binary incompatibility", stacklevel=1)
+        warnings.warn("the trees are old", stacklevel=1)
+        return LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+
+    monkeypatch.setitem(loading.OPEN, ".cbm", opened)
+    (tmp_path / "m.cbm").write_bytes(b"model")
+    predictor = load_model(str(tmp_path / "m.cbm"), sandbox=False)
+    assert predictor.notes == ("the trees are old",)

@@ -10,9 +10,11 @@ from html.parser import HTMLParser
 from importlib.resources import files
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairaudit as fa
+from fairaudit.integrations.opentelemetry_gauges import record_monitor
 
 FORMS = ("txt", "md", "html", "json", "xml", "sarif", "svg", "github")
 FRAMES = ["findings", "measures", "groups", "gaps", "claims", "curves", "scores", "null"]
@@ -185,3 +187,32 @@ def test_no_figure_knows_more_than_the_masked_record(masked, record, what):
         )
         pyplot.close("all")
     assert drawn[0] == drawn[1] and any(len(found) > 1 for found in drawn[0])
+
+
+class Meter:
+    """As that of OpenTelemetry; keeps what it is given."""
+
+    def __init__(self):
+        self.values = {}
+
+    def create_gauge(self, name, **_):
+        return type("Gauge", (), {"set": lambda _, value, attributes: self.keep(name, value)})()
+
+    def keep(self, name, value):
+        self.values[name.replace(".", "_", 1)] = value
+
+
+def test_gauges_tell_no_more_than_files(tmp_path):
+    """They had all digits of evidence and gaps, of all people."""
+    rng = np.random.default_rng(0)
+    monitor = fa.Monitor(tmp_path / "s.state", sensitive="sex", outcome="y", predictions="score")
+    sex, y = rng.integers(0, 2, (2, 300))
+    frame = pd.DataFrame({"score": y + sex + rng.normal(size=300), "sex": sex, "y": y})
+    result = monitor.add(frame, label="first")
+    result.save(tmp_path / "m.prom")
+    lines = (tmp_path / "m.prom").read_text().splitlines()
+    shown = dict(line.split() for line in lines if line[0] != "#")
+    meter = Meter()
+    record_monitor(result, meter=meter)
+    assert meter.values == {name: float(value) for name, value in shown.items()}
+    assert meter.values["fairaudit_evidence_log10"] != result.batches[-1].log10_evidence

@@ -3,7 +3,7 @@
 python tests/hostile/versions.py scikit-learn==1.4 lightgbm==4.1,scikit-learn==1.4
 
 Makes an environment for each word (pip, a minute each). In one of scikit-learn the models of
-`genuine.py` are saved in every form and opened again. Files of xgboost and lightgbm
+`genuine.py` are saved in every form and opened again. Files of xgboost, lightgbm and catboost
 (`booster_files.py`) are opened in their environment and then by the Python that runs this script,
 with its own version of the booster. One line per word; exit status 1 if a file failed.
 """
@@ -88,7 +88,9 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, help="keep the environments there, or use them")
     parser.add_argument("--here", action="store_true", help="only this environment")
     for flag in ("--make", "--open"):
-        parser.add_argument(flag, choices=("xgboost", "lightgbm"), help=argparse.SUPPRESS)
+        parser.add_argument(
+            flag, choices=("xgboost", "lightgbm", "catboost"), help=argparse.SUPPRESS
+        )
     parser.add_argument("--files", type=Path, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.here:
