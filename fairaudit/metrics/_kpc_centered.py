@@ -169,20 +169,23 @@ class _Windows:
 
     def mean_within(self, gram: Gram) -> float:
         """The mean kernel of two rows that may exchange their predictions."""
-        features, own = gram.features, gram.features * gram.features
-        others = self.rows[self.block] - 1.0
-        products = row_products(features, self.means(features)) * (others + 1.0)
-        alike = products - np.asarray(own.sum(axis=1)).ravel()
+        features, others = gram.features, self.rows[self.block] - 1.0
+        around = (self.runs @ self._sum_features(features))[self.block]
+        alike = row_products(features, around) - row_products(features, features)
         return float((alike / np.maximum(others, 1.0))[others > 0].mean())
+
+    def _sum_features(self, features: Any) -> Any:
+        """Of the rows of each outcome."""
+        from scipy.sparse import csr_array
+
+        n = len(self.block)
+        shape = (len(self.counts), n)
+        return csr_array((np.ones(n), (self.block, np.arange(n))), shape=shape) @ features
 
     def mean_of_copies(self, graph: NeighborGraph, gram: Gram) -> float:
         """The mean of T(Y, Ã) over copies."""
-        from scipy.sparse import csr_array
-
         count, features = len(self.counts), gram.features
-        shape = (count, graph.n)
-        members = csr_array((np.ones(graph.n), (self.block, np.arange(graph.n))), shape=shape)
-        sums = self.runs @ (members @ features)
+        sums = self.runs @ self._sum_features(features)
         diagonal = np.bincount(self.block, row_products(features, features), count)
         size, (source, target, weight) = self.rows, self._edges(graph)
         total = 0.0

@@ -14,7 +14,10 @@ MOST_LINES_OF_A_FUNCTION = 60
 MOST_POSITIONAL = 5
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 #: Of pip, in a line that `doctor` shows to be run.
-FOREIGN_FLAGS = ("--editable", "--force-reinstall", "--no-deps")
+FOREIGN_FLAGS = (
+    *("--editable", "--force-reinstall", "--no-deps"),  # of pip
+    *("--quiet", "--no-save", "--no-restore"),  # of R
+)
 
 
 def long_modules(module: Module) -> Iterator[str]:

@@ -180,7 +180,7 @@ def test_missing_r_or_rpy2_names_the_install_line(monkeypatch, r_version, advice
         raise ImportError("No module named\n'rpy2'")
 
     monkeypatch.setattr(bridge, "start", fail)
-    monkeypatch.setattr(bridge, "_versions_in_r", lambda: (r_version, None, None))
+    monkeypatch.setattr(bridge, "_versions_in_r", lambda: (r_version, None, None, None))
     with pytest.raises(MissingDependencyError) as caught:
         bridge.codec(ONE, ONE, ONE, seed=0)
     message = str(caught.value)
