@@ -40,6 +40,7 @@ from fairaudit.datasets import (  # noqa: E402
     fetch_compas,
     load_demo,
 )
+from fairaudit.remedy.choice import CHANCE  # noqa: E402
 from fairaudit.remedy.price import quality_of  # noqa: E402
 from fairaudit.remedy.tradeoff import loss_of, mixed, scores_of  # noqa: E402
 
@@ -90,7 +91,7 @@ def split_rows(n: int, split: int) -> tuple[Any, Any]:
     return order[:cut], order[cut:]
 
 
-def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
+def run_split(task: str, split: int, *, use_sensitive: bool, chance: float) -> dict[str, Any]:
     frame, outcome, names = TASKS[task]()
     frame[PERSON] = np.arange(len(frame))  # people are told apart, also where their rows agree
     given, fresh = (
@@ -102,6 +103,7 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
         Roles(sensitive=tuple(names), outcome=outcome, ids=PERSON),
         goal="pass",
         use_sensitive=use_sensitive,
+        pass_probability=chance,
         audit_rows=len(fresh),
         seed=split,
     )
@@ -137,6 +139,7 @@ def run_split(task: str, split: int, *, use_sensitive: bool) -> dict[str, Any]:
         "task": task,
         "split": split,
         "use_sensitive": use_sensitive,
+        "asked": chance,
         "outcome": str(result.outcome),
         "chosen": result.because,
         "model": [result.mu, result.strength, int(chosen["levels"]), bool(chosen["attributes"])],
@@ -232,10 +235,13 @@ def main() -> None:
     add_splits(parser, tasks=",".join(TASKS), splits=10, save="pass.jsonl")
     parser.add_argument("--with-attributes", action="store_true")
     parser.add_argument("--table", action="store_true", help="of what is saved, and run nothing")
+    parser.add_argument("--pass-probability", type=float, default=CHANCE)
     args = parser.parse_args()
-    runs, use = SavedRuns(args.save, ("task", "split", "use_sensitive")), args.with_attributes
+    use, chance = args.with_attributes, args.pass_probability
+    runs = SavedRuns(args.save, ("task", "split", "use_sensitive", "asked"))
     for task, split in () if args.table else list_splits(args):
-        runs.add((task, split, use), lambda key=(task, split): [run_split(*key, use_sensitive=use)])
+        key = (task, split, use, chance)
+        runs.add(key, lambda own=key[:2]: [run_split(*own, use_sensitive=use, chance=chance)])
     print_table(runs.records)
     print_limits(runs.records)
 

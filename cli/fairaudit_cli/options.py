@@ -286,7 +286,7 @@ _OPTIONS = (
         also={
             "missing": "leave groups of fewer than K people out of the gaps (default: "
             f"{SUPPRESS}; 0: none)",
-            "counts": "leave counts of fewer than K rows empty, and others that give them away "
+            "counts": "leave out counts of fewer than K rows, and others that give them away "
             "(default: 0, none)",
         },
         default=SUPPRESS,

@@ -132,6 +132,7 @@ def test_options_of_the_remedy_are_parameters_of_repair():
 
 
 def test_names_are_those_of_the_library():
+    from fairaudit.data.quantile_bins import BINS, BINS_OF_SCORES
     from fairaudit.density import density_named
     from fairaudit.remedy.choice import CHANCE
     from fairaudit.remedy.methods import METHODS
@@ -143,6 +144,8 @@ def test_names_are_those_of_the_library():
     assert known_names.methods() == ("search", *METHODS.names())
     (chance,) = (o for o in remedy.OPTIONS if getattr(o, "name", o) == "pass-probability")
     assert chance.default == CHANCE and f"({CHANCE:g})" in chance.help
+    for told in (TABLE["bins"].help, TABLE["bins"].also["counts"]):
+        assert f"(default: {BINS_OF_SCORES})" in told and f"({BINS})" in told
     for name in known_names.statistics():
         assert statistic_named(name)
     with pytest.raises(InputError) as error:

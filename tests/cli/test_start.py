@@ -1,8 +1,7 @@
-"""How soon a command starts, and that an audit imports nothing that it does not use."""
+"""An audit imports nothing that it does not use; how soon a command starts: benchmarks/start.py."""
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 
@@ -41,22 +40,6 @@ UNUSED = [
     "typst",
     "xgboost",
 ]
-
-
-def cpu_seconds(*command: str) -> float:
-    """The least CPU time of five runs: what else the machine does only adds to it."""
-    times = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    return min(times)
-
-
-def test_help_takes_at_most_three_times_what_numpy_takes_to_import():
-    numpy = cpu_seconds("-c", "import numpy")
-    assert cpu_seconds("-m", "fairaudit_cli.main", "--help") <= 3 * numpy
 
 
 @pytest.mark.parametrize("outcome", ["classes", "numbers"])
