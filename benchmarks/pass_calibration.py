@@ -4,7 +4,7 @@
     ... --tasks compas,adult --first 101
 
 The splits are those of remedy_pass.py. On plain boosting stands a last stage that knows the
-attributes, as in a search, of two levels (labels) and of four, for every strength; its chance to
+attributes, as in a search, of every shape, for every strength; its chance to
 pass an audit of the fresh rows is predicted from the rows to train, and the audit then takes
 place. `old` is what would be predicted if a stage left as much as the noise of its rows. `--save`
 keeps what is finished.
@@ -33,7 +33,7 @@ from fairaudit.data.columns import columns_from  # noqa: E402
 from fairaudit.remedy.cross_fit import CrossFitted, deal_folds  # noqa: E402
 from fairaudit.remedy.methods import METHODS  # noqa: E402
 from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table  # noqa: E402
-from fairaudit.remedy.stages import LEVELS, Stages  # noqa: E402
+from fairaudit.remedy.stages import SHAPES, Stages  # noqa: E402
 
 STRENGTHS = (1.0, 1.2)
 
@@ -80,8 +80,8 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
     asked = {name: split.fresh_A[name].to_numpy() for name in split.names}
     uniforms = np.random.default_rng([number, 6]).random((len(fresh), 3))
     known, growth = KnownCopies(199, number), len(fresh) / len(split.y)
-    for levels, strength in product(LEVELS, STRENGTHS):
-        candidate = stages.at(base, 0, strength, levels=levels, attributes=True)
+    for shape, strength in product(SHAPES, STRENGTHS):
+        candidate = stages.at(base, 0, strength, shape=shape, attributes=True)
         table = fa.AuditTable.of(candidate.whole, attributes, split.y)
         assert candidate.error is not None
         lefts = {"chance": candidate.error, "old": 1.0}
@@ -90,7 +90,8 @@ def run_split(task: str, number: int) -> Iterator[dict[str, Any]]:
         yield {
             "task": task,
             "split": number,
-            "levels": levels,
+            "levels": shape.levels,
+            "temperature": shape.temperature,
             "strength": strength,
             "left": candidate.error,
             **{

@@ -1,7 +1,7 @@
 """Functions of the sensitive attributes that a last stage works with, at any later rows.
 
 Categories are crossed into groups; small groups are joined. Numbers are seen through the normal
-scores of their ranks and a few cosines of them, alone and within groups, and through steps: an
+scores of their ranks and a few cosines of them, and through steps, alone and within groups: an
 audit looks for subgroups too, and dependence sits often at the ends, where curves are too smooth.
 """
 
@@ -69,7 +69,11 @@ class AttributeBasis(BaseEstimator):
                 values = np.quantile(values, np.linspace(0, 1, _MOST_KNOWN))
             self.known[column.name] = values
         self.inner = 2 if len(parts) < _MANY else _CURVES
-        self.steps = {name: _find_steps(values, len(parts)) for name, values in self.known.items()}
+        members = self.find_groups(columns)
+        self.steps = {
+            column.name: self._find_steps_within(np.asarray(column.numeric), members)
+            for column in numbers
+        }
         return self
 
     def read(self, sensitive: Any) -> tuple[Column, ...]:
@@ -101,7 +105,8 @@ class AttributeBasis(BaseEstimator):
 
     def __call__(self, columns: Sequence[Column]) -> Array:
         """The functions (columns) of rows: groups, curves of numbers, and both multiplied."""
-        groups = np.eye(self.groups)[self.find_groups(columns)]
+        members = self.find_groups(columns)
+        groups = np.eye(self.groups)[members]
         curves = self._draw_curves(columns)
         if not curves:
             return groups
@@ -110,17 +115,24 @@ class AttributeBasis(BaseEstimator):
         within = [groups[:, [g]] * first for g in range(self.groups) if self.groups > 1]
         scores = first[:, ::inner]
         i, j = np.triu_indices(scores.shape[1], 1)
-        steps = self._find_stretches(columns)
+        steps = self._find_stretches(columns, members)
         return np.hstack([groups, *curves, *steps, *within, scores[:, i] * scores[:, j]])
 
-    def _find_stretches(self, columns: Sequence[Column]) -> list[Array]:
-        """Per number: the stretch of its ranks that a row lies in."""
+    def _find_steps_within(self, values: Array, members: Index) -> list[Array]:
+        """Edges between stretches of all rows, and of the rows of each group."""
+        several = range(self.groups) if self.groups > 1 else ()
+        return [_find_steps(values), *(_find_steps(values[members == g]) for g in several)]
+
+    def _find_stretches(self, columns: Sequence[Column], members: Index) -> list[Array]:
+        """Per number: the stretch of its ranks that a row lies in, among all and in its group."""
         of_name = {column.name: column for column in columns}
-        return [
-            np.eye(len(edges) + 1)[np.searchsorted(edges, np.asarray(of_name[name].numeric))]
-            for name, edges in self.steps.items()
-            if len(edges)
-        ]
+        found = []
+        for name, (of_all, *of_groups) in self.steps.items():
+            values = np.asarray(of_name[name].numeric)
+            found.append(_show_stretches(values, of_all))
+            for group, edges in enumerate(of_groups):
+                found.append(_show_stretches(values, edges) * (members == group)[:, None])
+        return found
 
     def _draw_curves(self, columns: Sequence[Column]) -> list[Array]:
         """Per number: its normal score, and cosines of its rank."""
@@ -135,17 +147,23 @@ class AttributeBasis(BaseEstimator):
         return curves
 
 
-def _find_steps(known: Array, rows: int) -> Array:
+def _find_steps(values: Array) -> Array:
     """Edges between stretches of enough rows each."""
-    values = np.unique(np.quantile(known, _STEPS))
-    edges: list[float] = []
-    below = 0.0
-    for value in values.tolist():
-        share = float(np.searchsorted(known, value, side="right")) / len(known)
-        if min(share - below, 1 - share) * rows >= _ROWS_OF_STEP:
+    if len(values) < 2 * _ROWS_OF_STEP:
+        return np.empty(0)
+    ranked, edges, below = np.sort(values), [], 0
+    for value in np.unique(np.quantile(ranked, _STEPS)).tolist():
+        rows = int(np.searchsorted(ranked, value, side="right"))
+        if min(rows - below, len(values) - rows) >= _ROWS_OF_STEP:
             edges.append(value)
-            below = share
+            below = rows
     return np.asarray(edges)
+
+
+def _show_stretches(values: Array, edges: Array) -> Array:
+    """Which stretch a row lies in; no column where there is only one."""
+    stretches = np.eye(len(edges) + 1)[np.searchsorted(edges, values)]
+    return stretches if len(edges) else stretches[:, :0]
 
 
 def _find_texts(columns: Sequence[Column]) -> list[str]:

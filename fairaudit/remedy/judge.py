@@ -63,6 +63,7 @@ class Judge:
         left: float | None = None,
         whole: Array | None = None,
         kept: float = 1.0,
+        beside: Array | None = None,
     ) -> dict[str, Any]:
         """Of scores of the larger class, of all classes, or numbers.
 
@@ -70,7 +71,9 @@ class Judge:
         models that were made to pass on these rows: the variance of the dependence that is left,
         in that of the noise of these rows. `whole` are the scores before answers were mixed with
         what depends on nothing, so that a share `kept` is left of the variance; the test and the
-        chance to pass follow from them.
+        chance to pass follow from them. `beside` are those of a model of the same kind: where these
+        rows promise less of it, no more is promised of this one. (The best of several models that
+        are alike is the luckiest.)
         """
         from fairaudit.remedy.collapse import KEPT_TO_CHOOSE, collapse
         from fairaudit.remedy.tradeoff import evaluate
@@ -86,7 +89,12 @@ class Judge:
         }
         growth = self.coming_rows / len(self.rows)
         tested = table if whole is None else self.table_of(whole)
-        return record | self._test(table, tested, None if left is None else left * growth, kept)
+        coming = None if left is None else left * growth
+        record |= self._test(table, tested, coming, kept)
+        if beside is not None:
+            other = self._expect(self.table_of(beside), self.coming_rows, coming, kept)
+            record["chance"] = min(record["chance"], other.chance)
+        return record
 
     def find_largest_audit(
         self, whole: Array, chance: float, *, left: float | None, kept: float

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ _EXCESS = np.array([0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.
 _COPIES = 300
 _REPEATS = 40
 FEWEST_ROWS = 40
+_KEPT = 3  # samples of the last predictions
 _USUAL = 0.1  # dependence beyond what a stage removes, in the units of `_EXCESS`
 
 
@@ -142,25 +144,22 @@ def chance_of_table(
     _check(n_fresh, alpha, len(table))
     draw = KnownCopies(copies, seed) if known is None else known
     audit: dict[str, Any] = {"rows": len(table), "n_fresh": n_fresh, "alpha": alpha}
+    parts = None if folds is None or left is not None else _find_folds(folds, len(table))
+    samples = draw.look_at(table, parts)
+    if not samples:  # one answer for all: nothing can be found
+        return PassChance(chance=1.0, interval=(1.0, 1.0), excess=0.0, p_value=1.0, **audit)
+    first = samples[0]
     if left is not None:
-        sample = _Sample(table, draw)
-        weights = sample.weigh(_EXCESS) / (1 + _EXCESS / _USUAL) ** 2
+        weights = first.weigh(_EXCESS) / (1 + _EXCESS / _USUAL) ** 2
         weights /= weights.sum()
-        excess = (left + _EXCESS * n_fresh / sample.rows) * kept
-        chances = sample.find_scaled_chances(excess, alpha)
-        samples = [sample]
-    elif folds is None:
-        sample = _Sample(table, draw)
-        weights = sample.weigh(_EXCESS)
-        ratio = n_fresh / sample.rows
-        chances = sample.find_chances(_EXCESS, ratio, alpha)
+        excess = (left + _EXCESS * n_fresh / first.rows) * kept
+        chances = first.find_scaled_chances(excess, alpha)
+    elif parts is None:
+        weights = first.weigh(_EXCESS)
+        ratio = n_fresh / first.rows
+        chances = first.find_chances(_EXCESS, ratio, alpha)
         excess = _EXCESS * ratio
-        samples = [sample]
     else:
-        parts = _find_folds(folds, len(table))
-        samples = draw.look_at(table, parts)
-        if not samples:  # one answer for all in every fold: nothing can be found
-            return PassChance(chance=1.0, interval=(1.0, 1.0), excess=0.0, p_value=1.0, **audit)
         rows = float(np.mean([sample.rows for sample in samples]))
         logs = [np.log(sample.weigh(_EXCESS * sample.rows / rows) + 1e-12) for sample in samples]
         weights = np.exp(np.sum(logs, axis=0) - np.max(np.sum(logs, axis=0)))
@@ -255,7 +254,7 @@ class KnownCopies:
     def __init__(self, copies: int, seed: int) -> None:
         self.copies, self.seed = copies, seed
         self._known: dict[int | None, tuple[CopySampler, Index]] = {}
-        self._last: tuple[Array, list[_Sample]] | None = None
+        self._samples: dict[bytes, list[_Sample]] = {}
 
     def of(self, table: AuditTable, part: int | None) -> tuple[CopySampler, Index]:
         """The sampler and the copies of all rows, or of one part of them."""
@@ -264,18 +263,19 @@ class KnownCopies:
             self._known[part] = sampler, sampler.block(range(self.copies))
         return self._known[part]
 
-    def look_at(self, table: AuditTable, parts: Sequence[Index]) -> list[_Sample]:
-        """Samples of all parts, but those with one answer for all; the last ones are kept."""
+    def look_at(self, table: AuditTable, parts: Sequence[Index] | None) -> list[_Sample]:
+        """Samples of all rows or of all parts but those with one answer; the last are kept."""
         asked = table.prediction.matrix()
-        if self._last is None or not np.array_equal(self._last[0], asked):
-            tables = [table.take(rows) for rows in parts]
-            samples = [
-                _Sample(part, self, k)
+        key = sha256(asked.tobytes()).digest() + bytes([parts is None])
+        if key not in self._samples:
+            tables = [table] if parts is None else [table.take(rows) for rows in parts]
+            found = [
+                _Sample(part, self, None if parts is None else k)
                 for k, part in enumerate(tables)
                 if not part.prediction.constant
             ]
-            self._last = asked, samples
-        return self._last[1]
+            self._samples = dict([*self._samples.items(), (key, found)][-_KEPT:])
+        return self._samples[key]
 
 
 class _Sample:

@@ -22,7 +22,7 @@ from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.limit import Limit, find_coarse_groups, find_limit
 from fairaudit.remedy.methods import METHODS, Method
 from fairaudit.remedy.pass_chance import FEWEST_ROWS
-from fairaudit.remedy.stages import LEVELS, LEVELS_OF_NUMBERS, Candidate, Stages, search_strengths
+from fairaudit.remedy.stages import Candidate, Shape, Stages, search_strengths
 from fairaudit.remedy.trained import Trained
 from fairaudit.remedy.training_job import Job
 
@@ -69,15 +69,19 @@ class _Search:
             table = self.job.trained_table
             scores = table.of_larger_level(candidate.scores, model)
             whole = table.of_larger_level(candidate.whole, model)
+            beside = candidate.beside
+            if beside is not None:
+                beside = table.of_larger_level(beside, model)
             self.candidates[candidate.key] = candidate
             self.records[candidate.key] = {
                 "method": base.method.name,
                 "mu": candidate.mu,
                 "strength": candidate.strength,
-                "levels": candidate.levels,
+                "levels": 0 if candidate.shape is None else candidate.shape.levels,
+                "temperature": np.nan if candidate.shape is None else candidate.shape.temperature,
                 "attributes": candidate.attributes,
                 **self.judge.measure(
-                    scores, left=candidate.error, whole=whole, kept=candidate.kept
+                    scores, left=candidate.error, whole=whole, kept=candidate.kept, beside=beside
                 ),
             }
         return self.records[candidate.key]
@@ -103,11 +107,10 @@ class _Search:
             best = self._strengthen(lambda s: self.stages.dilute(base, place, s), best)
         if base.attributes:
             return best
-        several = LEVELS if self.job.table.outcome.kind.is_categorical else LEVELS_OF_NUMBERS
-        for levels in several[: None if place == 0 else 1]:
+        for shape in self.stages.shapes(base, place):
 
-            def at(strength: float, levels: int = levels) -> Candidate:
-                return self.stages.at(base, place, strength, levels=levels, attributes=attributes)
+            def at(strength: float, shape: Shape = shape) -> Candidate:
+                return self.stages.at(base, place, strength, shape=shape, attributes=attributes)
 
             best = self._strengthen(at, best)
         return best

@@ -1,9 +1,11 @@
 """How much a last stage leaves for the only reason that it was fitted to a sample of rows.
 
-Laws that are equal on n rows differ on others. A stage that was fitted to a random half of the rows
-differs from the one that was fitted to all of them by as much as this one does from the one that
-an endless sample would give: both have the variance of an estimate from n rows. So what halves
-bring back of the dependence says what new rows will see, whatever the stage has smoothed.
+Laws that are equal on n rows differ on others. A stage that was fitted to n rows drawn from them
+with replacement differs from the one that was fitted to all of them by as much as this one does
+from the one that an endless sample would give: both have the variance of an estimate from n rows.
+So what such draws bring back of the dependence says what new rows will see, whatever the stage has
+smoothed. (Halves have the same variance, but the small groups of a table are joined in them: with
+many groups they bring back three times too much.)
 """
 
 from __future__ import annotations
@@ -14,30 +16,40 @@ import numpy as np
 
 from fairaudit._types import Array, Index
 
-__all__ = ["count_halves", "deal_halves", "find_stage_error", "split_outcome"]
+__all__ = ["count_draws", "draw_people", "find_stage_error", "split_outcome"]
 
-_FEWEST, _MOST = 6, 60  # halves
-_TERMS = 200  # directions times halves: the fewer, the more a search takes the luckiest estimate
+_FEWEST, _MOST = 6, 60  # draws
+_TERMS = 200  # directions times draws: the fewer, the more a search takes the luckiest estimate
 _PARTS = 10  # of a continuous outcome
 _SMALL = 1e-6  # directions of the functions that vary less, as a share, are left out
 
 
-def count_halves(functions: int) -> int:
-    """How many halves tell enough, where the attributes have so many functions."""
+def count_draws(functions: int) -> int:
+    """How many draws tell enough, where the attributes have so many functions."""
     return int(np.clip(np.ceil(_TERMS / max(functions, 1)), _FEWEST, _MOST))
 
 
-def deal_halves(units: Index, functions: int, seed: int) -> list[Index]:
-    """Random halves of the rows, those of one person together."""
-    count = count_halves(functions)
+def draw_people(units: Index, functions: int, seed: int) -> list[Index]:
+    """Rows of people who are drawn with replacement, as many as there are."""
     rng = np.random.default_rng([seed, 23])
-    people = int(units.max()) + 1
-    drawn = (rng.permutation(people) < people // 2 for _ in range(count))
-    return [np.flatnonzero(inside[units]) for inside in drawn]
+    order = np.argsort(units, kind="stable")
+    counts = np.bincount(units)
+    ends = counts.cumsum()
+    return [
+        _list_rows(order, ends, counts, rng.integers(0, len(counts), len(counts)))
+        for _ in range(count_draws(functions))
+    ]
+
+
+def _list_rows(order: Index, ends: Index, counts: Index, people: Index) -> Index:
+    """The rows of these people, where those of person k end at place `ends[k]` of `order`."""
+    own = counts[people]
+    place = np.arange(own.sum()) - np.repeat(own.cumsum() - own, own)
+    return np.asarray(order[np.repeat(ends[people] - own, own) + place])
 
 
 def find_stage_error(
-    whole: Array, halves: Sequence[Array], values: Array, psi: Array, parts: Index
+    whole: Array, drawn: Sequence[Array], values: Array, psi: Array, parts: Index
 ) -> float:
     """The variance of the dependence that is left, in that of the noise of as many rows.
 
@@ -45,8 +57,8 @@ def find_stage_error(
     ----------
     whole : array
         Row × level: how likely every level is, by the stage of all rows.
-    halves : sequence of array
-        The same by stages of random halves.
+    drawn : sequence of array
+        The same by stages of rows that were drawn from these.
     values : array
         Level × class (or one number): what levels say.
     psi : array
@@ -57,7 +69,7 @@ def find_stage_error(
     Notes
     -----
     The mean over directions of the attributes within parts of n δ² / σ²: δ is how far the
-    expected answers of a half move along a direction, σ² the variance of a drawn answer.
+    expected answers of such a stage move along a direction, σ² the variance of a drawn answer.
     """
     found: list[float] = []
     for part in np.unique(parts):
@@ -68,8 +80,8 @@ def find_stage_error(
         varying = spread > 1e-12
         if not directions.shape[1] or not varying.any():
             continue
-        for half in halves:
-            moved = directions.T @ ((half[rows] - whole[rows]) @ values)[:, varying]
+        for other in drawn:
+            moved = directions.T @ ((other[rows] - whole[rows]) @ values)[:, varying]
             found.append(float((moved**2 / spread[varying]).mean()))
     return float(np.mean(found)) if found else 0.0
 

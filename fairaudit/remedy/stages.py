@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -13,22 +13,36 @@ from fairaudit._types import Array, Index
 from fairaudit.remedy.cross_fit import CrossFitted
 from fairaudit.remedy.derived import OF_CLASSES, OF_NUMBERS, DerivedPredictor
 from fairaudit.remedy.partly_constant import PartlyConstant
-from fairaudit.remedy.stage_error import deal_halves, find_stage_error, split_outcome
+from fairaudit.remedy.stage_error import draw_people, find_stage_error, split_outcome
 
 if TYPE_CHECKING:
     from fairaudit.data.columns import Column
 
-__all__ = ["LEVELS", "LEVELS_OF_NUMBERS", "STRENGTHS", "Candidate", "Stages", "search_strengths"]
+__all__ = [
+    "SHAPES",
+    "SHAPES_OF_NUMBERS",
+    "STRENGTHS",
+    "Candidate",
+    "Shape",
+    "Stages",
+    "search_strengths",
+]
 
 #: Of the last stage: 1 corrects in full, beyond it answers are mixed with one law for everybody.
 STRENGTHS = (1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5)
-#: Different scores of a stage: fewer lose more of the ranking, and leave less to be found. Two are
-#: labels: thresholds of each group, drawn where that is needed.
-LEVELS, LEVELS_OF_NUMBERS = (2, 4), (8, 4)
-#: What new rows show of a stage, in what halves bring back: 1 where scores are a fixed function of
-#: the row, but models of folds come from the same rows, which halves share. Measured on splits 101
-#: to 115 of COMPAS: 0.7 against 0.54.
-_SEEN = 1.3
+
+
+class Shape(NamedTuple):
+    """How many different scores a stage gives, and how soft their probabilities are."""
+
+    levels: int
+    temperature: float
+
+
+#: Fewer scores lose more of the ranking, and leave less to be found: two are labels, thresholds of
+#: each group, drawn where that is needed. Soft ones leave less of what rows show by chance.
+SHAPES = (Shape(2, 0.003), Shape(4, 0.003), Shape(4, 0.03))
+SHAPES_OF_NUMBERS = (Shape(8, 0.003), Shape(4, 0.003))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +56,9 @@ class Candidate:
         Of the base model on its path.
     strength : float
         Of the last stage; 0 is none.
-    levels : int
-        Different scores of the stage; 0: as many as the base model has, and beyond a strength of
-        1 a share of the people gets a constant.
+    shape : Shape or None
+        Of the stage. Without one there are as many scores as the base model has, and beyond a
+        strength of 1 a share of the people gets a constant.
     stage_sees : bool
         Whether the stage knows the sensitive attributes.
     error : float or None
@@ -57,16 +71,19 @@ class Candidate:
         The same before answers were mixed with what depends on nothing: of the base model, or of
         the stage at full strength. Evidence from these serves all strengths, so that the chance
         to pass rises with them and the luckiest draw is not taken.
+    beside : array or None
+        The same of the first shape, where that is another one.
     """
 
     base: CrossFitted
     place: int
     strength: float = 0.0
-    levels: int = 0
+    shape: Shape | None = None
     stage_sees: bool = False
     error: float | None = None
     scores: Array = field(repr=False)
     whole: Array = field(repr=False)
+    beside: Array | None = field(default=None, repr=False)
 
     @property
     def mu(self) -> float:
@@ -84,7 +101,7 @@ class Candidate:
         there, with as much noise as others.
         """
         own = 1.0 - max(self.strength - 1.0, 0.0)
-        return own**2 if self.levels else own
+        return own if self.shape is None else own**2
 
     @property
     def attributes(self) -> bool:
@@ -92,9 +109,9 @@ class Candidate:
         return self.stage_sees or self.base.attributes
 
     @property
-    def key(self) -> tuple[int, int, float, int, bool]:
+    def key(self) -> tuple[int, int, float, Shape | None, bool]:
         """What tells it from others of one search."""
-        return id(self.base), self.place, self.strength, self.levels, self.stage_sees
+        return id(self.base), self.place, self.strength, self.shape, self.stage_sees
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,27 +129,45 @@ class Stages:
     _errors: dict[Any, float] = field(default_factory=dict, repr=False)
 
     def at(
-        self, base: CrossFitted, place: int, strength: float, *, levels: int, attributes: bool
+        self, base: CrossFitted, place: int, strength: float, *, shape: Shape, attributes: bool
     ) -> Candidate:
         """The base model with a stage of this strength, on rows that the stage has not seen."""
-        folds = range(int(self.folds.max()) + 1)
-        key = (id(base), place, levels, attributes)
-        if key not in self._fitted:
-            outside = (np.flatnonzero(self.folds != fold) for fold in folds)
-            self._fitted[key] = [
-                self._fit(base, place, rows, levels=levels, attributes=attributes)
-                for rows in outside
-            ]
+        stages = self._fit_folds(base, place, shape, attributes=attributes)
+        first = self.shapes(base, place)[0]
+        beside = None
+        if shape != first:
+            others = self._fit_folds(base, place, first, attributes=attributes)
+            beside = self._draw(others, base.scores[place], min(strength, 1.0))
         return Candidate(
             base=base,
             place=place,
             strength=strength,
-            levels=levels,
+            shape=shape,
             stage_sees=attributes,
-            error=self._find_error(base, place) if attributes and place == 0 else None,
-            scores=self._draw(self._fitted[key], base.scores[place], strength),
-            whole=self._draw(self._fitted[key], base.scores[place], min(strength, 1.0)),
+            error=self._find_error(base, place, shape) if attributes and place == 0 else None,
+            scores=self._draw(stages, base.scores[place], strength),
+            whole=self._draw(stages, base.scores[place], min(strength, 1.0)),
+            beside=beside,
         )
+
+    def shapes(self, base: CrossFitted, place: int) -> tuple[Shape, ...]:
+        """Those that are tried on a base model: all on plain training, else the first."""
+        several = SHAPES if is_classifier(base.of_folds[place]) else SHAPES_OF_NUMBERS
+        return several if place == 0 else several[:1]
+
+    def _fit_folds(
+        self, base: CrossFitted, place: int, shape: Shape, *, attributes: bool
+    ) -> list[DerivedPredictor]:
+        """One stage per fold, which has not seen it."""
+        key = (id(base), place, shape, attributes)
+        if key not in self._fitted:
+            outside = (
+                np.flatnonzero(self.folds != fold) for fold in range(int(self.folds.max()) + 1)
+            )
+            self._fitted[key] = [
+                self._fit(base, place, rows, shape=shape, attributes=attributes) for rows in outside
+            ]
+        return self._fitted[key]
 
     def _draw(self, stages: list[DerivedPredictor], told: Array, strength: float) -> Array:
         """Answers for scores, each row by the stage that has not seen it."""
@@ -146,27 +181,28 @@ class Stages:
             scores[rows] = answers if scores.ndim > 1 else answers[:, -1]
         return scores
 
-    def _find_error(self, base: CrossFitted, place: int) -> float:
+    def _find_error(self, base: CrossFitted, place: int, shape: Shape) -> float:
         """What a stage leaves because it is fitted to these rows and not to everybody.
 
-        That of the fewest levels, which leaves the most, stands for all: every estimate has its
-        own luck, and a search would take the luckiest.
+        That of the fewest levels, which leaves the most, stands for all that are as soft: every
+        estimate has its own luck, and a search would take the luckiest.
         """
-        key = (id(base), place)
+        classes = is_classifier(base.of_folds[place])
+        several = self.shapes(base, place)
+        alike = [other for other in several if other.temperature == shape.temperature]
+        fewest = min([shape, *alike])
+        key = (id(base), place, fewest)
         if key not in self._errors:
-            classes = is_classifier(base.of_folds[place])
-            levels = min(LEVELS if classes else LEVELS_OF_NUMBERS)
-            whole = self._fit_all(base, place, levels=levels, attributes=True)
+            whole = self._fit_all(base, place, shape=fewest, attributes=True)
             psi, values = whole.basis_(self.columns), whole.answers_.values
             parts = np.unique(self.y, return_inverse=True)[1] if classes else split_outcome(self.y)
             known = whole.read_scores(base.scores[place], len(self.y))
             chances = []
-            for rows in deal_halves(self.units, psi.shape[1], self.seed):
-                half = self._fit(base, place, rows, levels=levels, attributes=True)
-                chances.append(half.find_level_chances(known, self.columns))
+            for rows in draw_people(self.units, psi.shape[1], self.seed):
+                drawn = self._fit(base, place, rows, shape=fewest, attributes=True)
+                chances.append(drawn.find_level_chances(known, self.columns))
             expected = whole.find_level_chances(known, self.columns)
-            error = find_stage_error(expected, chances, values, psi, parts)
-            self._errors[key] = _SEEN * error
+            self._errors[key] = find_stage_error(expected, chances, values, psi, parts)
         return self._errors[key]
 
     def dilute(self, base: CrossFitted, place: int, strength: float) -> Candidate:
@@ -195,7 +231,7 @@ class Stages:
         base, place = candidate.base, candidate.place
         if not candidate.randomized:
             return base.train(place)
-        if not candidate.levels:
+        if candidate.shape is None:
             return PartlyConstant(
                 base.train(place),
                 share=candidate.strength - 1,
@@ -203,26 +239,27 @@ class Stages:
                 ids=self.ids,
                 random_state=self.seed,
             )
-        stage = self._fit_all(base, place, levels=candidate.levels, attributes=candidate.stage_sees)
+        stage = self._fit_all(base, place, shape=candidate.shape, attributes=candidate.stage_sees)
         return stage.at_strength(candidate.strength)
 
     def _fit_all(
-        self, base: CrossFitted, place: int, *, levels: int, attributes: bool
+        self, base: CrossFitted, place: int, *, shape: Shape, attributes: bool
     ) -> DerivedPredictor:
         """The stage of all rows."""
         everyone = np.arange(len(self.y))
-        return self._fit(base, place, everyone, levels=levels, attributes=attributes)
+        return self._fit(base, place, everyone, shape=shape, attributes=attributes)
 
     def _fit(
-        self, base: CrossFitted, place: int, rows: Index, *, levels: int, attributes: bool
+        self, base: CrossFitted, place: int, rows: Index, *, shape: Shape, attributes: bool
     ) -> DerivedPredictor:
         _, shrink = OF_CLASSES if is_classifier(base.of_folds[place]) else OF_NUMBERS
         stage = DerivedPredictor(
             base.of_folds[place],
             use_sensitive=attributes,
-            levels=levels,
+            levels=shape.levels,
+            temperature=shape.temperature,
             shrink=shrink * len(rows) / len(self.y),  # a part of the rows is smoothed as all are
-            error_share=1.0 if levels == 2 else 0.5,
+            error_share=1.0 if shape.levels == 2 else 0.5,
             ids=self.ids,
             random_state=self.seed,
         )

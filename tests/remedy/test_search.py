@@ -23,7 +23,7 @@ from fairaudit.remedy.partly_constant import PartlyConstant
 from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.remedy.remedy_result import Outcome
-from fairaudit.remedy.stages import Stages
+from fairaudit.remedy.stages import Shape, Stages
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,8 @@ def test_all_strengths_of_a_stage_are_judged_by_the_same_answers():
         seed=0,
     )
     full, mixed = (
-        stages.at(base, 0, strength, levels=4, attributes=True) for strength in (1.0, 1.3)
+        stages.at(base, 0, strength, shape=Shape(4, 0.003), attributes=True)
+        for strength in (1.0, 1.3)
     )
     assert (mixed.whole == full.scores).all() and (mixed.scores != full.scores).any()
     assert mixed.error == full.error > 0

@@ -1,9 +1,9 @@
-"""What a last stage leaves because it was fitted to few rows: by halves, against fresh rows."""
+"""What a last stage leaves because it was fitted to few rows: by rows drawn again, against fresh rows."""
 
 import numpy as np
 import pytest
 
-from fairaudit.remedy.stage_error import count_halves, deal_halves, find_stage_error, split_outcome
+from fairaudit.remedy.stage_error import count_draws, draw_people, find_stage_error, split_outcome
 
 GROUPS = 4
 
@@ -12,19 +12,21 @@ def _rates(groups, answers, rows):
     return np.array([answers[rows][groups[rows] == g].mean() for g in range(GROUPS)])
 
 
-def test_halves_keep_people_together_and_are_halves():
-    units = np.repeat(np.arange(300), 3)
-    for rows in deal_halves(units, 1, 0):
-        inside = np.isin(np.arange(900), rows).reshape(300, 3)
-        assert (inside.all(axis=1) | ~inside.any(axis=1)).all()
-        assert inside[:, 0].sum() == 150
+def test_all_rows_of_a_person_are_drawn_together_and_as_often():
+    units = np.random.default_rng(0).permutation(np.repeat(np.arange(300), 3))
+    for rows in draw_people(units, 1, 0):
+        assert len(rows) == 900
+        times = np.bincount(rows, minlength=900)
+        of_person = [times[units == person] for person in range(300)]
+        assert all((own == own[0]).all() for own in of_person)
+        assert abs(np.mean([own[0] > 0 for own in of_person]) - (1 - 1 / np.e)) < 0.1
 
 
-def test_the_fewer_directions_the_more_halves():
+def test_the_fewer_directions_the_more_draws():
     """Few directions tell little each, and a search takes the luckiest estimate."""
-    counts = [count_halves(functions) for functions in (1, 4, 10, 100)]
+    counts = [count_draws(functions) for functions in (1, 4, 10, 100)]
     assert counts == sorted(counts, reverse=True) and counts[1] >= 4 * counts[3]
-    assert len(deal_halves(np.arange(100), 4, 0)) == counts[1]
+    assert len(draw_people(np.arange(100), 4, 0)) == counts[1]
 
 
 @pytest.mark.parametrize("kept", [1.0, 0.5])
@@ -43,7 +45,7 @@ def test_the_error_of_means_of_groups_is_one_and_shrinks_with_them(kept):
         stages = [
             np.column_stack([1 - up, up])
             for up in (
-                shift(rows) for rows in (np.arange(n), *deal_halves(np.arange(n), 17, repeat))
+                shift(rows) for rows in (np.arange(n), *draw_people(np.arange(n), 17, repeat))
             )
         ]
         psi, values = np.eye(GROUPS)[groups], np.array([[0.0], [1.0]])
