@@ -16,35 +16,46 @@ from fairaudit.remedy.rows import predicted_codes
 __all__ = [
     "FEWEST_OTHERS",
     "KEPT",
-    "KEPT_TO_CHOOSE",
     "ODDS",
+    "SURE_TO_CHOOSE",
     "auc_lift",
     "class_scores",
     "collapse",
+    "ranking_in_doubt",
 ]
 
 FEWEST_OTHERS = 0.01  # share of rows with another answer than the most common one
 KEPT = 0.5  # of the ranking: lift of AUC over 1/2, or correlation with a continuous outcome
-KEPT_TO_CHOOSE = 0.55  # on the border of these rows, a model is often beyond it on others
+SURE_TO_CHOOSE = 1.0  # standard errors: on the border of these rows, it is often lost on others
 ODDS = 4.0  # factor between the odds of a predicted share and those that there were
 SPREAD = 0.1  # of the old predictions' standard deviation
-_SURE = 1.645  # standard errors that a ranking must be away from none
+_SURE = 1.645  # standard errors that a ranking must be away from none, or from half of it
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranking:
-    """How well predictions order the outcomes: 0 is not at all; `error` its spread at 0."""
+    """How well predictions order the outcomes: 0 is not at all; `error` its spread at 0.
+
+    `influence` is what every row adds: its standard deviation over √rows is the standard error.
+    """
 
     value: float
     error: float
+    influence: Array
+
+    def above(self, other: _Ranking, share: float) -> tuple[float, float]:
+        """How far it is above a share of another one on the same rows; the standard error."""
+        spread = float(np.std(self.influence - share * other.influence))
+        return self.value - share * other.value, spread / np.sqrt(len(self.influence))
 
 
-def collapse(new: AuditTable, old: AuditTable, *, kept: float = KEPT) -> str | None:
+def collapse(new: AuditTable, old: AuditTable, *, sure: float = 0.0) -> str | None:
     """Why the new model is none any more beside the old one on these rows; None: it is one.
 
     For classes: (a) fewer than 1 % of the rows (and fewer than a quarter of those in the outcome)
     get another label than the most common one; (b) the lift of AUC over 1/2 is less than
-    half (`kept`) of the old model's, or cannot be told from 0 where the old one's can; (c) the odds
+    half of the old model's (by `sure` standard errors more, where asked for), or cannot be told
+    from 0 where the old one's can; (c) the odds
     of a predicted class are off by more than a factor of 4 from both its odds in the outcome and
     those of the old model's predictions. For a continuous outcome: (a) a spread of less than a
     tenth of the old predictions'; (b) as above, by the correlation with the outcome; (c) a mean
@@ -65,20 +76,40 @@ def collapse(new: AuditTable, old: AuditTable, *, kept: float = KEPT) -> str | N
     reasons = (
         _of_labels(new, old, outcome) if outcome.kind.is_categorical else _of_numbers(new, old)
     )
-    rankings = [_ranking(table, outcome) for table in (new, old)]
-    if rankings[0] is not None and rankings[1] is not None:
-        classes = outcome.kind.is_categorical
-        reasons.append(_ranking_lost(rankings[0], rankings[1], classes, kept))
+    rankings = _rank_both(new, old)
+    if rankings is not None:
+        (after, before), enough = rankings, rankings[0].value > _SURE * rankings[0].error
+        above, error = after.above(before, KEPT)
+        if not (enough and above >= sure * error):
+            reasons.append(f"its ranking is lost ({_describe(after, before, outcome)})")
     given = [reason for reason in reasons if reason]
     return "; ".join(given) or None
 
 
-def _ranking_lost(new: _Ranking, old: _Ranking, classes: bool, kept: float) -> str | None:
-    there_was = old.value > _SURE * old.error
-    if not there_was or new.value >= max(kept * old.value, _SURE * new.error):
+def ranking_in_doubt(new: AuditTable, old: AuditTable) -> str | None:
+    """The rankings, where these rows do not show that half of the old one's is kept.
+
+    By DeLong, DeLong & Clarke-Pearson (1988), the same rows under both models, at a level of 5 %.
+    """
+    rankings = _rank_both(new, old)
+    if rankings is None:
         return None
+    above, error = rankings[0].above(rankings[1], KEPT)
+    return None if above > _SURE * error else _describe(*rankings, new.require_outcome())
+
+
+def _rank_both(new: AuditTable, old: AuditTable) -> tuple[_Ranking, _Ranking] | None:
+    """None: the old model has no ranking that could be lost."""
+    after, before = (_ranking(table, new.require_outcome()) for table in (new, old))
+    if after is None or before is None or before.value <= _SURE * before.error:
+        return None
+    return after, before
+
+
+def _describe(new: _Ranking, old: _Ranking, outcome: Column) -> str:
+    classes = outcome.kind.is_categorical
     start, name = (0.5, "AUC") if classes else (0.0, "correlation with the outcome")
-    return f"its ranking is lost ({name} {start + new.value:.2f}, before {start + old.value:.2f})"
+    return f"{name} {start + new.value:.2f}, before {start + old.value:.2f}"
 
 
 def _of_labels(new: AuditTable, old: AuditTable, outcome: Column) -> list[str | None]:
@@ -140,13 +171,21 @@ def _ranking(table: AuditTable, outcome: Column) -> _Ranking | None:
         numbers = columns[0].numeric
         if numbers is None or outcome.numeric is None:
             return None
-        value = np.corrcoef(numbers, outcome.numeric)[0, 1] if numbers.std() > 0 else 0.0
-        return _Ranking(float(value), 1 / np.sqrt(len(numbers)))
+        return _correlate(np.asarray(numbers), np.asarray(outcome.numeric))
     scores = class_scores(table, outcome)
     if scores is None:
         return None
-    lifts = [auc_lift(score, outcome.codes == k) for k, score in scores.items()]
-    return _Ranking(*map(float, np.mean(lifts, axis=0)))
+    members = [(score, outcome.codes == k) for k, score in scores.items()]
+    value, error = np.mean([auc_lift(*pair) for pair in members], axis=0)
+    return _Ranking(float(value), float(error), np.mean([_auc_influence(*m) for m in members], 0))
+
+
+def _correlate(x: Array, y: Array) -> _Ranking:
+    if x.std() == 0 or y.std() == 0:
+        return _Ranking(0.0, 1 / np.sqrt(len(x)), np.zeros(len(x)))
+    x, y = ((column - column.mean()) / column.std() for column in (x, y))
+    value = float((x * y).mean())
+    return _Ranking(value, 1 / np.sqrt(len(x)), x * y - value * (x**2 + y**2) / 2)
 
 
 def class_scores(table: AuditTable, outcome: Column) -> dict[int, Array] | None:
@@ -173,3 +212,17 @@ def auc_lift(score: Array, member: Array) -> tuple[float, float]:
         return 0.0, 0.0
     above = float(rank_values(score)[member].sum()) - inside * (inside + 1) / 2
     return above / (inside * outside) - 0.5, float(np.sqrt((rows + 1) / (12 * inside * outside)))
+
+
+def _auc_influence(score: Array, member: Array) -> Array:
+    """Of every row on AUC: the share of the other rows that it is above (or below)."""
+    rows, inside = len(member), int(member.sum())
+    influence = np.zeros(rows)
+    if not 0 < inside < rows:
+        return influence
+    ranks = rank_values(score)
+    for part, sign in ((member, 1.0), (np.logical_not(member), -1.0)):
+        others = rows - int(part.sum())
+        placed = sign * (ranks[part] - rank_values(score[part])) / others
+        influence[part] = (placed - placed.mean()) * rows / int(part.sum())
+    return influence

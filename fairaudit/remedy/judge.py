@@ -75,7 +75,7 @@ class Judge:
         rows promise less of it, no more is promised of this one. (The best of several models that
         are alike is the luckiest.)
         """
-        from fairaudit.remedy.collapse import KEPT_TO_CHOOSE, collapse
+        from fairaudit.remedy.collapse import SURE_TO_CHOOSE, collapse
         from fairaudit.remedy.tradeoff import evaluate
 
         table = self.table_of(scores)
@@ -85,7 +85,7 @@ class Judge:
         record = {
             **evaluate(scores, outcome, table.attributes),
             **asdict(quality_of(scores, outcome)),
-            "collapsed": collapse(table, self._plain, kept=KEPT_TO_CHOOSE),
+            "collapsed": collapse(table, self._plain, sure=SURE_TO_CHOOSE),
         }
         growth = self.coming_rows / len(self.rows)
         tested = table if whole is None else self.table_of(whole)

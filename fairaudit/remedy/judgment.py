@@ -73,9 +73,13 @@ def judged(
     after: AuditResult,
     *,
     collapsed: str | None,
+    rankings: str | None,
     power: CarriedPower | None,
 ) -> Judgment:
-    """The one place that decides what a remedy came to."""
+    """The one place that decides what a remedy came to.
+
+    `rankings` are told where the audited rows do not show that half of the ranking is kept.
+    """
     choice = trained.choice
     if choice.fates is not None:
         still = after.verdict is Verdict.VIOLATION
@@ -102,6 +106,11 @@ def judged(
         doubt = (
             f"no violation is found after the repair ({_p(after)}), but the trivial mixture of "
             "plain training with a constant is as fair at a smaller loss"
+        )
+    if doubt is None and rankings is not None:
+        doubt = (
+            f"no violation is found after the repair ({_p(after)}), but {after.table.rows:,} rows "
+            f"do not show that half of the ranking is kept ({rankings})"
         )
     if doubt is not None:
         return Judgment(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)

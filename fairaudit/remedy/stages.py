@@ -41,7 +41,7 @@ class Shape(NamedTuple):
 
 #: Fewer scores lose more of the ranking, and leave less to be found: two are labels, thresholds of
 #: each group, drawn where that is needed. Soft ones leave less of what rows show by chance.
-SHAPES = (Shape(2, 0.003), Shape(4, 0.003), Shape(4, 0.03))
+SHAPES = (Shape(2, 0.003), Shape(4, 0.003), Shape(8, 0.03))
 SHAPES_OF_NUMBERS = (Shape(8, 0.003), Shape(4, 0.003))
 
 
