@@ -1,4 +1,4 @@
-"""What a last stage leaves because it was fitted to few rows: by rows drawn again, against fresh rows."""
+"""What a last stage leaves because it was fitted to few rows: drawn again, and fresh ones."""
 
 import numpy as np
 import pytest
