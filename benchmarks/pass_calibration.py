@@ -7,8 +7,9 @@ The splits are those of remedy_pass.py. On plain boosting stands a last stage th
 attributes, as in a search, of every shape and of several strengths. Its chance to pass an audit of
 the fresh rows is predicted from the rows to train, and the audit then takes place. Beside it stands
 the dependence that is expected to come back, and what fresh rows show of it: the mean over
-directions of the attributes within classes of n δ² / σ², without the rows' own noise. `old` is what
-would be predicted if a stage left as much as the noise of its rows. `--save` keeps what is finished.
+directions of the attributes within classes of n δ² / σ², without the rows' own noise. `old` is
+what would be predicted if a stage left as much as the noise of its rows. `--save` keeps what is
+finished.
 """
 
 from __future__ import annotations

@@ -11,18 +11,22 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 import fairaudit as fa
+from fairaudit.auditing.audit_plan import Plan
 from fairaudit.data.columns import columns_from
+from fairaudit.data.roles import Roles
 from fairaudit.datasets import load_demo
 from fairaudit.models import load_model
 from fairaudit.remedy.choice import Rule
 from fairaudit.remedy.cross_fit import CrossFitted, deal_folds
 from fairaudit.remedy.goal import Goal
+from fairaudit.remedy.judge import Judge
 from fairaudit.remedy.methods import METHODS
 from fairaudit.remedy.one_of_models import OneOfModels
 from fairaudit.remedy.partly_constant import PartlyConstant
 from fairaudit.remedy.pass_chance import KnownCopies, chance_of_table
 from fairaudit.remedy.price import quality_of
 from fairaudit.remedy.remedy_result import Outcome
+from fairaudit.remedy.rows import Rows
 from fairaudit.remedy.stages import Shape, Stages
 
 
@@ -125,10 +129,33 @@ def test_all_strengths_of_a_stage_are_judged_by_the_same_answers():
         for strength in (1.0, 1.3)
     )
     assert (mixed.whole == full.scores).all() and (mixed.scores != full.scores).any()
+    labels = stages.at(base, 0, 1.0, shape=stages.shapes(base, 0)[0], attributes=True)
+    assert labels.beside is None and (labels.whole != full.whole).any()
+    assert (full.beside == labels.whole).all() and (mixed.beside == labels.whole).all()
     assert mixed.error == full.error > 0
     assert (full.kept, mixed.kept) == (1.0, pytest.approx(0.49))
     constant = stages.dilute(base, 0, 1.3)
     assert (constant.whole == base.scores[0]).all() and constant.kept == pytest.approx(0.7)
+
+
+def test_no_more_is_promised_of_a_model_than_of_one_that_is_alike():
+    rng = np.random.default_rng(4)
+    frame = load_demo(1200, seed=4)
+    roles = Roles(sensitive=("sex",), outcome="repaid")
+    rows = Rows.of(frame, roles, None)
+    judge = Judge(
+        table=rows,
+        rows=np.arange(1200),
+        plan=Plan(permutations=fa.Permutations(n=99)),
+        coming_rows=1200,
+        folds=np.arange(1200) % 5,
+    )
+    sex = (frame["sex"] == frame["sex"].iloc[0]).to_numpy()
+    fair = rng.random(1200)
+    unfair = fair + 0.2 * sex
+    alone, other = (judge.measure(s, left=0.3)["chance"] for s in (fair, unfair))
+    both = [judge.measure(fair, left=0.3, beside=beside)["chance"] for beside in (unfair, fair)]
+    assert other < alone and both == [other, alone]
 
 
 def test_a_search_takes_no_setting_of_one_method():
