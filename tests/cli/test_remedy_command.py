@@ -525,10 +525,10 @@ def biased(tmp_path_factory):
 def short(biased, monkeypatch):
     """A search over two weights; returns its command line."""
     pytest.importorskip("lightgbm")
-    from fairaudit.remedy import search
+    from fairaudit.remedy import search, stages
 
     monkeypatch.setattr(search, "MUS", (0.0, 0.8))
-    monkeypatch.setattr(search, "LEVELS", (2,))
+    monkeypatch.setattr(stages, "SHAPES", stages.SHAPES[:1])
     monkeypatch.chdir(biased)
     quick = ("--permutations", "19", "--alpha", "0.1", "--pass-probability", "0.5")
     names = ("--data", "biased.csv", "--sensitive", "sex", "--outcome", "y")
