@@ -36,30 +36,35 @@ _SURE = 1.645  # standard errors that a ranking must be away from none, or from 
 class _Ranking:
     """How well predictions order the outcomes: 0 is not at all; `error` its spread at 0.
 
-    `influence` is what every row adds: its standard deviation over √rows is the standard error.
+    `influence` is what every row adds to it.
     """
 
     value: float
     error: float
     influence: Array
 
-    def above(self, other: _Ranking, share: float) -> tuple[float, float]:
-        """How far it is above a share of another one on the same rows; the standard error."""
-        spread = float(np.std(self.influence - share * other.influence))
-        return self.value - share * other.value, spread / np.sqrt(len(self.influence))
+    def above(self, other: _Ranking, share: float, ids: Column | None) -> tuple[float, float]:
+        """How far it is above a share of another one on the same rows; the standard error.
+
+        Rows of one person are counted as one.
+        """
+        added = self.influence - share * other.influence
+        of_people = added if ids is None else np.bincount(ids.codes, added)
+        error = float(np.sqrt((of_people**2).sum())) / len(added)
+        return self.value - share * other.value, error
 
 
 def collapse(new: AuditTable, old: AuditTable, *, sure: float = 0.0) -> str | None:
     """Why the new model is none any more beside the old one on these rows; None: it is one.
 
     For classes: (a) fewer than 1 % of the rows (and fewer than a quarter of those in the outcome)
-    get another label than the most common one; (b) the lift of AUC over 1/2 is less than
-    half of the old model's (by `sure` standard errors more, where asked for), or cannot be told
-    from 0 where the old one's can; (c) the odds
-    of a predicted class are off by more than a factor of 4 from both its odds in the outcome and
-    those of the old model's predictions. For a continuous outcome: (a) a spread of less than a
-    tenth of the old predictions'; (b) as above, by the correlation with the outcome; (c) a mean
-    that is more than a standard deviation of the outcome away from both means.
+    get another label than the most common one; (b) the lift of AUC over 1/2 is less than half of
+    the old model's (by `sure` standard errors more, where asked for), or cannot be told from 0
+    where the old one's can; (c) the odds of a predicted class are off by more than a factor of 4
+    from both its odds in the outcome and those of the old model's predictions. For a continuous
+    outcome: (a) a spread of less than a tenth of the old predictions'; (b) as above, by the
+    correlation with the outcome; (c) a mean that is more than a standard deviation of the outcome
+    away from both means.
 
     Examples
     --------
@@ -79,7 +84,7 @@ def collapse(new: AuditTable, old: AuditTable, *, sure: float = 0.0) -> str | No
     rankings = _rank_both(new, old)
     if rankings is not None:
         (after, before), enough = rankings, rankings[0].value > _SURE * rankings[0].error
-        above, error = after.above(before, KEPT)
+        above, error = after.above(before, KEPT, new.ids)
         if not (enough and above >= sure * error):
             reasons.append(f"its ranking is lost ({_describe(after, before, outcome)})")
     given = [reason for reason in reasons if reason]
@@ -94,7 +99,7 @@ def ranking_in_doubt(new: AuditTable, old: AuditTable) -> str | None:
     rankings = _rank_both(new, old)
     if rankings is None:
         return None
-    above, error = rankings[0].above(rankings[1], KEPT)
+    above, error = rankings[0].above(rankings[1], KEPT, new.ids)
     return None if above > _SURE * error else _describe(*rankings, new.require_outcome())
 
 

@@ -5,7 +5,7 @@ with replacement differs from the one that was fitted to all of them by as much 
 from the one that an endless sample would give: both have the variance of an estimate from n rows.
 So what such draws bring back of the dependence says what new rows will see, whatever the stage has
 smoothed. (Halves have the same variance, but the small groups of a table are joined in them: with
-many groups they bring back three times too much.)
+many groups they bring back several times too much.)
 """
 
 from __future__ import annotations

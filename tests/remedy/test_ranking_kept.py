@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.remedy.collapse import KEPT, _rank_both, collapse, ranking_in_doubt
 
@@ -35,7 +36,8 @@ def test_the_error_is_the_spread_over_samples_and_five_percent_are_let_through(d
     rng, found, shown = np.random.default_rng(5), [], 0
     for _ in range(400):
         after, before = draw(rng, 400)
-        found.append(_rank_both(after, before)[0].above(_rank_both(after, before)[1], KEPT))
+        own, others = _rank_both(after, before)
+        found.append(own.above(others, KEPT, None))
         shown += ranking_in_doubt(after, before) is None
     above, errors = np.array(found).T
     assert abs(above.mean()) < 4 * above.std() / 20  # half is kept, neither more nor less
@@ -78,3 +80,16 @@ def test_a_ranking_must_be_kept_more_clearly_to_be_chosen():
         verdicts.append([collapse(after, before, sure=sure) is None for sure in (0.0, 1.0)])
     kept = np.mean(verdicts, axis=0)
     assert 0.35 < kept[0] < 0.65 and 0.05 < kept[1] < 0.28  # 1/2, and 0.16 beyond one error
+
+
+def test_rows_of_one_person_tell_as_much_as_one():
+    rng = np.random.default_rng(9)
+    y = rng.integers(0, 2, 200)
+    noise = rng.normal(size=200)
+    scores = [norm.cdf(0.67 * y + noise), norm.cdf(y + noise)]
+    alone = _rank_both(*_tables(scores, y))
+    four = _rank_both(*_tables([np.repeat(score, 4) for score in scores], np.repeat(y, 4)))
+    people = columns_from({"id": np.repeat(np.arange(200), 4)}, argument="ids")[0]
+    (_, once), (_, counted) = (pair[0].above(pair[1], KEPT, None) for pair in (alone, four))
+    assert counted == pytest.approx(once / 2, rel=0.02)
+    assert four[0].above(four[1], KEPT, people)[1] == pytest.approx(once, rel=0.02)
