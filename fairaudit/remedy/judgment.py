@@ -13,6 +13,7 @@ from fairaudit.auditing.findings import Verdict
 from fairaudit.evidence.power.carried import POWER, carried_power, power_of
 from fairaudit.evidence.power.power_result import CarriedPower
 from fairaudit.remedy.choice import find_trivial_loss
+from fairaudit.remedy.collapse import ranking_in_doubt
 from fairaudit.remedy.limit import SMALLEST
 from fairaudit.remedy.remedy_result import Outcome, RemedyResult
 from fairaudit.remedy.search import FEWEST_OF_SEARCH
@@ -69,18 +70,14 @@ def power_to_see(before: Audited, after: Audited, plan: Plan) -> CarriedPower | 
 
 def judged(
     trained: Trained,
-    before: AuditResult,
-    after: AuditResult,
+    old: Audited,
+    new: Audited,
     *,
     collapsed: str | None,
-    rankings: str | None,
     power: CarriedPower | None,
 ) -> Judgment:
-    """The one place that decides what a remedy came to.
-
-    `rankings` are told where the audited rows do not show that half of the ranking is kept.
-    """
-    choice = trained.choice
+    """The one place that decides what a remedy came to."""
+    choice, before, after = trained.choice, old.result, new.result
     if choice.fates is not None:
         still = after.verdict is Verdict.VIOLATION
         what = "and violates equalized odds" if still else "and no violation is found in it"
@@ -101,16 +98,11 @@ def judged(
             f"{_kpc(before, after)}).",
             Verdict.VIOLATION,
         )
-    doubt = _doubt(before, after, power)
+    doubt = _doubt(before, after, power) or _doubt_ranking(old, new)
     if doubt is None and trained.curve["dominated"][choice.place]:  # a value that was asked for
         doubt = (
             f"no violation is found after the repair ({_p(after)}), but the trivial mixture of "
             "plain training with a constant is as fair at a smaller loss"
-        )
-    if doubt is None and rankings is not None:
-        doubt = (
-            f"no violation is found after the repair ({_p(after)}), but {after.table.rows:,} rows "
-            f"do not show that half of the ranking is kept ({rankings})"
         )
     if doubt is not None:
         return Judgment(Outcome.INCONCLUSIVE, f"Inconclusive: {doubt}.", Verdict.INCONCLUSIVE)
@@ -151,6 +143,17 @@ def _doubt(before: AuditResult, after: AuditResult, power: CarriedPower | None) 
             f"{_percent(chance)} of such samples; more rows are needed"
         )
     return None
+
+
+def _doubt_ranking(before: Audited, after: Audited) -> str | None:
+    """Where the audited rows do not show that half of the ranking is kept."""
+    rankings = ranking_in_doubt(after.table, before.table)
+    if rankings is None:
+        return None
+    return (
+        f"no violation is found after the repair ({_p(after.result)}), but {len(after.table):,} "
+        f"rows do not show that half of the ranking is kept ({rankings})"
+    )
 
 
 def _p(audit: AuditResult) -> str:

@@ -19,7 +19,7 @@ from fairaudit.data.reading.frames import as_pandas
 from fairaudit.data.roles import Roles
 from fairaudit.models import predictor_of
 from fairaudit.remedy.choice import CHANCE, Rule
-from fairaudit.remedy.collapse import collapse, ranking_in_doubt
+from fairaudit.remedy.collapse import collapse
 from fairaudit.remedy.judgment import advice_for, judged, notes_on, power_to_see
 from fairaudit.remedy.methods import Method, Training
 from fairaudit.remedy.model_file import ModelFile, without_file
@@ -245,14 +245,7 @@ def _train_and_judge(audits: _Audits, out: str | Path | None, *, force: bool) ->
         raise RepairInterrupted(trained.model, trained.value, written) from None
     collapsed = collapse(after.table, before.table)
     power = power_to_see(before, after, plan)
-    judgment = judged(
-        trained,
-        before.result,
-        after.result,
-        collapsed=collapsed,
-        rankings=ranking_in_doubt(after.table, before.table),
-        power=power,
-    )
+    judgment = judged(trained, before, after, collapsed=collapsed, power=power)
     refused = out is not None and not force and _no_repair(judgment.outcome, job.rule)
     if refused:
         file, after = file.unwritten(), without_file(after)

@@ -1,5 +1,7 @@
 """Whether half of the ranking is kept, and what rows can show of it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -7,6 +9,8 @@ from scipy.stats import norm
 from fairaudit.data.columns import columns_from
 from fairaudit.data.table import AuditTable
 from fairaudit.remedy.collapse import KEPT, _rank_both, collapse, ranking_in_doubt
+from fairaudit.remedy.judgment import _doubt_ranking
+from fairaudit.remedy.rows import Audited
 
 
 def _tables(scores, y):
@@ -70,6 +74,12 @@ def test_many_rows_show_what_few_do_not():
         after, before = _tables(scores, y)
         assert collapse(after, before) is None
         assert (ranking_in_doubt(after, before) is not None) is doubted
+        audited = SimpleNamespace(p_value=0.3)
+        audits = [Audited(audited, None, table) for table in (before, after)]
+        told = _doubt_ranking(*audits)
+        assert (told is not None) is doubted
+        if doubted:
+            assert "(p = 0.3), but 80 rows do not show that half of the ranking is kept (A" in told
 
 
 def test_a_ranking_must_be_kept_more_clearly_to_be_chosen():
