@@ -24,6 +24,7 @@ SOLVERS = ("smooth", "program")
 _CERTAIN = 1e-4
 _FARTHEST = 6.0  # logits
 _PENALTY = 0.1  # inverse weight of the squared coefficients: many groups have few rows each
+_FREER = 10.0  # times the spread of the model's own logit, which has all rows
 _ROUNDS = 3  # of levels and laws in turn
 _BINS = 20
 _KNOTS = 4  # of the broken lines
@@ -47,6 +48,7 @@ class CalibratedChances(BaseEstimator):
         features = self._find_features(chances, psi)
         self.mean, spread = features.mean(axis=0), features.std(axis=0)
         self.spread = np.where(spread > 1e-9, spread, 1.0)
+        self.spread[-sum(map(len, self.knots)) :] /= _FREER
         model = LogisticRegression(C=_PENALTY, max_iter=500)
         model.fit((features - self.mean) / self.spread, parts)
         weights, start = np.asarray(model.coef_), np.asarray(model.intercept_)
